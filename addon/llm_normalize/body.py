@@ -1,0 +1,63 @@
+"""Answers in one piece: a `chat.completion`, or an error."""
+
+import logging
+from collections.abc import Sequence
+
+from .chunk import Json, dumps, is_chunk, loads
+from .fix import Fix
+from .step import Step
+from .stream_state import Asked, Seen
+
+logger = logging.getLogger(__name__)
+
+
+def repair_body(
+    data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str = ""
+) -> Step:
+    """Return what becomes of the body *data* of an answer with *status*.
+
+    What is not understood stays as it is, and so does all of it when nothing is to be
+    repaired. A fix that fails is left out, and its name logged. Never raises.
+
+    Args:
+        data: The whole body, decoded.
+        status: The HTTP status: 4xx and 5xx are errors.
+        asked: What the request asked.
+        fixes: The fixes to apply, in order.
+        label: Names the answer in log lines.
+    """
+    step = Step(0, data)
+    is_failure = status >= 400  # noqa: PLR2004
+    off: set[type[Fix]] = set()
+    while True:
+        step.fixes.clear()
+        value = _read(data, text=is_failure)
+        for fix in fixes:
+            if fix in off or (fix.rides and not step.fixes):
+                continue
+            try:
+                made = fix(asked, Seen())
+                if is_failure:
+                    replaced = made.error(value, status)
+                    changed = replaced is not None
+                    value = replaced if changed else value
+                else:
+                    changed = is_chunk(value) and made.body(value)
+            except Exception:
+                logger.exception("%s: fix %s failed and is left out", label, fix.name)
+                off.add(fix)
+                break  # it may have left the value half changed: read it anew
+            if changed:
+                step.fixed(fix.name)
+        else:
+            break
+    step.after.append(dumps(value) if step.fixes else data)
+    return step
+
+
+def _read(data: bytes, *, text: bool) -> Json:
+    """Return the JSON value of *data*; else its text, if that is wanted, or None."""
+    try:
+        return loads(data)
+    except (ValueError, RecursionError):
+        return data.decode(errors="replace") if text else None

@@ -1,0 +1,190 @@
+"""Chunks as plain JSON values, read and written without losing what they say.
+
+`json` alone gives back other bytes than it read: `1.10` and `1e400` change, `-0` turns
+into `0`, a lone surrogate cannot be encoded, a repeated key vanishes. A repaired event
+must keep all it keeps, so numbers that Python would respell stay as `Number`.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+type Json = Any
+type Chunk = dict[str, Any]
+
+
+_LONG = 1000  # digits; `int` refuses a few thousand
+
+
+class Number:
+    """A JSON number that keeps its spelling."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __float__(self) -> float:
+        return float(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Number({self.text!r})"
+
+
+class RepeatedKeyError(ValueError):
+    """An object names a key twice: no Python value can say what it said."""
+
+
+class _SpelledNumberError(TypeError):
+    """A `Number` met the fast encoder."""
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> Chunk:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise RepeatedKeyError
+    return value
+
+
+def _no_constant(text: str) -> Json:
+    raise ValueError(text)
+
+
+def _spelled(_: object) -> Json:
+    raise _SpelledNumberError
+
+
+_decode = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=Number, parse_constant=_no_constant
+).decode
+_decode_spelled = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=Number,
+    parse_int=Number,
+    parse_constant=_no_constant,
+).decode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_spelled
+).encode
+
+
+def loads(data: bytes) -> Json:
+    """Return the JSON value in *data* (UTF-8).
+
+    Raises:
+        ValueError: *data* is no JSON (`NaN` and `Infinity` are none) or no UTF-8.
+        RepeatedKeyError: It repeats a key.
+        RecursionError: It is nested too deeply for Python.
+    """
+    text = data.decode()
+    if "-0" in text:
+        return _plain(_decode_spelled(text))
+    try:
+        return _decode(text)
+    except (json.JSONDecodeError, RepeatedKeyError):
+        raise
+    except ValueError:  # an integer longer than sys.get_int_max_str_digits()
+        return _plain(_decode_spelled(text))
+
+
+def _plain(value: Json) -> Json:
+    """Turn the spelled integers of *value* that `int` respells alike into `int`s."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Number) and len(value.text) < _LONG:
+        try:
+            number = int(value.text)
+        except ValueError:
+            return value
+        return number if str(number) == value.text else value
+    return value
+
+
+def dumps(value: Json) -> bytes:
+    """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
+
+    A lone surrogate, which UTF-8 has no bytes for, is written as its ASCII escape.
+    """
+    try:
+        text = _encode(value)
+    except _SpelledNumberError:
+        text = _write(value)
+    return text.encode(errors="backslashreplace")
+
+
+def _write(value: Json) -> str:
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, dict):
+        items = (f"{_encode(key)}:{_write(each)}" for key, each in value.items())
+        return "{" + ",".join(items) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_write, value)) + "]"
+    return _encode(value)
+
+
+def is_chunk(value: Json) -> bool:
+    """Tell whether *value* is a chunk (or a body) with choices, and no error."""
+    return isinstance(value, dict) and isinstance(value.get("choices"), list)
+
+
+def is_error(value: Json) -> bool:
+    """Tell whether *value* is an object that reports an error."""
+    return isinstance(value, dict) and bool(value.get("error"))
+
+
+def choices(chunk: Chunk) -> Iterator[Chunk]:
+    """Yield the choices of *chunk* that are objects."""
+    return (choice for choice in chunk["choices"] if isinstance(choice, dict))
+
+
+def deltas(chunk: Chunk) -> Iterator[tuple[int, Chunk, Chunk]]:
+    """Yield (index, choice, delta) for each choice of *chunk* that has a delta."""
+    for choice in choices(chunk):
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            yield index_of(choice), choice, delta
+
+
+def messages(body: Chunk) -> Iterator[tuple[Chunk, Chunk]]:
+    """Yield (choice, message) for each choice of *body* that has a message."""
+    for choice in choices(body):
+        message = choice.get("message")
+        if isinstance(message, dict):
+            yield choice, message
+
+
+def index_of(part: Chunk) -> int:
+    """Return the index of a choice or of a tool call fragment; 0 where it has none."""
+    index = part.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def calls(delta: Chunk) -> list[Chunk]:
+    """Return the tool call fragments of *delta* (or the calls of a message)."""
+    found = delta.get("tool_calls")
+    if not isinstance(found, list):
+        return []
+    return [call for call in found if isinstance(call, dict)]
+
+
+def function(call: Chunk) -> Chunk:
+    """Return the function of *call*, an empty object where it has none."""
+    found = call.get("function")
+    return found if isinstance(found, dict) else {}
+
+
+def put_first(target: Chunk, key: str, value: Json) -> None:
+    """Set *key* as the first one of *target*, in place."""
+    rest = {name: each for name, each in target.items() if name != key}
+    target.clear()
+    target[key] = value
+    target.update(rest)

@@ -1,0 +1,98 @@
+"""`content: null` where OpenAI sends a string or nothing."""
+
+from typing import Any
+
+from ..chunk import Chunk, deltas, messages
+from ..fix import Example, Fix, chunk, completion
+from ..stream_state import Asked
+
+_HI = chunk({"content": "Hi"})
+_NULL = chunk({"role": "assistant", "content": None})
+_EMPTY = chunk({"role": "assistant", "content": ""})
+_CALL = {
+    "index": 0,
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "f", "arguments": ""},
+}
+_TOOLS = Asked(stream=True, tools=True)
+_BESIDE = ("tool_calls", "function_call", "refusal", "audio")
+
+
+def _stands_for_text(part: dict[str, Any]) -> bool:
+    """Tell whether *part* brings what OpenAI sends beside `content: null`."""
+    return any(part.get(key) for key in _BESIDE)
+
+
+class ContentNull(Fix):
+    """Send `""` in an opening, nothing in a later delta, a string in a message.
+
+    An opening that may turn out a tool call's waits for the next event, see ending.py.
+    """
+
+    name = "content-null"
+    changes = '`content: null` -> `""` in an opening, removed later, `""` in a body'
+    why = 'Chatbox shows "null" before the answer; adding it to a string raises.'
+    providers = ("NVIDIA NIM", "SGLang", "GitHub Copilot", "DeepSeek", "llama.cpp")
+    sources = (
+        "https://github.com/BerriAI/litellm/issues/2010",
+        "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
+        "https://github.com/quarkiverse/quarkus-langchain4j/issues/2553",
+    )
+    examples = (
+        Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
+        Example(
+            "later",
+            [_EMPTY, chunk({"content": None, "reasoning_content": "so"})],
+            [_EMPTY, chunk({"reasoning_content": "so"})],
+            ended=False,
+        ),
+        Example(
+            "text although tools are there",
+            [_NULL, _HI],
+            [_EMPTY, _HI],
+            asked=_TOOLS,
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": None}),
+            completion({"role": "assistant", "content": ""}),
+        ),
+        Example.untouched(
+            "tool call", [_NULL, chunk({"tool_calls": [_CALL]})], asked=_TOOLS
+        ),
+        Example.untouched("string", [_EMPTY, _HI], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the deltas."""
+        changed = False
+        for index, choice, delta in deltas(chunk):
+            if delta.get("content", "") is not None:
+                continue
+            if index in self.seen.choices:
+                del delta["content"]
+            elif _stands_for_text(delta):
+                continue
+            elif any(value for key, value in delta.items() if key != "role"):
+                del delta["content"]  # reasoning, say, is alone in its delta
+            elif self.asked.tools and choice.get("finish_reason") is None:
+                continue  # the ending decides when it knows what follows
+            else:
+                delta["content"] = ""
+            changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the messages."""
+        changed = False
+        for choice, message in messages(body):
+            if (
+                message.get("content") is None
+                and not _stands_for_text(message)
+                and choice.get("finish_reason") != "content_filter"
+            ):
+                message["content"] = ""
+                changed = True
+        return changed

@@ -1,0 +1,43 @@
+"""One JSON value spread over several `data` lines."""
+
+from ..fix import DONE, Example, Fix, chunk, wire
+from ..sse import Event, Line
+
+_TEXT = chunk({"content": "Hi"})
+_SPLIT = wire([_TEXT]).replace(b',"created"', b'\ndata: ,"created"')
+
+
+class DataLinesSeveral(Fix):
+    """Write the data of an event as one line."""
+
+    name = "data-lines-several"
+    changes = "several `data` lines in one event -> one line"
+    why = (
+        "The standard joins the lines, but clients that decode line by line "
+        "(Continue, one-api) fail on each half."
+    )
+    providers = ("servers that pretty-print JSON",)
+    sources = (
+        "https://html.spec.whatwg.org/multipage/server-sent-events.html",
+        "https://github.com/continuedev/continue/blob/main/packages/fetch/src/stream.ts",
+    )
+    examples = (
+        Example("two lines", [_SPLIT], [_TEXT], ended=False),
+        Example.untouched("one line", [_TEXT, DONE]),
+        Example.untouched("no JSON", [b"data: a\ndata: b\n\n"]),
+    )
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Join the data lines in place of the first.
+
+        Between the tokens of a JSON text a line feed means nothing, and within one it
+        may not stand: joining without it changes no value that was one.
+        """
+        lines = [line for line in event.lines if line.name == b"data"]
+        if len(lines) < 2:  # noqa: PLR2004
+            return None
+        value = b"".join(line.value for line in lines)
+        lines[0].text = b"data: " + value
+        dropped: list[Line] = lines[1:]
+        event.lines[:] = [line for line in event.lines if line not in dropped]
+        return [event]

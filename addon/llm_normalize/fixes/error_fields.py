@@ -1,0 +1,49 @@
+"""An `error` object that lacks keys, or whose values are no strings."""
+
+from ..chunk import Chunk, Json, dumps
+from ..fix import Example, Fix
+
+_KEYS = ("message", "type", "param", "code")
+_BUSY = {"message": "Busy", "type": "Service Unavailable"}
+
+
+class ErrorFields(Fix):
+    """Give an error its four keys, each a string or null; keep what else it says."""
+
+    name = "error-fields"
+    changes = '`error.code: 503` -> `"503"`; missing keys -> null'
+    why = "Typed clients expect strings, and all four keys."
+    providers = ("NVIDIA NIM", "vLLM", "llama.cpp")
+    sources = (
+        "https://github.com/hidenobunagai/nvidia-nim-provider/issues/2",
+        "https://platform.openai.com/docs/guides/error-codes",
+    )
+    examples = (
+        Example(
+            "number",
+            [{"error": {**_BUSY, "code": 503}}],
+            [{"error": {**_BUSY, "code": "503", "param": None}}],
+            kind="error",
+            status=503,
+        ),
+        Example.untouched(
+            "OpenAI's own",
+            [{"error": {**_BUSY, "param": None, "code": "x"}}],
+            kind="error",
+        ),
+        Example.untouched("not wrapped", [{"detail": "no"}], kind="error"),
+    )
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Return the body with a complete error."""
+        error = body.get("error") if isinstance(body, dict) else None
+        if not isinstance(error, dict):
+            return None
+        fixed = dict(error)
+        for key in _KEYS:
+            value = fixed.setdefault(key)
+            if value is not None and not isinstance(value, str):
+                fixed[key] = dumps(value).decode()
+        if fixed["message"] is None:
+            fixed["message"] = fixed["type"] or fixed["code"] or f"HTTP {status}"
+        return None if list(fixed.items()) == list(error.items()) else {"error": fixed}

@@ -1,0 +1,78 @@
+"""Tool call fragments without `index`."""
+
+from typing import Any
+
+from ..chunk import Chunk, calls, deltas, function, put_first
+from ..fix import Example, Fix, chunk
+
+
+def _call(number: int, **more: Any) -> Chunk:
+    return {
+        **more,
+        "id": f"call_{number}",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+    }
+
+
+class ToolCallIndexMissing(Fix):
+    """Count the calls of a choice; a fragment that opens none continues the last."""
+
+    name = "tool-call-index-missing"
+    changes = "`tool_calls[]` without `index` -> counted from 0"
+    why = "openai-python fails on `list[None]`; strict schemas refuse the chunk."
+    providers = ("NVIDIA NIM", "Gemini", "Ollama", "mistral.rs")
+    sources = (
+        "https://github.com/openai/openai-python/issues/2806",
+        "https://github.com/ollama/ollama/issues/7881",
+        "https://github.com/64bit/async-openai/issues/432",
+    )
+    examples = (
+        Example(
+            "two calls in one chunk",
+            [chunk({"tool_calls": [_call(1), _call(2)]})],
+            [chunk({"tool_calls": [_call(1, index=0), _call(2, index=1)]})],
+            ended=False,
+        ),
+        Example(
+            "continued",
+            [
+                chunk({"tool_calls": [_call(1, index=0)]}),
+                chunk({"tool_calls": [{"function": {"arguments": "}"}}]}),
+            ],
+            [
+                chunk({"tool_calls": [_call(1, index=0)]}),
+                chunk({"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]}),
+            ],
+            ended=False,
+        ),
+        Example.untouched(
+            "counted", [chunk({"tool_calls": [_call(1, index=0)]})], ended=False
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Number the fragments."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            known = {at: call.id for at, call in self.seen.choice(index).calls.items()}
+            for call in calls(delta):
+                at = call.get("index")
+                if not isinstance(at, int):
+                    at = _place(call, known)
+                    put_first(call, "index", at)
+                    changed = True
+                known.setdefault(at, call.get("id"))
+        return changed
+
+
+def _place(call: Chunk, known: dict[int, Any]) -> int:
+    """Return the index of the call that *call* opens or continues."""
+    last = max(known, default=-1)
+    identity = call.get("id")
+    if identity:
+        same = [at for at, each in known.items() if each == identity]
+        return same[0] if same else last + 1
+    if function(call).get("name"):
+        return last + 1
+    return max(last, 0)

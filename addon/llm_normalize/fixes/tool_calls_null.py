@@ -1,0 +1,59 @@
+"""`tool_calls` or `function_call` is null, or an empty list, where there is no call."""
+
+from ..chunk import Chunk, deltas, messages
+from ..fix import Example, Fix, chunk, completion
+
+_CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}
+
+
+class ToolCallsNull(Fix):
+    """Leave the keys out where there is no call, as OpenAI does."""
+
+    name = "tool-calls-null"
+    changes = "`tool_calls: null` or `[]`, `function_call: null` -> removed"
+    why = "Iterating over null raises; strict schemas want an array or no key."
+    providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/9657",
+        "https://github.com/exo-explore/exo/issues/2092",
+        "https://github.com/aws-samples/bedrock-access-gateway/issues/21",
+    )
+    examples = (
+        Example(
+            "null",
+            [chunk({"content": "Hi", "tool_calls": None, "function_call": None})],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example(
+            "empty list",
+            [chunk({"content": "Hi", "tool_calls": []})],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": "Hi", "tool_calls": []}),
+            completion({"role": "assistant", "content": "Hi"}),
+        ),
+        Example.untouched("call", [chunk({"tool_calls": [_CALL]})], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys from the deltas."""
+        dropped = [_drop(delta) for _, _, delta in deltas(chunk)]
+        return any(dropped)
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the keys from the messages."""
+        dropped = [_drop(message) for _, message in messages(body)]
+        return any(dropped)
+
+
+def _drop(part: Chunk) -> bool:
+    empty = [
+        key for key in ("tool_calls", "function_call") if key in part and not part[key]
+    ]
+    for key in empty:
+        del part[key]
+    return bool(empty)

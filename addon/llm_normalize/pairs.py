@@ -1,0 +1,279 @@
+"""The pairs log: what each repaired event was before and after, as JSON Lines.
+
+Records are handed over as plain tuples and formatted, masked and written in batches by
+a thread of their own, so that neither a slow disk nor a full one ever holds a stream.
+What cannot be written is counted, and said in the next line that can be.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+type Record = dict[str, Any]
+
+KEPT = 4
+"""Rotated files that stay: NAME.1 is the newest."""
+
+_BATCH_SECONDS = 0.2
+_QUEUE_BYTES = 64 * 1024 * 1024
+_MASKED = frozenset(("input", "ctx", "body", "request"))
+_ECHO = re.compile(r"""(['"])(input|ctx|body|request)\1\s*:\s*.*""", re.DOTALL)
+
+
+def text_of(block: bytes) -> str:
+    r"""Return *block* as text; of one that is no UTF-8, other bytes as `\xNN`."""
+    try:
+        return block.decode()
+    except UnicodeDecodeError:
+        return block.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
+
+
+def mask(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return *text* without what a provider echoes of the request.
+
+    Args:
+        text: An event or a body, as it goes into the log.
+        secrets: Strings of the request that must not be there, such as its key.
+    """
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    if not any(f'"{key}"' in text or f"'{key}'" in text for key in _MASKED):
+        return text
+    head, brace, rest = text.partition("{")
+    try:
+        value, end = json.JSONDecoder().raw_decode(brace + rest)
+    except ValueError:
+        return _ECHO.sub(r"\1\2\1: ***", text)
+    if not isinstance(value, dict) or "choices" in value:
+        return text
+    masked = json.dumps(_masked(value), ensure_ascii=False, separators=(",", ":"))
+    return head + masked + (brace + rest)[end:]
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: "***" if key in _MASKED else _masked(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    if isinstance(value, str):
+        return _ECHO.sub(r"\1\2\1: ***", value)
+    return value
+
+
+class PairsLog:
+    """One pairs log, with its thread.
+
+    Args:
+        path: Where to write; made with its folder (0700) when the first record comes.
+        size: Bytes at which the file rotates.
+        say: Called with a sentence for the user, from the log's own thread.
+    """
+
+    def __init__(
+        self, path: Path, size: int, say: Callable[[str], None] = logger.warning
+    ) -> None:
+        self.path = path
+        self.size = size
+        self._say = say
+        self._queue: SimpleQueue[tuple[Record, tuple[str, ...], int] | None] = (
+            SimpleQueue()
+        )
+        # Each counter has one thread that writes it, so that none needs a lock.
+        self._handed = 0  # bytes put into the queue, roughly
+        self._taken = 0  # bytes taken out of it
+        self._refused = 0  # records lost because the queue was full
+        self._failed = 0  # records lost because they could not be written
+        self._lost_said = 0  # losses that a line of the log tells
+        self._said = False
+        self._file: int | None = None
+        self._lock: int | None = None
+        self._written = 0
+        self._thread = threading.Thread(
+            target=self._run, name="normalize-pairs", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def lost(self) -> int:
+        """Records that could not be written, so far."""
+        return self._refused + self._failed
+
+    def write(self, record: Record, secrets: tuple[str, ...] = ()) -> None:
+        """Hand *record* over. Never waits, never raises."""
+        weight = 256 + sum(
+            len(each)
+            for each in (record.get("before") or b"", *record.get("after", ()))
+        )
+        if self._handed - self._taken + weight > _QUEUE_BYTES:
+            self._refused += 1
+            return
+        self._handed += weight
+        self._queue.put((record, secrets, weight))
+
+    def close(self) -> None:
+        """Write all that was handed over, and end the thread."""
+        self._queue.put(None)
+        self._thread.join(timeout=5)
+
+    # -- the thread --------------------------------------------------------------
+
+    def _run(self) -> None:
+        open_ = True
+        while open_:
+            batch = [self._queue.get()]
+            if batch[0] is not None:
+                # Let a little gather: one write serves many streams.
+                threading.Event().wait(_BATCH_SECONDS if self._queue.empty() else 0)
+            with contextlib.suppress(Empty):
+                while len(batch) < 4096:  # noqa: PLR2004
+                    batch.append(self._queue.get_nowait())
+            open_ = None not in batch
+            records = [each for each in batch if each is not None]
+            try:
+                self._write(records)
+            except Exception:  # a record that cannot be formatted
+                logger.exception("pairs log: a batch failed")
+                self._failed += len(records)
+            self._taken += sum(weight for *_, weight in records)
+        self._close_file()
+
+    def _write(self, batch: list[tuple[Record, tuple[str, ...], int]]) -> None:
+        lines = [_line(record, secrets) for record, secrets, _ in batch]
+        lost = self.lost
+        if lost > self._lost_said:
+            count = lost - self._lost_said
+            lines.insert(0, _line({"type": "lost", "count": count}))
+        start = 0
+        while start < len(lines):
+            try:
+                if self._file is None or self._written >= self.size:
+                    self._open()
+                # As many lines as fit, but always one.
+                end, room = start + 1, self.size - self._written - len(lines[start])
+                while end < len(lines) and len(lines[end]) <= room:
+                    room -= len(lines[end])
+                    end += 1
+                self._append(b"".join(lines[start:end]))
+            except OSError as error:
+                self._failed += min(len(lines) - start, len(batch))
+                self._complain(error)
+                return
+            self._lost_said = lost
+            start = end
+
+    def _append(self, data: bytes) -> None:
+        assert self._file is not None
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            with contextlib.suppress(OSError):  # half a line would spoil the next
+                os.ftruncate(self._file, self._written)
+            raise
+        self._written += len(data)
+
+    def _open(self) -> None:
+        if self._lock is None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._take_free_name()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+            self._rotate()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        self._file = os.open(self.path, flags, 0o600)
+        self._written = os.fstat(self._file).st_size
+        if self._written >= self.size:
+            os.close(self._file)
+            self._file = None
+            self._rotate()
+            self._file = os.open(self.path, flags, 0o600)
+            self._written = 0
+
+    def _take_free_name(self) -> None:
+        """Lock the log's name, or the next free one if another instance has it."""
+        wanted = self.path
+        for number in range(2, 100):
+            lock = os.open(
+                self.path.with_name(f".{self.path.name}.lock"),
+                os.O_RDWR | os.O_CREAT,
+                0o600,
+            )
+            if _locked(lock):
+                self._lock = lock
+                if self.path != wanted:
+                    self._say(
+                        f"{wanted} is written by another instance; "
+                        f"the pairs log is {self.path}"
+                    )
+                return
+            os.close(lock)
+            self.path = wanted.with_stem(f"{wanted.stem}-{number}")
+        raise OSError(f"no free name for {wanted}")
+
+    def _rotate(self) -> None:
+        names = [self.path, *(_numbered(self.path, at + 1) for at in range(KEPT))]
+        for older, newer in zip(names[:0:-1], names[-2::-1], strict=True):
+            if newer.exists():
+                newer.replace(older)
+
+    def _close_file(self) -> None:
+        for each in (self._file, self._lock):
+            if each is not None:
+                os.close(each)
+        self._file = self._lock = None
+
+    def _complain(self, error: OSError) -> None:
+        if not self._said:
+            self._said = True
+            self._say(f"cannot write the pairs log {self.path}: {error}")
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}")
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _locked(file: int) -> bool:
+    """Try to lock *file* for this process; tell whether it is ours."""
+    try:
+        _lock(file)
+    except OSError:
+        return False
+    return True
+
+
+def _line(record: Record, secrets: tuple[str, ...] = ()) -> bytes:
+    if record["type"] == "pair":
+        record = dict(record)
+        before = record["before"]
+        record["before"] = None if before is None else mask(text_of(before), secrets)
+        record["after"] = [mask(text_of(each), secrets) for each in record["after"]]
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace") + b"\n"

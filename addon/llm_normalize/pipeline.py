@@ -1,0 +1,285 @@
+"""Event to fixes to ending to bytes: what happens to a stream, without any I/O.
+
+Unchanged events leave as the bytes they came as. A bug in a fix costs that fix: the
+event at hand leaves raw, the fix is off for the rest of the stream, the stream goes on.
+Every block is one `Step`, which `observe` gets when all of it has left.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from .chunk import Chunk, RepeatedKeyError, is_chunk, is_error, loads
+from .ending import Ending
+from .fix import Fix
+from .sse import Event, EventParser, Gap, Item, Oversized
+from .step import Piece, Step
+from .stream_state import Asked, Seen
+
+logger = logging.getLogger(__name__)
+
+DONE = b"[DONE]"
+
+
+def _overrides(fix: Fix, *methods: str) -> bool:
+    return any(getattr(type(fix), each) is not getattr(Fix, each) for each in methods)
+
+
+class Pipeline:
+    """One stream: bytes in, repaired bytes out.
+
+    Args:
+        asked: What the request asked.
+        fixes: The classes of the fixes to apply, in order.
+        observe: Called with each `Step` once all of it has left.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        fixes: Sequence[type[Fix]],
+        observe: Callable[[Step], None] = lambda _: None,
+        label: str = "stream",
+    ) -> None:
+        self.seen = Seen()
+        self.raw_events: Counter[str] = Counter()
+        """Events that passed unread, by reason."""
+        self._parser = EventParser()
+        self._observe = observe
+        self._label = label
+        made = [fix(asked, self.seen) for fix in fixes]
+        self._framing = [fix for fix in made if _overrides(fix, "event")]
+        self._edits = [fix for fix in made if _overrides(fix, "edit", "replace")]
+        names = {fix.name for fix in fixes}
+        self._ending = Ending(asked, self.seen, names, self._emit, self._close)
+        self._out: list[bytes] = []
+        self._open: Step | None = None  # the step being made
+        self._last: Step | None = None  # ended by "\r": a "\n" may still join it
+        self._verbatim = True  # the block before left as it came
+        self._broken = False  # a bug was met: all passes raw
+
+    @property
+    def events(self) -> int:
+        """Blocks begun so far."""
+        return self._parser.count
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return what leaves when *data* comes in, maybe nothing. Never raises."""
+        return self._run(self._parser.feed(data))
+
+    def end(self) -> list[bytes]:
+        """Return what leaves when the stream comes to a clean end. Never raises."""
+        out = self._run(self._parser.end())
+        self._settle_last()
+        if not self._broken:
+            self._guarded(lambda: self._ending.end(self._parser.count))
+        return out + self._take()
+
+    def abandon(self) -> bool:
+        """Close the records of a stream that broke off.
+
+        Returns:
+            Whether something that had come in never left: a finish reason, say.
+        """
+        self._settle_last()
+        return self._ending.abandon()
+
+    # -- one block after another -----------------------------------------------
+
+    def _run(self, items: list[Item]) -> list[bytes]:
+        for item in items:
+            match item:
+                case Gap():
+                    self._gap(item)
+                case Oversized():
+                    self._settle_last()
+                    self._ending.other()
+                    self._count_raw("too-large")
+                    self._verbatim = True
+                    self._out.append(item.raw)
+                case Event():
+                    self._settle_last()
+                    self._step(item)
+        return self._take()
+
+    def _take(self) -> list[bytes]:
+        out, self._out = self._out, []
+        return out
+
+    def _step(self, event: Event) -> None:
+        step = self._open = Step(event.n, event.raw)
+        if self._broken:
+            self._emit(step, event.raw)
+        else:
+            self._guarded(lambda: self._event(step, event))
+        self._open = None
+        self._verbatim = not step.fixes
+        if event.raw.endswith(b"\r"):
+            self._last = step
+        self._close(step)
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        """Run *act*; on a bug send all that waits as it came, and repair no more."""
+        try:
+            act()
+        except Exception:
+            logger.exception("%s: repair failed, the rest passes as it is", self._label)
+            self._broken = True
+            self._ending.bail()
+            step = self._open
+            if step and step.before and not step.after:
+                step.fixes.clear()
+                self._emit(step, step.before)
+
+    def _gap(self, gap: Gap) -> None:
+        """Pass newlines between blocks on, spelled as the block before left."""
+        last = self._last
+        if gap.joins and last is not None and last.before is not None:
+            last.before += gap.raw
+            if self._verbatim and last.after:
+                last.after[-1] += gap.raw
+                self._out.append(gap.raw)
+            else:
+                self._ending.join(last, gap.raw)
+        elif self._verbatim:
+            self._out.append(gap.raw)
+        elif not gap.joins:
+            self._out.append(b"\n")
+        if not gap.joins:
+            self._settle_last()
+
+    def _settle_last(self) -> None:
+        if self._last is not None:
+            step, self._last = self._last, None
+            self._close(step)
+
+    def _emit(self, step: Step, data: bytes) -> None:
+        step.after.append(data)
+        self._out.append(data)
+
+    def _close(self, step: Step) -> None:
+        if not step.waiting and step is not self._open and step is not self._last:
+            self._observe(step)
+
+    def _count_raw(self, reason: str) -> None:
+        self.raw_events[reason] += 1
+
+    def _pass(self, step: Step, data: bytes, reason: str) -> None:
+        """Send what is not understood as it is."""
+        self._ending.other()
+        self._count_raw(reason)
+        self._emit(step, data)
+
+    # -- one block ---------------------------------------------------------------
+
+    def _event(self, step: Step, event: Event) -> None:
+        payload = event.payload()
+        if payload is not None:
+            reason = self._payload(step, payload, event.raw)
+            if reason:
+                self._pass(step, event.raw, reason)
+            return
+        if event.foreign:
+            self._pass(step, event.raw, "foreign-line")
+            return
+        for each in self._frame(step, event):
+            data = each.data
+            raw = each.encode() if step.fixes else event.raw
+            if data is None:
+                self._emit(step, raw)
+                continue
+            reason = self._payload(step, data, raw)
+            if reason:
+                # Not ours to reframe: the client's parser may know what it is.
+                step.fixes.clear()
+                self._pass(step, event.raw, reason)
+
+    def _frame(self, step: Step, event: Event) -> list[Event]:
+        """Return the events that the framing fixes make of *event*."""
+        events = [event]
+        for fix in tuple(self._framing):
+            framed: list[Event] = []
+            for each in events:
+                try:
+                    made = fix.event(each)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    made = None
+                if made is None:
+                    framed.append(each)
+                else:
+                    framed += made
+                    step.fixed(fix.name)
+            events = framed
+        return events
+
+    def _payload(  # noqa: PLR0911 - one return a reason
+        self, step: Step, payload: bytes, raw: bytes
+    ) -> str:
+        """Send the event with this *payload*, or return why it is not understood."""
+        if payload == DONE:
+            self._ending.done(Piece(step, {}, raw))
+            return ""
+        try:
+            value = loads(payload)
+        except RepeatedKeyError:
+            return "repeated-key"
+        except UnicodeDecodeError:
+            return "bad-encoding"
+        except (ValueError, RecursionError):
+            return "not-json"
+        if is_error(value):
+            self._ending.error(Piece(step, value, raw))
+            return ""
+        if is_chunk(value):
+            self._chunk(Piece(step, value, raw), payload)
+            return ""
+        return "not-a-chunk"
+
+    def _chunk(self, piece: Piece, payload: bytes) -> None:
+        """Run a chunk, and what it is split into, through the fixes, depth first."""
+        step = piece.step
+        raw = piece.raw
+        todo: list[tuple[Chunk, int, bytes | None]] = [(piece.chunk, 0, raw)]
+        edits = self._edits
+        while todo:
+            chunk, first, unchanged = todo.pop()
+            for at in range(first, len(edits)):
+                fix = edits[at]
+                if fix.rides and not step.fixes:
+                    continue
+                try:
+                    if fix.edit(chunk):
+                        unchanged = None
+                        step.fixed(fix.name)
+                    parts = fix.replace(chunk)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    if step.after or step.waiting:
+                        continue  # a part has left already: the rest must follow
+                    step.fixes.clear()
+                    self._leave(Piece(step, loads(payload), raw))
+                    return
+                if parts is not None:
+                    step.fixed(fix.name)
+                    todo.extend((part, at + 1, None) for part in reversed(parts))
+                    break
+            else:
+                self._leave(Piece(step, chunk, unchanged))
+
+    def _leave(self, piece: Piece) -> None:
+        self.seen.note(piece.chunk)
+        self._ending.chunk(piece)
+
+    def _turn_off(self, fix: Fix, error: Exception) -> None:
+        if fix not in self._framing and fix not in self._edits:
+            return
+        logger.error(
+            "%s: fix %s failed and is off for this stream",
+            self._label,
+            fix.name,
+            exc_info=error,
+        )
+        self._framing = [each for each in self._framing if each is not fix]
+        self._edits = [each for each in self._edits if each is not fix]

@@ -1,0 +1,156 @@
+"""What is known of one answer: for the pairs log, the statistics and the view."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .pairs import Record
+from .step import Step
+
+KEY = "llm_normalize"
+"""Where a flow's metadata holds the record that the view shows."""
+
+_SHOWN_PAIRS = 300
+_SHOWN_BYTES = 512 * 1024
+_BODY_BYTES = 4 * 1024 * 1024
+
+
+@dataclass
+class Answer:
+    """One answer, from its headers to its end.
+
+    Attributes:
+        flow: The flow's id.
+        host: The host the request went to.
+        path: The request's path, without its query.
+        model: The model asked for.
+        stream: Whether a stream was asked for.
+        observe: Nothing is changed, only watched.
+        asked_at: When the request was complete (`time.time`).
+        write: Takes each record of the pairs log.
+    """
+
+    flow: str
+    host: str
+    path: str
+    model: str
+    stream: bool
+    observe: bool
+    asked_at: float
+    write: Callable[[Record], None] = lambda _: None
+    fixes: Counter[str] = field(default_factory=Counter)
+    changed: int = 0
+    first_ms: float | None = None
+    body: bytearray = field(default_factory=bytearray)
+    body_cut: bool = False
+    _pairs: list[list[Any]] = field(default_factory=list)
+    _pairs_bytes: int = 0
+    _pairs_left_out: int = 0
+    _headers_at: float = field(default_factory=time.monotonic)
+
+    def step(self, step: Step) -> None:
+        """Take what became of one event."""
+        if self.first_ms is None:
+            self.first_ms = self._since_asked()
+        if not step.changed:
+            return
+        ms = round((time.monotonic() - self._headers_at) * 1000, 1)
+        self.fixes.update(step.fixes)
+        self.changed += step.before is not None
+        self.write(
+            self._mode(
+                {
+                    "type": "pair",
+                    "v": 1,
+                    "flow": self.flow,
+                    "n": step.n,
+                    "ms": ms,
+                    "fixes": step.fixes,
+                    "before": step.before,
+                    "after": step.after,
+                }
+            )
+        )
+        self._show(step, ms)
+
+    def sent(self, data: bytes) -> None:
+        """Keep a copy of what leaves, up to a limit, for mitmweb and `-w` files."""
+        room = _BODY_BYTES - len(self.body)
+        self.body += data[:room]
+        self.body_cut = self.body_cut or len(data) > room
+
+    def close(
+        self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
+    ) -> Record:
+        """Write and return the flow record.
+
+        Args:
+            status: The HTTP status as the client got it; None without an answer.
+            end: `complete`, `upstream-broke`, `client-left` or `error`.
+            events: Blocks that came.
+            bytes_in: Bytes that came over the wire.
+            bytes_out: Bytes that left.
+        """
+        record = self._mode(
+            {
+                "type": "flow",
+                "v": 1,
+                "flow": self.flow,
+                "time": _rfc3339(time.time()),
+                "host": self.host,
+                "path": self.path,
+                "status": status,
+                "model": self.model,
+                "stream": self.stream,
+                "events": events,
+                "changed": self.changed,
+                "fixes": dict(self.fixes.most_common()),
+                "bytes_in": bytes_in,
+                "bytes_out": bytes_out,
+                "first_ms": self.first_ms,
+                "total_ms": self._since_asked(),
+                "end": end,
+            }
+        )
+        self.write(record)
+        return record
+
+    def metadata(self, record: Record) -> dict[str, Any]:
+        """Return what the view needs, in types that mitmproxy saves with a flow.
+
+        Lists where order matters: mitmproxy's flow files sort the keys of mappings.
+        """
+        return {
+            "v": 1,
+            "observe": self.observe,
+            "end": record["end"],
+            "events": record["events"],
+            "changed": self.changed,
+            "fixes": [[name, count] for name, count in self.fixes.most_common()],
+            "pairs": self._pairs,
+            "left_out": self._pairs_left_out,
+            "body_cut": self.body_cut,
+        }
+
+    def _show(self, step: Step, ms: float) -> None:
+        size = len(step.before or b"") + sum(map(len, step.after))
+        if len(self._pairs) >= _SHOWN_PAIRS or self._pairs_bytes + size > _SHOWN_BYTES:
+            self._pairs_left_out += 1
+            return
+        self._pairs_bytes += size
+        self._pairs.append(
+            [step.n, ms, list(step.fixes), step.before, list(step.after)]
+        )
+
+    def _mode(self, record: Record) -> Record:
+        return {**record, "mode": "observe"} if self.observe else record
+
+    def _since_asked(self) -> float:
+        return round(max(time.time() - self.asked_at, 0) * 1000, 1)
+
+
+def _rfc3339(seconds: float) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"

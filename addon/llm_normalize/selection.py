@@ -1,0 +1,159 @@
+"""Which traffic is ours: hosts, and answers to chat/completions requests."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+PROVIDERS = (
+    "integrate.api.nvidia.com",
+    "ai.api.nvidia.com",
+    "*.api.nvcf.nvidia.com",
+    "api.cerebras.ai",
+    "api.cloudflare.com",
+    "gateway.ai.cloudflare.com",
+    "api.cohere.ai",
+    "api.cohere.com",
+    "api.deepinfra.com",
+    "api.deepseek.com",
+    "api.doubleword.ai",
+    "api.fireworks.ai",
+    "api.githubcopilot.com",
+    "*.githubcopilot.com",
+    "models.github.ai",
+    "models.inference.ai.azure.com",
+    "*.openai.azure.com",
+    "*.services.ai.azure.com",
+    "generativelanguage.googleapis.com",
+    "api.groq.com",
+    "*.huggingface.co",
+    "*.huggingface.cloud",
+    "api.hyperbolic.xyz",
+    "api.avian.io",
+    "api.minimax.io",
+    "api.minimaxi.com",
+    "api.mistral.ai",
+    "api.moonshot.ai",
+    "api.moonshot.cn",
+    "api.studio.nebius.com",
+    "api.tokenfactory.nebius.com",
+    "api.novita.ai",
+    "openrouter.ai",
+    "api.perplexity.ai",
+    "api.sambanova.ai",
+    "api.siliconflow.cn",
+    "api.siliconflow.com",
+    "*.snowflakecomputing.com",
+    "api.together.xyz",
+    "api.together.ai",
+    "api.venice.ai",
+    "ai-gateway.vercel.sh",
+    "api.x.ai",
+    "api.z.ai",
+    "open.bigmodel.cn",
+    "dashscope.aliyuncs.com",
+    "dashscope-intl.aliyuncs.com",
+    "llm.chutes.ai",
+    "opencode.ai",
+    "*.cloud.databricks.com",
+    "*.azuredatabricks.net",
+    "*.inference.heroku.com",
+    "bedrock-runtime.*.amazonaws.com",
+)
+"""Hosts that serve chat/completions nearly, but not quite, as OpenAI does."""
+
+
+@dataclass(frozen=True)
+class HostPattern:
+    """`host`, `*.host` or `host:port`; `*` within a name stands for one label.
+
+    Attributes:
+        labels: The labels of the name, lower case, the last first.
+        open_start: Whether any number of labels may stand before them.
+        port: The port; None for any.
+    """
+
+    labels: tuple[str, ...]
+    open_start: bool
+    port: int | None
+
+    @classmethod
+    def parse(cls, text: str) -> "HostPattern":
+        """Return the pattern that *text* spells.
+
+        Raises:
+            ValueError: It spells none; the message says why.
+        """
+        name, colon, port = text.strip().rpartition(":")
+        if not colon or name.endswith(":") or port.endswith("]"):
+            name, port = text.strip(), ""
+        if port and not (port.isascii() and port.isdigit() and int(port) < 65536):  # noqa: PLR2004
+            raise ValueError(f"{port!r} is no port")
+        if "/" in name:
+            raise ValueError("give a host, not a URL")
+        name = name.strip("[]").rstrip(".").lower()
+        open_start = name.startswith("*.")
+        labels = name.removeprefix("*.").split(".") if ":" not in name else [name]
+        if not all(labels) or any("*" in each and each != "*" for each in labels):
+            raise ValueError("give `host`, `*.host` or `host:port`")
+        return cls(tuple(reversed(labels)), open_start, int(port) if port else None)
+
+    def __str__(self) -> str:
+        name = ".".join(reversed(self.labels))
+        name = f"[{name}]" if ":" in name else name
+        port = "" if self.port is None else f":{self.port}"
+        return f"{'*.' if self.open_start else ''}{name}{port}"
+
+    def matches(self, host: str, port: int | None) -> bool:
+        """Tell whether *host* and *port* are meant."""
+        if self.port is not None and self.port != port:
+            return False
+        host = host.rstrip(".").lower()
+        labels = [host] if ":" in host else host.split(".")[::-1]
+        if len(labels) != len(self.labels) and not (
+            self.open_start and len(labels) > len(self.labels)
+        ):
+            return False
+        if self.open_start and len(labels) == len(self.labels):
+            return False
+        return all(
+            mine in ("*", its) for mine, its in zip(self.labels, labels, strict=False)
+        )
+
+
+class Hosts:
+    """The hosts whose traffic is opened and repaired."""
+
+    def __init__(self, patterns: Iterable[HostPattern]) -> None:
+        self._patterns = tuple(patterns)
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> "Hosts":
+        """Return the hosts that *texts* spell.
+
+        Raises:
+            ValueError: One of them spells none; the message names it.
+        """
+        patterns = []
+        for text in texts:
+            try:
+                patterns.append(HostPattern.parse(text))
+            except ValueError as error:
+                raise ValueError(f"{text!r}: {error}") from None
+        return cls(patterns)
+
+    def include(self, host: str | None, port: int | None) -> bool:
+        """Tell whether *host* is one of them."""
+        return bool(host) and any(
+            pattern.matches(str(host), port) for pattern in self._patterns
+        )
+
+
+def is_chat_request(method: str, path: str) -> bool:
+    """Tell whether a request is for chat/completions, under whatever prefix."""
+    return method == "POST" and path.partition("?")[0].rstrip("/").endswith(
+        "/chat/completions"
+    )
+
+
+def is_event_stream(content_type: str) -> bool:
+    """Tell whether a `content-type` value names server-sent events."""
+    return content_type.partition(";")[0].strip().lower() == "text/event-stream"

@@ -1,0 +1,245 @@
+r"""Server-sent events that keep the bytes they came as.
+
+Reads bytes as they arrive and returns whole blocks with their raw bytes, so that a
+block which needs no repair can leave exactly as it came. Rules: WHATWG HTML, section
+9.2 "Server-sent events". Two things differ from a common parser, on purpose:
+
+* A block is out as soon as its last byte is in. A `\r` ends its line at once; the
+  `\n` that may follow is reported later as a `Gap` that *joins* the block before.
+* Blank lines beyond the first are not swallowed: they may be the only bytes that keep
+  a connection alive, so they come out as `Gap`s too.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+LIMIT = 8 * 1024 * 1024
+"""Bytes of one block that are kept; a larger one passes through unread."""
+
+BOM = b"\xef\xbb\xbf"
+
+# Atomic groups: without them "\r\n" could be read as two line ends by backtracking.
+_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n?|\n)")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+@dataclass(slots=True)
+class Line:
+    """One line of a block: its text without, and its line end with, the end bytes."""
+
+    text: bytes
+    end: bytes
+
+    @property
+    def name(self) -> bytes:
+        """The field name; empty for a comment."""
+        return self.text.partition(b":")[0]
+
+    @property
+    def value(self) -> bytes:
+        """The field value, without the one space that may follow the colon."""
+        return self.text.partition(b":")[2].removeprefix(b" ")
+
+
+@dataclass(slots=True)
+class Event:
+    """One block of the stream, from its first byte through its blank line.
+
+    Attributes:
+        raw: The bytes as they came.
+        n: The block's place in the stream, from 0.
+        closed: Whether its blank line came; False only for the last block of a stream.
+    """
+
+    raw: bytes
+    n: int
+    closed: bool = True
+    bom: bool = False
+    blank: bytes = b""
+    _lines: list[Line] | None = field(default=None, repr=False)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The block's lines, which a fix may change; `encode` writes them."""
+        if self._lines is None:
+            self._lines = self._split()
+        return self._lines
+
+    def _split(self) -> list[Line]:
+        text = self.raw
+        if self.n == 0 and text.startswith(BOM):
+            self.bom = True
+            text = text.removeprefix(BOM)
+        lines = []
+        start = 0
+        for match in _LINE_END.finditer(text):
+            lines.append(Line(text[start : match.start()], match.group()))
+            start = match.end()
+        if start < len(text):
+            lines.append(Line(text[start:], b""))
+        if self.closed and lines:
+            self.blank = lines.pop().end
+        return lines
+
+    def payload(self) -> bytes | None:
+        """Return the data of a block in OpenAI's own framing, else None."""
+        raw = self.raw
+        size = len(raw)
+        if (
+            raw.startswith(b"data: ")
+            and raw.find(b"\n") == size - 2
+            and raw.endswith(b"\n")
+            and self.closed
+            and b"\r" not in raw
+            and raw[6:7] != b" "
+            and raw[-3:-2] not in b" \t"
+        ):
+            return raw[6:-2]
+        return None
+
+    @property
+    def data(self) -> bytes | None:
+        """The block's data lines joined by a line feed; None without any."""
+        values = [line.value for line in self.lines if line.name == b"data"]
+        return b"\n".join(values) if values else None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a line is neither a comment nor a field that the standard knows."""
+        known = (b"", b"data", b"event", b"id", b"retry")
+        return any(line.name not in known for line in self.lines)
+
+    def encode(self) -> bytes:
+        """Return the block as its lines say now; a block without any is a newline."""
+        body = b"".join(line.text + line.end for line in self.lines)
+        if not body:
+            return b"\n"
+        return (BOM if self.bom else b"") + body + self.blank
+
+
+@dataclass(slots=True)
+class Gap:
+    """Newline bytes between blocks: an extra blank line, or the rest of a CRLF.
+
+    Attributes:
+        raw: The bytes as they came.
+        joins: Whether they only complete the line end that closed the block before.
+    """
+
+    raw: bytes
+    joins: bool
+
+
+@dataclass(slots=True)
+class Oversized:
+    """A piece of a block that is larger than `LIMIT`; passes as it is."""
+
+    raw: bytes
+
+
+type Item = Event | Gap | Oversized
+
+
+def encode(payload: bytes) -> bytes:
+    """Return *payload* (one line) framed as OpenAI frames an event."""
+    return b"data: " + payload + b"\n\n"
+
+
+class EventParser:
+    """Bytes in, blocks out. Never raises; keeps at most `LIMIT` bytes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        """Blocks begun so far."""
+        self._buffer = bytearray()
+        self._scanned = 0  # bytes of the buffer that hold no blank line
+        self._after_cr = False  # the last newline given out was a bare "\r"
+        self._has_cr = False  # the stream uses "\r": the slower search is needed
+        self._oversized: bytes | None = None  # last bytes of the block being passed on
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Return what *data* completes, maybe nothing."""
+        items: list[Item] = []
+        if self._oversized is not None:
+            data = self._pass_oversized(data, items)
+        if not self._has_cr and b"\r" in data:
+            self._has_cr = True
+        buffer = self._buffer
+        buffer += data
+        start = 0
+        while start < len(buffer):
+            if buffer[start] in b"\r\n":
+                start = self._gap(start, items)
+                continue
+            self._after_cr = False
+            end = self._find_end(max(start, self._scanned))
+            if end < 0:
+                self._scanned = max(start, len(buffer) - 3)
+                break
+            self._scanned = 0
+            self._block(bytes(buffer[start:end]), items)
+            start = end
+        if start:
+            del buffer[:start]
+            self._scanned = max(0, self._scanned - start)
+        if len(buffer) > LIMIT:
+            self._oversized = bytes(buffer[-3:])
+            items.append(Oversized(bytes(buffer)))
+            self.count += 1
+            buffer.clear()
+            self._scanned = 0
+        return items
+
+    def end(self) -> list[Item]:
+        """Return the block that the stream's end leaves unclosed, if any."""
+        rest = self.take()
+        if not rest:
+            return []
+        event = Event(rest, self.count, closed=False)
+        self.count += 1
+        return [event]
+
+    def take(self) -> bytes:
+        """Give up the bytes that are kept, unread."""
+        rest = bytes(self._buffer)
+        self._buffer.clear()
+        self._scanned = 0
+        return rest
+
+    def _find_end(self, start: int) -> int:
+        if self._has_cr:
+            match = _BLANK_LINE.search(self._buffer, start)
+            return match.end() if match else -1
+        found = self._buffer.find(b"\n\n", start)
+        return found + 2 if found >= 0 else -1
+
+    def _gap(self, start: int, items: list[Item]) -> int:
+        match = _LINE_END.match(self._buffer, start)
+        assert match is not None
+        raw = match.group()
+        joins = self._after_cr and raw == b"\n"
+        self._after_cr = raw == b"\r"
+        items.append(Gap(bytes(raw), joins))
+        return match.end()
+
+    def _block(self, raw: bytes, items: list[Item]) -> None:
+        self._after_cr = raw.endswith(b"\r")
+        if len(raw) > LIMIT:
+            items.append(Oversized(raw))
+        else:
+            items.append(Event(raw, self.count))
+        self.count += 1
+
+    def _pass_oversized(self, data: bytes, items: list[Item]) -> bytes:
+        """Pass the block that is too large on, and return what comes after it."""
+        before = self._oversized or b""
+        match = _BLANK_LINE.search(before + data)
+        if match is None:
+            self._oversized = (before + data)[-3:]
+            items.append(Oversized(data))
+            return b""
+        cut = max(match.end() - len(before), 0)
+        self._oversized = None
+        self._after_cr = data[:cut].endswith(b"\r")
+        items.append(Oversized(data[:cut]))
+        return data[cut:]

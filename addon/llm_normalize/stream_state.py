@@ -1,0 +1,101 @@
+"""What the request asked for, and what the stream has said so far.
+
+The pipeline keeps both; fixes only read them.
+"""
+
+from dataclasses import dataclass, field
+from typing import Self
+
+from .chunk import Chunk, Json, calls, deltas, function, index_of, loads
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a chat/completions request asked for.
+
+    Attributes:
+        stream: `stream: true`.
+        usage: `stream_options.include_usage: true`.
+        tools: The request offers tools (or legacy functions).
+        forced_tool: `tool_choice` names a function; OpenAI itself then ends with `stop`.
+        model: The model asked for, maybe empty.
+        n: How many choices.
+    """
+
+    stream: bool = False
+    usage: bool = False
+    tools: bool = False
+    forced_tool: bool = False
+    model: str = ""
+    n: int = 1
+
+    @classmethod
+    def from_body(cls, body: bytes | None) -> Self:
+        """Return what the request's *body* asks. Never raises: no JSON asks nothing."""
+        try:
+            request = loads(body or b"")
+        except (ValueError, RecursionError):
+            return cls()
+        if not isinstance(request, dict):
+            return cls()
+        options = request.get("stream_options")
+        forced = request.get("tool_choice") or request.get("function_call")
+        model = request.get("model")
+        n = request.get("n")
+        return cls(
+            stream=request.get("stream") is True,
+            usage=isinstance(options, dict) and options.get("include_usage") is True,
+            tools=bool(request.get("tools") or request.get("functions")),
+            forced_tool=isinstance(forced, dict) and _names_function(forced),
+            model=model if isinstance(model, str) else "",
+            n=n if isinstance(n, int) and n > 1 else 1,
+        )
+
+
+def _names_function(choice: dict[str, Json]) -> bool:
+    return bool(function(choice).get("name") or choice.get("name"))
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call that a choice has opened."""
+
+    id: Json
+    name: Json
+
+
+@dataclass(slots=True)
+class ChoiceSeen:
+    """What one choice has sent so far."""
+
+    role: bool = False
+    calls: dict[int, Call] = field(default_factory=dict)
+    finish: str | None = None
+
+
+class Seen:
+    """What the client has been sent so far, after all repairs."""
+
+    def __init__(self) -> None:
+        self.choices: dict[int, ChoiceSeen] = {}
+        self.error = False
+
+    def choice(self, index: int) -> ChoiceSeen:
+        """Return what choice *index* has sent; of a new one, nothing."""
+        return self.choices.get(index) or ChoiceSeen()
+
+    def note(self, chunk: Chunk) -> None:
+        """Take in a chunk as it leaves."""
+        for index, choice, delta in deltas(chunk):
+            seen = self.choices.get(index)
+            if seen is None:
+                seen = self.choices[index] = ChoiceSeen()
+            if delta.get("role"):
+                seen.role = True
+            for call in calls(delta):
+                place = index_of(call)
+                if place not in seen.calls:
+                    name = function(call).get("name")
+                    seen.calls[place] = Call(call.get("id"), name)
+            if isinstance(choice.get("finish_reason"), str):
+                seen.finish = choice["finish_reason"]

@@ -1,0 +1,79 @@
+"""The content view `Before/After`: what was repaired in an answer, as a diff.
+
+It reads the flow's metadata only, so it shows the same for a live flow and for one
+loaded from a file, with or without the addon's log.
+"""
+
+import difflib
+from typing import Any
+
+from mitmproxy import contentviews, http
+
+from .pairs import text_of
+from .record import KEY
+
+
+class BeforeAfter(contentviews.Contentview):
+    """Summary of the fixes, then each changed event before and after."""
+
+    name = "Before/After"
+    syntax_highlight = "none"
+
+    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
+        """Return the view's text.
+
+        Raises:
+            ValueError: The message is no answer that the addon looked at.
+        """
+        record = _record(metadata)
+        if record is None:
+            raise ValueError("not an answer that llm_normalize looked at")
+        return "\n".join([*_summary(record), *_diffs(record)]) + "\n"
+
+    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
+        """Come first where something was repaired, be there where nothing was."""
+        record = _record(metadata)
+        if record is None:
+            return -1
+        return 10 if record["fixes"] else 0.1
+
+
+def _record(metadata: contentviews.Metadata) -> dict[str, Any] | None:
+    if metadata.flow is None or not isinstance(metadata.http_message, http.Response):
+        return None
+    record = metadata.flow.metadata.get(KEY)
+    return record if isinstance(record, dict) else None
+
+
+def _summary(record: dict[str, Any]) -> list[str]:
+    verb = "would be repaired (observe)" if record["observe"] else "repaired"
+    lines = [f"{record['changed']} of {record['events']} events {verb}"]
+    lines += [f"{count:>6} x {name}" for name, count in record["fixes"]]
+    if record["end"] != "complete":
+        lines.append(f"the answer ended early: {record['end']}")
+    if record["body_cut"]:
+        lines.append("the answer was too long to keep: other views show its beginning")
+    return lines
+
+
+def _diffs(record: dict[str, Any]) -> list[str]:
+    lines = []
+    for n, ms, fixes, before, after in record["pairs"]:
+        place = f"event {n}" if before is not None else f"added at event {n}"
+        lines += ["", f"@@ {place}, {ms:g} ms: {', '.join(fixes)} @@"]
+        old = _lines(before or b"")
+        new = [line for block in after for line in _lines(block)]
+        lines += [line for line in difflib.ndiff(old, new) if not line.startswith("?")]
+    if record["left_out"]:
+        lines += ["", f"and {record['left_out']} more, see the pairs log"]
+    return lines
+
+
+def _lines(block: bytes) -> list[str]:
+    """Return the lines of *block* without blank ones; control characters escaped."""
+    text = text_of(block).replace("\r", "\\r")
+    return [
+        "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
+        for line in text.split("\n")
+        if line
+    ]

@@ -1,0 +1,1535 @@
+import copy
+import json
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from form import (
+    Call,
+    Error,
+    Meaning,
+    Request,
+    check_body,
+    check_error_body,
+    check_stream,
+    chunk_faults,
+    completion_faults,
+    events,
+    lost,
+    meaning_of_body,
+    meaning_of_stream,
+)
+
+CAPTURES = Path(
+    os.environ.get("LLM_CAPTURES")
+    or Path(__file__).resolve().parents[2] / "shared" / "captures"
+)
+
+PLAIN = Request()
+ASKED = Request(include_usage=True)
+UNKNOWN = Request(include_usage=None)
+TOOLS = Request(tools=True)
+FORCED = Request(tools=True, forced_tool=True)
+
+USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
+DONE = "[DONE]"
+
+
+def chunk(delta: Any = None, finish: Any = None, index: Any = 0, **top: Any) -> Any:
+    choice = {"index": index, "delta": delta, "finish_reason": finish}
+    return {
+        "id": "chatcmpl-7",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+        "model": "tern-2",
+        "choices": [choice],
+        **top,
+    }
+
+
+def bare(**top: Any) -> Any:
+    return chunk(choices=[], **top)
+
+
+def sse(*items: Any) -> bytes:
+    texts = [x if isinstance(x, str) else json.dumps(x) for x in items]
+    return "".join(f"data: {text}\n\n" for text in texts).encode()
+
+
+def call(index: int = 0, **fields: Any) -> Any:
+    return {"tool_calls": [{"index": index, **fields}]}
+
+
+def head(index: int = 0, arguments: Any = "", **fields: Any) -> Any:
+    function = {"name": "find_ferry", "arguments": arguments}
+    opening = {"id": f"call_{index}", "type": "function", "function": function}
+    return call(index, **{**opening, **fields})
+
+
+def arguments(text: Any, index: int = 0) -> Any:
+    return call(index, function={"arguments": text})
+
+
+OPEN = chunk({"role": "assistant", "content": ""})
+NULL = chunk({"role": "assistant", "content": None})
+TEXT = chunk({"content": "Low tide"})
+STOP = chunk({}, "stop")
+CALLS = chunk({}, "tool_calls")
+ERROR = {
+    "error": {"message": "out of fish", "type": "x", "param": None, "code": "y"},
+}
+SCORES: Any = {
+    "type": "moderation_results",
+    "model": "watch-1",
+    "results": [
+        {
+            "type": "moderation_result",
+            "model": "watch-1",
+            "flagged": False,
+            "categories": {"rude": False},
+            "category_scores": {"rude": 0.01},
+            "category_applied_input_types": {"rude": ["text"]},
+        }
+    ],
+}
+MODERATION = bare(usage=None, moderation={"input": SCORES, "output": SCORES})
+TOKEN: Any = {"token": "Low", "logprob": -0.5, "bytes": [76], "top_logprobs": []}
+
+
+def with_logprobs(value: Any) -> Any:
+    choice = {"index": 0, "delta": {"content": "Low"}, "logprobs": value}
+    return chunk(choices=[choice])
+
+
+GOOD_STREAMS = {
+    "text": (PLAIN, sse(OPEN, TEXT, TEXT, STOP, DONE)),
+    "text in the opening": (
+        PLAIN,
+        sse(chunk({"role": "assistant", "content": "Low"}), STOP, DONE),
+    ),
+    "opening without content": (
+        PLAIN,
+        sse(chunk({"role": "assistant"}), TEXT, STOP, DONE),
+    ),
+    "tools, null in the opening": (
+        TOOLS,
+        sse(NULL, chunk(head()), chunk(arguments("{}")), CALLS, DONE),
+    ),
+    "tools in the opening": (
+        TOOLS,
+        sse(
+            chunk({"role": "assistant", "content": None, **head()}),
+            chunk(arguments('{"to":')),
+            chunk(arguments('"Skye"}')),
+            CALLS,
+            DONE,
+        ),
+    ),
+    "two tools": (
+        TOOLS,
+        sse(
+            OPEN,
+            chunk(head(0)),
+            chunk(arguments("{}", 0)),
+            chunk(head(1)),
+            chunk(arguments("{}", 1)),
+            CALLS,
+            DONE,
+        ),
+    ),
+    "text, then a tool": (TOOLS, sse(OPEN, TEXT, chunk(head()), CALLS, DONE)),
+    "forced tool": (
+        FORCED,
+        sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE),
+    ),
+    "legacy function call": (
+        TOOLS,
+        sse(
+            NULL,
+            chunk({"function_call": {"name": "find_ferry", "arguments": ""}}),
+            chunk({"function_call": {"arguments": "{}"}}),
+            chunk({}, "function_call"),
+            DONE,
+        ),
+    ),
+    "two choices": (
+        Request(n=2),
+        sse(
+            OPEN,
+            chunk({"role": "assistant", "content": ""}, index=1),
+            chunk({"content": "ebb"}, index=1),
+            TEXT,
+            chunk({}, "length", 1),
+            STOP,
+            DONE,
+        ),
+    ),
+    "usage asked": (ASKED, sse(OPEN, TEXT, STOP, bare(usage=USAGE), DONE)),
+    "usage asked, null before": (
+        ASKED,
+        sse(
+            {**OPEN, "usage": None},
+            {**STOP, "usage": None},
+            bare(
+                usage={
+                    **USAGE,
+                    "prompt_tokens_details": {"cached_tokens": 0},
+                    "completion_tokens_details": {"reasoning_tokens": 2},
+                }
+            ),
+            DONE,
+        ),
+    ),
+    "usage riding": (PLAIN, sse(OPEN, TEXT, {**STOP, "usage": USAGE}, DONE)),
+    "usage unknown, bare": (UNKNOWN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
+    "usage unknown, riding": (UNKNOWN, sse(OPEN, {**STOP, "usage": USAGE}, DONE)),
+    "usage unknown, none": (UNKNOWN, sse(OPEN, STOP, DONE)),
+    "moderation": (ASKED, sse(OPEN, STOP, bare(usage=USAGE), MODERATION, DONE)),
+    "moderation, usage not asked": (PLAIN, sse(OPEN, STOP, MODERATION, DONE)),
+    "refusal": (
+        PLAIN,
+        sse(
+            chunk({"role": "assistant", "content": "", "refusal": None}),
+            chunk({"refusal": "No fishing."}),
+            STOP,
+            DONE,
+        ),
+    ),
+    "refusal after null": (PLAIN, sse(NULL, chunk({"refusal": "No."}), STOP, DONE)),
+    "audio": (
+        PLAIN,
+        sse(NULL, chunk({"audio": {"id": "a1", "data": "UklG"}}), STOP, DONE),
+    ),
+    "log probabilities": (
+        PLAIN,
+        sse(OPEN, with_logprobs({"content": [TOKEN], "refusal": None}), STOP, DONE),
+    ),
+    "extra keys": (
+        PLAIN,
+        sse(
+            {**OPEN, "obfuscation": "kd", "service_tier": "default"},
+            chunk({"reasoning_content": "tide tables"}),
+            STOP,
+            DONE,
+        ),
+    ),
+    "keep-alive newlines": (
+        PLAIN,
+        b"\n" + sse(OPEN) + b"\n\n\n" + sse(TEXT, STOP) + b"\n" + sse(DONE) + b"\n",
+    ),
+    "error alone": (PLAIN, sse(ERROR)),
+    "error after text": (ASKED, sse(OPEN, TEXT, ERROR)),
+    "error, then the provider's end": (PLAIN, sse(OPEN, ERROR, DONE)),
+    "error after null": (TOOLS, sse(NULL, ERROR)),
+    "escapes": (PLAIN, sse(OPEN, chunk({"content": "\ud83d"}), STOP, DONE)),
+    "raw characters": (
+        PLAIN,
+        sse(OPEN)
+        + 'data: {"id":"chatcmpl-7","object":"chat.completion.chunk",'
+        '"created":1700000000,"model":"tern-2","choices":[{"index":0,'
+        '"delta":{"content":"Flut\u2028ebbe ≈ 🌊"}}]}\n\n'.encode()
+        + sse(STOP, DONE),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GOOD_STREAMS)
+def test_conforming_stream(name: str) -> None:
+    request, data = GOOD_STREAMS[name]
+    assert check_stream(data, request) == []
+
+
+@pytest.mark.parametrize("name", GOOD_STREAMS)
+def test_conforming_stream_broken_off_anywhere(name: str) -> None:
+    request, data = GOOD_STREAMS[name]
+    for end in range(len(data)):
+        assert check_stream(data[:end], request, complete=False) == []
+
+
+def without(value: Any, *keys: str) -> Any:
+    return {key: entry for key, entry in value.items() if key not in keys}
+
+
+def framed(old: bytes, new: bytes) -> bytes:
+    data = sse(OPEN, TEXT, STOP, DONE)
+    assert old in data
+    return data.replace(old, new, 1)
+
+
+BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
+    ("framing", "CRLF", PLAIN, sse(OPEN, STOP, DONE).replace(b"\n", b"\r\n")),
+    ("framing", "CR", PLAIN, sse(OPEN, STOP, DONE).replace(b"\n", b"\r")),
+    ("framing", "no space", PLAIN, framed(b"data: {", b"data:{")),
+    ("framing", "two spaces", PLAIN, framed(b"data: {", b"data:  {")),
+    ("framing", "tight [DONE]", PLAIN, framed(b"data: [DONE]", b"data:[DONE]")),
+    ("framing", "trailing space", PLAIN, framed(b"[DONE]", b"[DONE] ")),
+    ("framing", "comment", PLAIN, b": ping\n\n" + sse(OPEN, STOP, DONE)),
+    ("framing", "event field", PLAIN, b"event: chunk\n" + sse(OPEN, STOP, DONE)),
+    ("framing", "id field", PLAIN, b"id: 1\n" + sse(OPEN, STOP, DONE)),
+    ("framing", "one newline", PLAIN, framed(b"\n\ndata: [", b"\ndata: [")),
+    ("framing", "no last blank line", PLAIN, sse(OPEN, STOP, DONE)[:-1]),
+    ("framing", "no last newline", PLAIN, sse(OPEN, STOP, DONE)[:-2]),
+    (
+        "framing",
+        "BOM",
+        PLAIN,
+        sse(OPEN, OPEN, STOP, DONE).replace(b"d", b"\xef\xbb\xbfd", 1),
+    ),
+    ("framing", "no UTF-8", PLAIN, framed(b"Low", b"L\xf6w")),
+    ("framing", "no JSON", PLAIN, sse(OPEN, "{'a': 1}", STOP, DONE)),
+    ("framing", "NaN", PLAIN, sse(OPEN, '{"error": NaN}', STOP, DONE)),
+    (
+        "framing",
+        "JSON over two lines",
+        PLAIN,
+        sse(OPEN) + b'data: {"a":\ndata: 1}\n\n' + sse(STOP, DONE),
+    ),
+    (
+        "framing",
+        "doubled prefix",
+        PLAIN,
+        framed(b"data: ", b"data: data: ").replace(b"\n\n", b"\n\n" + sse(OPEN), 1),
+    ),
+    (
+        "envelope",
+        "no object",
+        PLAIN,
+        sse(OPEN, {**TEXT, "object": "chat.completion"}, STOP, DONE),
+    ),
+    ("envelope", "id missing", PLAIN, sse(OPEN, without(TEXT, "id"), STOP, DONE)),
+    ("envelope", "id null", PLAIN, sse(OPEN, {**TEXT, "id": None}, STOP, DONE)),
+    (
+        "envelope",
+        "id empty",
+        PLAIN,
+        sse(*({**c, "id": ""} for c in (OPEN, STOP)), DONE),
+    ),
+    ("envelope", "id changes", PLAIN, sse(OPEN, {**STOP, "id": "chatcmpl-8"}, DONE)),
+    (
+        "envelope",
+        "model empty",
+        PLAIN,
+        sse(*({**c, "model": ""} for c in (OPEN, STOP)), DONE),
+    ),
+    ("envelope", "model changes", PLAIN, sse(OPEN, {**STOP, "model": "gull-1"}, DONE)),
+    (
+        "envelope",
+        "created zero",
+        PLAIN,
+        sse(*({**c, "created": 0} for c in (OPEN, STOP)), DONE),
+    ),
+    (
+        "envelope",
+        "created changes",
+        PLAIN,
+        sse(OPEN, {**STOP, "created": 1700000001}, DONE),
+    ),
+    (
+        "envelope",
+        "created a string",
+        PLAIN,
+        sse(*({**c, "created": "170"} for c in (OPEN, STOP)), DONE),
+    ),
+    (
+        "envelope",
+        "created a float",
+        PLAIN,
+        sse(*({**c, "created": 170.5} for c in (OPEN, STOP)), DONE),
+    ),
+    (
+        "envelope",
+        "choices null",
+        PLAIN,
+        sse(OPEN, {**TEXT, "choices": None}, STOP, DONE),
+    ),
+    (
+        "envelope",
+        "choices missing",
+        PLAIN,
+        sse(OPEN, without(TEXT, "choices"), STOP, DONE),
+    ),
+    (
+        "envelope",
+        "index missing",
+        PLAIN,
+        sse(OPEN, chunk(choices=[{"delta": {"content": "x"}}]), STOP, DONE),
+    ),
+    (
+        "envelope",
+        "index a string",
+        PLAIN,
+        sse(OPEN, chunk({"content": "x"}, index="0"), STOP, DONE),
+    ),
+    ("envelope", "delta null", PLAIN, sse(OPEN, chunk(None), STOP, DONE)),
+    (
+        "envelope",
+        "delta missing",
+        PLAIN,
+        sse(OPEN, chunk(choices=[{"index": 0}]), STOP, DONE),
+    ),
+    (
+        "envelope",
+        "content a list",
+        PLAIN,
+        sse(OPEN, chunk({"content": [{"type": "text"}]}), STOP, DONE),
+    ),
+    (
+        "envelope",
+        "refusal an object",
+        PLAIN,
+        sse(OPEN, chunk({"refusal": {}}), STOP, DONE),
+    ),
+    (
+        "envelope",
+        "service tier unknown",
+        PLAIN,
+        sse({**OPEN, "service_tier": "on_demand"}, STOP, DONE),
+    ),
+    (
+        "envelope",
+        "fingerprint a number",
+        PLAIN,
+        sse({**OPEN, "system_fingerprint": 3}, STOP, DONE),
+    ),
+    (
+        "envelope",
+        "logprobs a number",
+        PLAIN,
+        sse(OPEN, with_logprobs(-0.5), STOP, DONE),
+    ),
+    (
+        "envelope",
+        "logprobs without top",
+        PLAIN,
+        sse(
+            OPEN,
+            with_logprobs({"content": [without(TOKEN, "top_logprobs")]}),
+            STOP,
+            DONE,
+        ),
+    ),
+    (
+        "envelope",
+        "usage partial",
+        ASKED,
+        sse(OPEN, STOP, bare(usage={"total_tokens": 3}), DONE),
+    ),
+    (
+        "envelope",
+        "usage details wrong",
+        ASKED,
+        sse(
+            OPEN,
+            STOP,
+            bare(usage={**USAGE, "prompt_tokens_details": {"cached_tokens": "1"}}),
+            DONE,
+        ),
+    ),
+    (
+        "envelope",
+        "tool index missing",
+        TOOLS,
+        sse(
+            OPEN, chunk({"tool_calls": [{"id": "c", "type": "function"}]}), CALLS, DONE
+        ),
+    ),
+    (
+        "envelope",
+        "moderation odd",
+        PLAIN,
+        sse(
+            OPEN,
+            STOP,
+            bare(moderation={"input": SCORES, "output": {"type": "?"}}),
+            DONE,
+        ),
+    ),
+    ("framing", "an array", PLAIN, sse(OPEN) + b"data: [1]\n\n" + sse(STOP, DONE)),
+    (
+        "envelope",
+        "not a chunk",
+        PLAIN,
+        sse(OPEN, {"status": 500, "title": "Gone"}, STOP, DONE),
+    ),
+    ("role", "never", PLAIN, sse(chunk({"content": ""}), STOP, DONE)),
+    (
+        "role",
+        "in the second chunk",
+        PLAIN,
+        sse(chunk({"content": ""}), OPEN, STOP, DONE),
+    ),
+    (
+        "role",
+        "repeated",
+        PLAIN,
+        sse(OPEN, chunk({"role": "assistant", "content": "x"}), STOP, DONE),
+    ),
+    ("role", "another", PLAIN, sse(chunk({"role": "tool", "content": ""}), STOP, DONE)),
+    (
+        "role",
+        "not in the second choice",
+        Request(n=2),
+        sse(OPEN, chunk({"content": "x"}, index=1), STOP, chunk({}, "stop", 1), DONE),
+    ),
+    ("content", "null, then text", TOOLS, sse(NULL, TEXT, STOP, DONE)),
+    ("content", "null, then the end", PLAIN, sse(NULL, STOP, DONE)),
+    (
+        "content",
+        "null, tool call too late",
+        TOOLS,
+        sse(NULL, TEXT, chunk(head()), CALLS, DONE),
+    ),
+    (
+        "content",
+        "null, then text beside a tool call",
+        TOOLS,
+        sse(NULL, chunk({"content": "x", **head()}), CALLS, DONE),
+    ),
+    ("content", "null later", PLAIN, sse(OPEN, chunk({"content": None}), STOP, DONE)),
+    (
+        "content",
+        "null beside a later tool call",
+        TOOLS,
+        sse(NULL, chunk({"content": None, **head()}), CALLS, DONE),
+    ),
+    (
+        "content",
+        "null beside reasoning",
+        PLAIN,
+        sse(OPEN, chunk({"content": None, "reasoning": "hm"}), STOP, DONE),
+    ),
+    (
+        "content",
+        "role null later",
+        PLAIN,
+        sse(OPEN, chunk({"role": None, "content": "x"}), STOP, DONE),
+    ),
+    (
+        "content",
+        "tool calls null",
+        PLAIN,
+        sse(OPEN, chunk({"content": "x", "tool_calls": None}), STOP, DONE),
+    ),
+    (
+        "content",
+        "function call null",
+        PLAIN,
+        sse(OPEN, chunk({"content": "x", "function_call": None}), STOP, DONE),
+    ),
+    ("tool-calls", "counted from 1", TOOLS, sse(NULL, chunk(head(1)), CALLS, DONE)),
+    (
+        "tool-calls",
+        "a gap",
+        TOOLS,
+        sse(NULL, chunk(head(0)), chunk(head(2)), CALLS, DONE),
+    ),
+    ("tool-calls", "no id", TOOLS, sse(NULL, chunk(head(id=None)), CALLS, DONE)),
+    ("tool-calls", "empty id", TOOLS, sse(NULL, chunk(head(id="")), CALLS, DONE)),
+    ("tool-calls", "no type", TOOLS, sse(NULL, chunk(head(type=None)), CALLS, DONE)),
+    (
+        "tool-calls",
+        "no name",
+        TOOLS,
+        sse(NULL, chunk(head(function={"arguments": ""})), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "empty name",
+        TOOLS,
+        sse(NULL, chunk(head(function={"name": "", "arguments": ""})), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "opening without arguments",
+        TOOLS,
+        sse(NULL, chunk(head(function={"name": "f"})), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "opening with null arguments",
+        TOOLS,
+        sse(NULL, chunk(head(0, None)), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "whole in one chunk",
+        TOOLS,
+        sse(NULL, chunk(head(0, "{}")), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "id repeated",
+        TOOLS,
+        sse(
+            NULL,
+            chunk(head()),
+            chunk(call(id="call_0", function={"arguments": "{}"})),
+            CALLS,
+            DONE,
+        ),
+    ),
+    (
+        "tool-calls",
+        "id null later",
+        TOOLS,
+        sse(
+            NULL,
+            chunk(head()),
+            chunk(call(id=None, function={"arguments": "{}"})),
+            CALLS,
+            DONE,
+        ),
+    ),
+    (
+        "tool-calls",
+        "type repeated",
+        TOOLS,
+        sse(
+            NULL,
+            chunk(head()),
+            chunk(call(type="function", function={"arguments": "{}"})),
+            CALLS,
+            DONE,
+        ),
+    ),
+    (
+        "tool-calls",
+        "name null later",
+        TOOLS,
+        sse(
+            NULL,
+            chunk(head()),
+            chunk(call(function={"name": None, "arguments": "{}"})),
+            CALLS,
+            DONE,
+        ),
+    ),
+    (
+        "tool-calls",
+        "later without arguments",
+        TOOLS,
+        sse(NULL, chunk(head()), chunk(call(function={})), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "later without function",
+        TOOLS,
+        sse(NULL, chunk(head()), chunk(call()), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "later null arguments",
+        TOOLS,
+        sse(NULL, chunk(head()), chunk(arguments(None)), CALLS, DONE),
+    ),
+    (
+        "tool-calls",
+        "second call at index 0",
+        TOOLS,
+        sse(NULL, chunk(head()), chunk(head()), CALLS, DONE),
+    ),
+    ("finish", "missing", PLAIN, sse(OPEN, TEXT, DONE)),
+    (
+        "finish",
+        "missing in the second choice",
+        Request(n=2),
+        sse(OPEN, chunk({"role": "assistant", "content": ""}, index=1), STOP, DONE),
+    ),
+    ("finish", "no choice at all", PLAIN, sse(DONE)),
+    ("finish", "with text", PLAIN, sse(OPEN, chunk({"content": "x"}, "stop"), DONE)),
+    (
+        "finish",
+        "with empty text",
+        PLAIN,
+        sse(OPEN, chunk({"content": ""}, "stop"), DONE),
+    ),
+    (
+        "finish",
+        "in the only chunk",
+        PLAIN,
+        sse(chunk({"role": "assistant", "content": "x"}, "stop"), DONE),
+    ),
+    ("finish", "twice", PLAIN, sse(OPEN, STOP, STOP, DONE)),
+    ("finish", "then text", PLAIN, sse(OPEN, STOP, TEXT, DONE)),
+    ("finish", "not of the enum", PLAIN, sse(OPEN, chunk({}, "eos"), DONE)),
+    (
+        "finish",
+        "empty",
+        PLAIN,
+        sse(OPEN, chunk({"content": "x"}, None), chunk({}, ""), DONE),
+    ),
+    (
+        "finish",
+        "stop after tool calls",
+        TOOLS,
+        sse(NULL, chunk(head()), chunk(arguments("{}")), STOP, DONE),
+    ),
+    (
+        "finish",
+        "beside another choice's text",
+        Request(n=2),
+        sse(
+            OPEN,
+            chunk({"role": "assistant", "content": ""}, index=1),
+            chunk(
+                choices=[
+                    {"index": 0, "delta": {}, "finish_reason": "stop"},
+                    {"index": 1, "delta": {"content": "x"}},
+                ]
+            ),
+            chunk({}, "stop", 1),
+            DONE,
+        ),
+    ),
+    ("usage", "asked, not sent", ASKED, sse(OPEN, STOP, DONE)),
+    ("usage", "asked, riding", ASKED, sse(OPEN, {**STOP, "usage": USAGE}, DONE)),
+    (
+        "usage",
+        "asked, in two chunks",
+        ASKED,
+        sse(OPEN, STOP, bare(usage=USAGE), bare(usage=USAGE), DONE),
+    ),
+    (
+        "usage",
+        "asked, in every chunk",
+        ASKED,
+        sse({**OPEN, "usage": USAGE}, STOP, bare(usage=USAGE), DONE),
+    ),
+    (
+        "usage",
+        "asked, before the finish",
+        ASKED,
+        sse(OPEN, bare(usage=USAGE), STOP, DONE),
+    ),
+    (
+        "usage",
+        "asked, bare chunk without",
+        ASKED,
+        sse(bare(), OPEN, STOP, bare(usage=USAGE), DONE),
+    ),
+    (
+        "usage",
+        "asked, on the moderation",
+        ASKED,
+        sse(OPEN, STOP, {**MODERATION, "usage": USAGE}, DONE),
+    ),
+    ("usage", "not asked, bare", PLAIN, sse(OPEN, STOP, bare(usage=USAGE), DONE)),
+    ("usage", "not asked, bare without usage", PLAIN, sse(bare(), OPEN, STOP, DONE)),
+    (
+        "usage",
+        "not asked, with text",
+        PLAIN,
+        sse(OPEN, {**TEXT, "usage": USAGE}, STOP, DONE),
+    ),
+    (
+        "usage",
+        "not asked, twice",
+        PLAIN,
+        sse(OPEN, {**TEXT, "usage": USAGE}, {**STOP, "usage": USAGE}, DONE),
+    ),
+    (
+        "usage",
+        "unknown, with text",
+        UNKNOWN,
+        sse(OPEN, {**TEXT, "usage": USAGE}, STOP, DONE),
+    ),
+    ("usage", "unknown, bare without usage", UNKNOWN, sse(OPEN, STOP, bare(), DONE)),
+    ("done", "missing", PLAIN, sse(OPEN, TEXT, STOP)),
+    ("done", "twice", PLAIN, sse(OPEN, STOP, DONE, DONE)),
+    ("done", "before the usage", ASKED, sse(OPEN, STOP, DONE, bare(usage=USAGE))),
+    ("error", "a string", PLAIN, sse(OPEN, {"error": "out of fish"})),
+    ("error", "no message", PLAIN, sse(OPEN, {"error": {"code": "x"}})),
+    (
+        "error",
+        "code a number",
+        PLAIN,
+        sse(OPEN, {"error": {"message": "m", "code": 503}}),
+    ),
+    ("error", "with choices", PLAIN, sse(OPEN, {**TEXT, **ERROR})),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "request_", "data"),
+    [
+        pytest.param(rule, request, data, id=f"{rule}: {name}")
+        for rule, name, request, data in BAD_STREAMS
+    ],
+)
+def test_broken_rule_is_found(rule: str, request_: Request, data: bytes) -> None:
+    found = {fault.split(": ")[0] for fault in check_stream(data, request_)}
+    if rule == "framing":
+        assert rule in found
+    else:
+        assert found == {rule}
+
+
+def test_every_rule_has_a_broken_stream() -> None:
+    rules = "framing envelope role content tool-calls finish usage done error"
+    assert {rule for rule, *_ in BAD_STREAMS} == set(rules.split())
+
+
+@pytest.mark.parametrize(
+    ("rule", "data"),
+    [
+        ("done", sse(OPEN, TEXT, DONE)),
+        ("role", sse(TEXT, TEXT)),
+        ("finish", sse(OPEN, STOP, TEXT)),
+        ("usage", sse(OPEN, bare(usage=USAGE))),
+        ("framing", sse(OPEN) + b"junk\n\n" + sse(TEXT)),
+    ],
+)
+def test_broken_off_stream_still_forges_nothing(rule: str, data: bytes) -> None:
+    faults = check_stream(data, PLAIN, complete=False)
+    assert {fault.split(": ")[0] for fault in faults} == {rule}
+
+
+def test_null_content_of_a_whole_stream_needs_its_tool_call() -> None:
+    faults = check_stream(sse(NULL, DONE), TOOLS)
+    assert [fault.split(": ")[0] for fault in faults] == ["content", "finish"]
+    assert check_stream(sse(NULL), TOOLS, complete=False) == []
+
+
+def test_usage_may_stay_where_it_was_when_no_finish_came() -> None:
+    data = sse(OPEN, {**TEXT, "usage": USAGE}, ERROR)
+    assert check_stream(data, PLAIN) == []
+
+
+def test_fault_names_the_event() -> None:
+    data = sse(OPEN, TEXT) + b"\n" + sse(OPEN, STOP, DONE)
+    assert check_stream(data, PLAIN) == ["role: event 2 repeats the role of choice 0"]
+
+
+# -- requests
+
+
+def test_request_from_body() -> None:
+    body: dict[str, object] = {
+        "n": 3,
+        "stream_options": {"include_usage": True},
+        "tools": [{}],
+        "tool_choice": {"type": "function", "function": {"name": "find_ferry"}},
+    }
+    wanted = Request(True, True, True, True, 3)
+    assert Request.from_body(body, stream=True) == wanted
+    plain = Request.from_body({"tool_choice": "required"}, stream=False)
+    assert plain == Request(stream=False)
+    assert Request.from_body(None, stream=True) == UNKNOWN
+
+
+# -- bodies
+
+
+def body(message: Any, finish: Any = "stop", **top: Any) -> Any:
+    return {
+        "id": "chatcmpl-7",
+        "object": "chat.completion",
+        "created": 1700000000,
+        "model": "tern-2",
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": USAGE,
+        **top,
+    }
+
+
+SAID = {"role": "assistant", "content": "Low tide at six."}
+CALLED: Any = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [
+        {
+            "id": "call_0",
+            "type": "function",
+            "function": {"name": "find_ferry", "arguments": "{}"},
+        }
+    ],
+}
+
+
+def changed(value: Any, *path: Any, to: Any) -> Any:
+    result = copy.deepcopy(value)
+    inner = result
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = to
+    return result
+
+
+@pytest.mark.parametrize(
+    ("request_", "value"),
+    [
+        (PLAIN, body(SAID)),
+        (PLAIN, body({**SAID, "refusal": None, "annotations": []})),
+        (PLAIN, body({**SAID, "reasoning_content": "tables"}, "length")),
+        (TOOLS, body(CALLED, "tool_calls")),
+        (TOOLS, body(without(CALLED, "content"), "tool_calls")),
+        (FORCED, body(CALLED, "stop")),
+        (PLAIN, body({**SAID, "content": None, "refusal": "No."})),
+        (PLAIN, body({**SAID, "content": None}, "content_filter")),
+    ],
+)
+def test_conforming_body(request_: Request, value: Any) -> None:
+    assert check_body(json.dumps(value).encode(), request_) == []
+    assert check_body(json.dumps(value, indent=2).encode() + b"\n", request_) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ("framing", ["no object"]),
+        ("envelope", without(body(SAID), "object")),
+        ("envelope", body(SAID, id="")),
+        ("envelope", body(SAID, created=1.5)),
+        ("envelope", body(SAID, object="chat.completion.chunk")),
+        ("envelope", body({**SAID, "role": None})),
+        ("envelope", body({**SAID, "content": ["Low"]})),
+        ("envelope", body({**SAID, "annotations": [{"type": "url_citation"}]})),
+        ("envelope", body({**SAID, "audio": {"id": "a"}})),
+        ("envelope", changed(body(SAID), "usage", "total_tokens", to=None)),
+        ("content", body({**SAID, "content": None})),
+        ("content", body(without(SAID, "content"))),
+        ("content", body({**SAID, "tool_calls": None})),
+        ("content", body({**SAID, "function_call": None})),
+        ("finish", body(SAID, None)),
+        ("finish", body(SAID, "eos")),
+        ("finish", body(CALLED, "stop")),
+        (
+            "tool-calls",
+            body(changed(CALLED, "tool_calls", 0, "id", to=""), "tool_calls"),
+        ),
+        ("usage", without(body(SAID), "usage")),
+        ("usage", body(SAID, usage=None)),
+        ("error", ERROR),
+        ("error", body(SAID, **ERROR)),
+    ],
+)
+def test_broken_body_is_found(rule: str, value: Any) -> None:
+    faults = check_body(json.dumps(value).encode(), TOOLS)
+    assert {fault.split(": ")[0] for fault in faults} == {rule}
+
+
+@pytest.mark.parametrize("data", [b"", b"gone", b"{}}", b'\xff{"a":1}', b"[" * 100000])
+def test_body_that_is_no_json(data: bytes) -> None:
+    assert check_body(data, PLAIN)[0].startswith("framing: ")
+    assert check_error_body(data)[0].startswith("framing: ")
+
+
+def test_body_arguments_as_an_object() -> None:
+    path = ("tool_calls", 0, "function", "arguments")
+    value = body(changed(CALLED, *path, to={"to": "Skye"}), "tool_calls")
+    (fault,) = check_body(json.dumps(value).encode(), TOOLS)
+    assert fault.endswith(".function.arguments is not a string")
+
+
+def test_error_bodies() -> None:
+    assert check_error_body(json.dumps(ERROR).encode()) == []
+    for bad in (
+        {"error": "out of fish"},
+        {"error": {"message": "out of fish"}},
+        {"message": "out of fish"},
+        changed(ERROR, "error", "code", to=429),
+        changed(ERROR, "error", "message", to=None),
+        {**ERROR, "choices": []},
+    ):
+        faults = check_error_body(json.dumps(bad).encode())
+        assert {fault.split(": ")[0] for fault in faults} == {"error"}
+
+
+# -- events
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [],
+        [b"data: 1\n\n"],
+        [b"data: 1\n\n\n\n", b"data: 2\n\n"],
+        [b"\n\ndata: 1\n\n", b": ping\n\n", b"data: 2"],
+        [b"data: 1\r\n\r\n", b"data: 2\r\n\r\n\r\n", b"data: 3\r\n"],
+        [b"data: 1\r\r", b"data: 2\r\r"],
+        [b"data: 1\r\n\n", b"a\nb\n\r\n", b"c\r\r\n"],
+        [b"\n\n"],
+    ],
+)
+def test_events(blocks: list[bytes]) -> None:
+    assert events(b"".join(blocks)) == blocks
+
+
+# -- meaning
+
+
+def said(data: bytes) -> Any:
+    return meaning_of_stream(data).choices[0]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE),
+        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE).replace(
+            b"\n", b"\r\n"
+        ),
+        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE).replace(
+            b"\n", b"\r"
+        ),
+        sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE)
+        .replace(b"data: ", b"data:")
+        .replace(b"[DONE]", b"[DONE] "),
+        b"\xef\xbb\xbf" + sse(OPEN, TEXT, chunk({"content": " at six"}, "stop"), DONE),
+        b": hello\n\nretry: 9\n\n"
+        + sse(OPEN, "null", TEXT, ": ping", chunk({"content": " at six"}), STOP, DONE),
+        b"event: x\nid: 4\n" + sse(TEXT, chunk({"content": " at six"}), STOP, DONE),
+        sse(
+            chunk({"role": None, "content": None}),
+            chunk({"role": "", "content": "Low tide"}, ""),
+            chunk({"content": [{"type": "text", "text": " at six"}]}),
+            chunk(None, "stop"),
+            DONE,
+        ),
+        sse(
+            chunk(choices=[{"delta": {"content": "Low tide"}}]),
+            chunk(choices=[{"index": "0", "delta": {"content": " at six"}}]),
+            chunk(choices=[{"index": 0, "finish_reason": "stop"}]),
+            DONE,
+        ),
+        sse(
+            chunk(choices=[{"message": {"content": "Low tide"}}]),
+            chunk(choices=[{"message": {"content": "Low tide at six"}}]),
+            chunk(choices=[{"finish_reason": "stop"}]),
+            DONE,
+        ),
+        sse(
+            chunk(choices=[{"delta": SAID | {"content": "Low tide at six"}}]),
+            chunk(
+                choices=[
+                    {
+                        "message": {"content": "Low tide at six"},
+                        "delta": {"content": ""},
+                        "finish_reason": "stop",
+                    }
+                ]
+            ),
+            DONE,
+        ),
+        b"data: "
+        + json.dumps(chunk({"content": "Low tide"})).encode()
+        + sse(chunk({"content": " at six"}, "stop"), DONE),
+        b"data: " + sse(chunk({"content": "Low tide at six"}, "stop"), DONE),
+        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
+            b"data: {", b"{"
+        ),
+        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
+            b"\n\n", b"\n"
+        ),
+        "".join(
+            f"data: {line}\n"
+            for line in json.dumps(
+                chunk({"content": "Low tide at six"}, "stop"), indent=1
+            ).splitlines()
+        ).encode()
+        + b"\n"
+        + sse(DONE),
+        sse(
+            {"result": {"response": "Low tide at six"}},
+            {"finish_reason": "stop", "response": ""},
+            DONE,
+        ),
+        sse(chunk({"content": ["Low tide", {"text": " at six"}]}, "stop"), DONE),
+        sse(
+            {"response": "Low tide"},
+            {"response": " at six", "finish_reason": "stop"},
+            DONE,
+        ),
+        sse(
+            chunk(choices=[{"text": "Low tide at six", "finish_reason": "stop"}]), DONE
+        ),
+    ],
+)
+def test_careless_streams_mean_the_same(data: bytes) -> None:
+    meaning = meaning_of_stream(data)
+    clean = sse(OPEN, TEXT, chunk({"content": " at six"}), STOP, DONE)
+    assert meaning == meaning_of_stream(clean)
+    assert (meaning.choices[0].text, meaning.done) == ("Low tide at six", True)
+    assert meaning.choices[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"reasoning": "hm"},
+        {"reasoning_content": "hm"},
+        {"reasoning_text": "hm", "content": None},
+        {"reasoning": "hm", "reasoning_content": "hm"},
+        {"reasoning_content": "", "reasoning": "hm"},
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+            ]
+        },
+        {
+            "content": [
+                {
+                    "type": "reasoning",
+                    "summary": [{"type": "summary_text", "text": "hm"}],
+                }
+            ]
+        },
+    ],
+)
+def test_reasoning(delta: Any) -> None:
+    choice = said(sse(OPEN, chunk(delta), TEXT, STOP, DONE))
+    assert (choice.reasoning, choice.text) == ("hm", "Low tide")
+
+
+WHOLE = '{"to":"Skye"}'
+ONE = [Call("call_0", "find_ferry", WHOLE)]
+TWO = [*ONE, Call("call_1", "find_ferry", WHOLE)]
+NAMELESS = [replace(each, id="") for each in TWO]
+
+
+@pytest.mark.parametrize(
+    ("calls", "deltas"),
+    [
+        (ONE, [head(), arguments('{"to":'), arguments('"Skye"}')]),
+        (ONE, [head(0, WHOLE)]),
+        (ONE, [head(0, '{"to":'), head(0, '"Skye"}')]),
+        (ONE, [head(0, WHOLE), head(0, WHOLE)]),
+        (ONE, [head(0, WHOLE), call(id=None, type=None, function={"name": None})]),
+        (ONE, [head(), call(id="", function={"name": "", "arguments": WHOLE})]),
+        (ONE, [head(), call(id="call_x", function={"arguments": WHOLE})]),
+        (
+            ONE,
+            [
+                head(0, '{"to":'),
+                {"tool_calls": [{"function": {"arguments": '"Skye"}'}}]},
+            ],
+        ),
+        (
+            ONE,
+            [
+                call(id="call_0", function={"arguments": ""}),
+                call(function={"name": "find_ferry", "arguments": WHOLE}),
+            ],
+        ),
+        (
+            ONE,
+            [
+                head(0, WHOLE),
+                {
+                    "tool_calls": [
+                        {
+                            "index": 1,
+                            "id": None,
+                            "function": {"name": None, "arguments": ""},
+                        }
+                    ]
+                },
+            ],
+        ),
+        (TWO, [head(0, WHOLE), head(1), arguments(WHOLE, 1)]),
+        (TWO, [head(0), head(1), arguments(WHOLE, 1), arguments(WHOLE, 0)]),
+        (TWO, [head(0, WHOLE), head(0, WHOLE, id="call_1")]),
+        (TWO, [head(0), arguments(WHOLE), head(0, id="call_1"), arguments(WHOLE)]),
+        (
+            TWO,
+            [
+                {
+                    "tool_calls": [
+                        without(head(i, WHOLE)["tool_calls"][0], "index")
+                        for i in (0, 1)
+                    ]
+                }
+            ],
+        ),
+        (
+            TWO,
+            [
+                {
+                    "tool_calls": [
+                        without(head(i)["tool_calls"][0], "index"),
+                        {"function": {"arguments": WHOLE}},
+                    ]
+                }
+                for i in (0, 1)
+            ],
+        ),
+        (
+            TWO,
+            [
+                {"tool_calls": [without(head(i, part)["tool_calls"][0], "index")]}
+                for i in (0, 1)
+                for part in ('{"to":', '"Skye"}')
+            ],
+        ),
+        (
+            NAMELESS,
+            [
+                {
+                    "tool_calls": [
+                        {"function": {"name": "find_ferry", "arguments": WHOLE}}
+                    ]
+                    * 2
+                }
+            ],
+        ),
+        (NAMELESS, [head(0, WHOLE, id=""), head(0, WHOLE, id="")]),
+        (
+            [Call("7", "f", "")],
+            [{"tool_calls": [{"index": 0, "id": 7, "function": {"name": "f"}}]}],
+        ),
+        (
+            [Call("", "f", ""), Call("", "g", "")],
+            [{"tool_calls": [{"name": "f"}, {"name": "g"}]}],
+        ),
+    ],
+)
+def test_tool_calls(calls: list[Call], deltas: list[Any]) -> None:
+    assert said(sse(NULL, *map(chunk, deltas), CALLS, DONE)).calls == calls
+
+
+def test_arguments_as_an_object() -> None:
+    (found,) = said(sse(NULL, chunk(head(0, {"to": "Skye"})), CALLS, DONE)).calls
+    assert found == Call("call_0", "find_ferry", WHOLE, as_object=True)
+
+
+def test_whole_call_with_object_sent_twice() -> None:
+    twice = [chunk(head(0, {"to": "Skye"}))] * 2
+    assert len(said(sse(NULL, *twice, CALLS, DONE)).calls) == 1
+
+
+def test_legacy_function_call() -> None:
+    deltas = [{"name": "f", "arguments": ""}, {"arguments": "{"}, {"arguments": "}"}]
+    data = sse(NULL, *(chunk({"function_call": delta}) for delta in deltas))
+    meaning = meaning_of_stream(data)
+    assert meaning.choices[0].function_call == Call("", "f", "{}")
+    faults = lost(meaning, meaning_of_stream(sse(NULL)))
+    assert ["function_call" in fault for fault in faults] == [True, True]
+
+
+def test_two_choices_apart() -> None:
+    data = sse(OPEN, chunk({"content": "ebb"}, "length", 1), TEXT, STOP, DONE)
+    choices = meaning_of_stream(data).choices
+    assert [(c.text, c.finish_reason) for _, c in sorted(choices.items())] == [
+        ("Low tide", "stop"),
+        ("ebb", "length"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [OPEN, STOP, bare(usage=USAGE)],
+        [{**OPEN, "usage": {}}, {**STOP, "usage": USAGE}, bare(usage=None)],
+        [OPEN, bare(usage={**USAGE, "total_tokens": 1}), bare(usage=USAGE)],
+        [OPEN, without(bare(usage=USAGE), "choices")],
+        [OPEN, {**bare(usage=USAGE), "choices": None}],
+        [OPEN, chunk(choices=[{"index": 0, "delta": {}, "usage": USAGE}])],
+        [OPEN, {**STOP, "x_groq": {"usage": USAGE}}],
+    ],
+)
+def test_usage(items: list[Any]) -> None:
+    meaning = meaning_of_stream(sse(*items, DONE))
+    assert meaning.usage == USAGE
+    assert meaning.errors == []
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (ERROR, Error(("out of fish",), "y")),
+        ({"error": "out of fish"}, Error(("out of fish",))),
+        ({"error": "out of fish", "code": "gone"}, Error(("out of fish",), "gone")),
+        ({"error": {"message": "m", "code": 503}}, Error(("m",), "503")),
+        ({"status": 404, "title": "Lost", "detail": "no boat"}, Error(("no boat",))),
+        ({"status": 429, "title": "Too many"}, Error(("Too many",))),
+        ({"message": "m", "type": "t", "code": 500}, Error(("m",), "500")),
+        (
+            {"detail": [{"loc": ["a"], "msg": "one"}, {"msg": "two"}]},
+            Error(("one", "two")),
+        ),
+        (
+            {"success": False, "result": None, "errors": [{"code": 7, "message": "m"}]},
+            Error(("m",), "7"),
+        ),
+        (
+            {"base_resp": {"status_code": 9, "status_msg": "m"}, "choices": None},
+            Error(("m",), "9"),
+        ),
+        ({**TEXT, "error": {"message": "m", "code": 1}}, Error(("m",), "1")),
+        ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
+    ],
+)
+def test_errors(value: Any, error: Error) -> None:
+    assert meaning_of_stream(sse(value)).errors == [error]
+    meaning = meaning_of_body(json.dumps(value).encode())
+    assert (meaning.errors, meaning.streamed) == ([error], False)
+
+
+def test_what_makes_no_sense_is_kept_apart() -> None:
+    assert meaning_of_body(b"404 no such pier\n").unread == ["404 no such pier"]
+    data = sse(OPEN, "{oops", TEXT) + b'data: {"cut'
+    assert meaning_of_stream(data).unread == ["{oops", '{"cut']
+    assert said(data).text == "Low tide"
+
+
+def test_body_and_stream_mean_the_same() -> None:
+    stream = meaning_of_stream(
+        sse(OPEN, chunk({"content": SAID["content"]}), STOP, bare(usage=USAGE), DONE)
+    )
+    whole = meaning_of_body(json.dumps(body(SAID)).encode())
+    assert (whole.choices, whole.usage) == (stream.choices, stream.usage)
+    assert lost(whole, stream) == lost(stream, whole) == []
+    called = meaning_of_body(json.dumps(body(CALLED, "tool_calls")).encode())
+    assert called.choices[0].calls == [Call("call_0", "find_ferry", "{}")]
+
+
+def test_log_probabilities() -> None:
+    wanted: Any = [("Low", -0.5, [])]
+    assert said(sse(with_logprobs({"content": [TOKEN]}))).logprobs == wanted
+    legacy = {"tokens": ["Low"], "token_logprobs": [-0.5]}
+    assert said(sse(with_logprobs(legacy))).logprobs == wanted
+
+
+# -- lost
+
+RICH = sse(
+    OPEN,
+    chunk({"reasoning_content": "hm"}),
+    with_logprobs({"content": [TOKEN]}),
+    chunk({"refusal": "No."}),
+    chunk(head(0, WHOLE)),
+    chunk({}, "tool_calls"),
+    bare(usage=USAGE),
+    DONE,
+)
+
+
+def edited(old: bytes, new: bytes) -> bytes:
+    assert old in RICH
+    return RICH.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("word", "after"),
+    [
+        ("text", edited(b'"content": "Low"', b'"content": "Lo"')),
+        ("reasoning", edited(b'"hm"', b'""')),
+        ("refusal", edited(b'"No."', b"null")),
+        ("log probabilities", edited(b"-0.5", b"-0.6")),
+        ("name", edited(b"find_ferry", b"find_ferryfind_ferry")),
+        ("arguments", edited(b"Skye", b"Rum")),
+        ("id", edited(b"call_0", b"call_9")),
+        ("tool calls", edited(b'"tool_calls": [', b'"other": [')),
+        ("finish reason", edited(b'"finish_reason": "tool_calls"', b'"a": 1')),
+        (
+            "finish reason",
+            edited(b'"finish_reason": "tool_calls"', b'"finish_reason": "length"'),
+        ),
+        ("usage", edited(b'"total_tokens": 13', b'"total_tokens": 14')),
+        ("usage", edited(b'"usage"', b'"other"')),
+        ("[DONE]", edited(b"data: [DONE]\n\n", b"")),
+        ("made up", RICH + sse(ERROR)),
+    ],
+)
+def test_loss_is_found(word: str, after: bytes) -> None:
+    faults = lost(meaning_of_stream(RICH), meaning_of_stream(after))
+    assert len(faults) == 1
+    assert word in faults[0]
+
+
+def meant(*items: Any) -> Meaning:
+    return meaning_of_stream(sse(*items))
+
+
+NUMBERED = {"error": {"message": "m", "code": 503}}
+SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (meant(OPEN, chunk({}, "eos"), DONE), meant(OPEN, STOP, DONE)),
+        (meant(OPEN, chunk({}, "MAX_TOKENS")), meant(OPEN, chunk({}, "length"), DONE)),
+        (meant(NULL, chunk(head()), STOP), meant(NULL, chunk(head()), CALLS)),
+        (meant(OPEN, TEXT, DONE), meant(OPEN, TEXT, STOP, DONE)),
+        (meant(OPEN, TEXT, STOP), meant(OPEN, TEXT, STOP, DONE)),
+        (meant(OPEN, chunk({}, "error")), meant(OPEN, ERROR)),
+        (meant(NUMBERED), meant(SPELLED)),
+        (
+            meaning_of_body(b"no such pier"),
+            meant(changed(ERROR, "error", "message", to="no such pier")),
+        ),
+        (
+            meant(chunk(head(0, {"to": "Skye"}))),
+            meant(chunk(head(0, '{"to": "Skye"}'))),
+        ),
+        (meant(chunk(head(0, None))), meant(chunk(head(0, "{}")))),
+        (meant(chunk(head(id=None))), meant(chunk(head(id="call_new")))),
+        (
+            meant(bare(usage={"input_tokens": 9.0, "output_tokens": "4"})),
+            meant(bare(usage=USAGE)),
+        ),
+        (meant(bare(usage={"total_tokens": 0})), meant(OPEN)),
+        (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": '{"a": 1}'}))),
+        (
+            meaning_of_body(json.dumps(without(body(SAID), "usage")).encode()),
+            meaning_of_body(
+                json.dumps(body(SAID, usage=dict.fromkeys(USAGE, 0))).encode()
+            ),
+        ),
+        (
+            meaning_of_body(json.dumps(body(SAID, None)).encode()),
+            meaning_of_body(json.dumps(body(SAID)).encode()),
+        ),
+    ],
+)
+def test_repair_is_no_loss(before: Meaning, after: Meaning) -> None:
+    after.choices = after.choices or before.choices
+    before.choices = before.choices or after.choices
+    assert lost(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (meant(OPEN, TEXT), meant(OPEN, TEXT, STOP)),
+        (meant(OPEN, TEXT), meant(OPEN, TEXT, DONE)),
+        (meant(OPEN, TEXT, ERROR, DONE), meant(OPEN, TEXT, STOP, ERROR, DONE)),
+        (meant(OPEN, STOP, ERROR), meant(OPEN, STOP, ERROR, DONE)),
+        (meant(OPEN, chunk({}, "error")), meant(OPEN, STOP)),
+        (meant(OPEN, STOP), meant(OPEN, STOP, bare(usage=USAGE))),
+        (meant(OPEN, STOP), meant(OPEN, STOP, ERROR)),
+        (meant(NUMBERED), meant(changed(SPELLED, "error", "code", to=None))),
+        (meant(NUMBERED), meant(changed(SPELLED, "error", "message", to="Gone"))),
+        (meant(OPEN, "{oops"), meant(OPEN)),
+        (meant(OPEN, "7"), meant(OPEN)),
+        (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": "{a: 1"}))),
+        (meant(chunk(head(0, WHOLE))), meant(chunk(head(0, WHOLE.replace(":", ": "))))),
+    ],
+)
+def test_forged_or_lost(before: Meaning, after: Meaning) -> None:
+    assert len(lost(before, after)) == 1
+
+
+def test_waiting_finish_reason_may_be_lost_with_the_connection() -> None:
+    before, after = meant(OPEN, TEXT, STOP), meant(OPEN, TEXT)
+    assert lost(before, after) == ["choice 0: finish reason 'stop' was lost"]
+    assert lost(before, after, broke=True) == []
+
+
+# -- against the recordings and the library
+
+
+def recorded() -> list[Any]:
+    path = CAPTURES / "manifest.json"
+    if not path.is_file():
+        reason = "no recorded captures; LLM_CAPTURES names their folder"
+        return [pytest.param({}, id="none", marks=pytest.mark.skip(reason=reason))]
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return [pytest.param(entry, id=entry["file"]) for entry in entries]
+
+
+def recorded_by_openai() -> list[Any]:
+    return [p for p in recorded() if p.id == "none" or p.id.startswith("openai/")]
+
+
+@pytest.mark.parametrize("entry", recorded_by_openai())
+def test_openai_conforms(entry: Any) -> None:
+    data = (CAPTURES / entry["file"]).read_bytes()
+    request = Request.from_body(entry["request_body"], stream=entry["stream"])
+    if entry["http_status"] >= 400:
+        assert check_error_body(data) == []
+    elif entry["stream"]:
+        assert check_stream(data, request) == []
+    else:
+        assert check_body(data, request) == []
+
+
+@pytest.mark.parametrize("entry", recorded())
+def test_any_recording_is_understood(entry: Any) -> None:
+    data = (CAPTURES / entry["file"]).read_bytes()
+    assert b"".join(events(data)) == data
+    meaning = meaning_of_stream(data)
+    assert meaning.choices or meaning.errors or meaning.unread
+    assert not meaning.unread or entry["http_status"] >= 400
+    assert bool(meaning.errors or meaning.unread) >= (entry["http_status"] >= 400)
+    assert lost(meaning, meaning) == []
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    inner = (
+        list(value.items())
+        if isinstance(value, dict)
+        else list(enumerate(value))
+        if isinstance(value, list)
+        else []
+    )
+    return [place for key, entry in inner for place in [(value, key), *places(entry)]]
+
+
+def test_types_are_those_of_the_library() -> None:
+    chat = pytest.importorskip("openai.types.chat")
+    pydantic = pytest.importorskip("pydantic")
+    rng = random.Random(0)
+    odd: list[Any] = [
+        None,
+        "",
+        "x",
+        0,
+        -1,
+        1.5,
+        True,
+        [],
+        {},
+        [None],
+        [1],
+        [{}],
+        "function",
+    ]
+    full = chunk(
+        {**SAID, **head(), "function_call": {"name": "f"}, "refusal": ""},
+        "stop",
+        usage={**USAGE, "prompt_tokens_details": {"cached_tokens": 1}},
+        moderation={
+            "input": SCORES,
+            "output": {"type": "error", "code": "c", "message": "m"},
+        },
+        service_tier="flex",
+        system_fingerprint="fp",
+    )
+    full["choices"][0]["logprobs"] = {
+        "content": [{**TOKEN, "top_logprobs": [without(TOKEN, "top_logprobs")]}]
+    }
+    citation = {"start_index": 1, "end_index": 2, "title": "t", "url": "u"}
+    message = {
+        **CALLED,
+        "annotations": [{"type": "url_citation", "url_citation": citation}],
+        "audio": {"id": "a", "data": "d", "expires_at": 1, "transcript": "t"},
+        "function_call": {"name": "f", "arguments": ""},
+    }
+    message["tool_calls"] = [
+        *CALLED["tool_calls"],
+        {"id": "c", "type": "custom", "custom": {"name": "n", "input": "i"}},
+    ]
+    for model, faults, whole in (
+        (chat.ChatCompletionChunk, chunk_faults, full),
+        (chat.ChatCompletion, completion_faults, body(message)),
+    ):
+        assert faults(whole) == []
+        for _ in range(3000):
+            value = copy.deepcopy(whole)
+            holder, key = rng.choice(places(value))
+            if isinstance(holder, dict) and rng.random() < 0.3:
+                del holder[key]
+            else:
+                holder[key] = rng.choice(odd)
+            try:
+                model.model_validate_json(json.dumps(value), strict=True)
+                valid = True
+            except pydantic.ValidationError:
+                valid = False
+            assert valid == (not faults(value)), value
