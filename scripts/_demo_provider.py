@@ -1,0 +1,260 @@
+"""A provider that speaks NVIDIA NIM's dialect, on this machine, for the demo.
+
+The shapes are NIM's: null roles and null content, `stop_reason`, a whole tool call in
+one chunk with its finish reason, usage in every chunk that asked for it. The words are
+made up, and the same for the same request, so that two answers can be compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import http.server
+import ipaddress
+import json
+import ssl
+import threading
+import time
+from pathlib import Path
+from typing import Any, Iterator, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+HOST = "127.0.0.1"
+MODEL = "demo/nim-like-8b"
+PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
+
+WORDS = ("Streams", " are", " fun", " when", " they", " parse", ".")
+ARGUMENTS = '{"city": "Lisbon"}'
+CREATED = int(time.time())
+
+Json = dict  # what a chunk, a body and a request are
+
+
+class Provider(NamedTuple):
+    """A provider that is running.
+
+    Attributes:
+        port: Where it listens, on `HOST`.
+        ca: The certificate that a client has to trust.
+    """
+
+    port: int
+    ca: Path
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[Provider]:
+    """Run the provider, its certificates in *folder*."""
+    ca, chain = write_certificates(folder)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    server = _Server((HOST, 0), _Requests)
+    # Without the handshake: it is the business of each connection's own thread.
+    server.socket = context.wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield Provider(server.server_address[1], ca)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# What it answers
+
+
+def chunks(asked: Json[str, Any]) -> Iterator[Json[str, Any]]:
+    """Yield the chunks of a streamed answer to the request *asked*."""
+    tools = bool(asked.get("tools"))
+    counting = bool((asked.get("stream_options") or {}).get("include_usage"))
+    spent = 0
+
+    def chunk(*choices: Json[str, Any]) -> Json[str, Any]:
+        made = {**_envelope("chat.completion.chunk", tools), "choices": [*choices]}
+        return {**made, "usage": _usage(spent)} if counting else made
+
+    if tools:
+        yield chunk(_choice({"role": "assistant", "content": ""}))
+        spent = 9
+        delta = {"role": None, "content": None, "tool_calls": [_call()]}
+        yield chunk(_last(delta, "tool_calls"))
+    else:
+        yield chunk(_choice({"role": "assistant", "content": None}))
+        for word in WORDS:
+            spent += 1
+            yield chunk(_choice({"role": None, "content": word}))
+        yield chunk(_last({"role": None, "content": ""}, "stop"))
+    if counting:
+        yield chunk()
+
+
+def body(asked: Json[str, Any]) -> Json[str, Any]:
+    """Return the answer in one piece to the request *asked*."""
+    tools = bool(asked.get("tools"))
+    message = {"role": "assistant", "content": None if tools else "".join(WORDS)}
+    if tools:
+        message["tool_calls"] = [_call()]
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": "tool_calls" if tools else "stop",
+        "stop_reason": None,
+    }
+    made = {**_envelope("chat.completion", tools), "choices": [choice]}
+    return {**made, "usage": _usage(len(WORDS)), "prompt_logprobs": None}
+
+
+def _envelope(kind: str, tools: bool) -> Json[str, Any]:
+    name = "chat-" + ("7001" if tools else "7e87") * 8
+    return {"id": name, "object": kind, "created": CREATED, "model": MODEL}
+
+
+def _choice(delta: Json[str, Any]) -> Json[str, Any]:
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
+
+
+def _last(delta: Json[str, Any], reason: str) -> Json[str, Any]:
+    return {**_choice(delta), "finish_reason": reason, "stop_reason": None}
+
+
+def _call() -> Json[str, Any]:
+    return {
+        "id": "chatcmpl-tool-" + "ca11" * 8,
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": ARGUMENTS},
+        "index": 0,
+    }
+
+
+def _usage(spent: int) -> Json[str, Any]:
+    return {"prompt_tokens": 21, "total_tokens": 21 + spent, "completion_tokens": spent}
+
+
+def _dumps(value: Json[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+# How it answers
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that leaves is no news."""
+
+
+class _Requests(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # an event leaves when it is written
+    timeout = 30
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing: the output is the demo's."""
+
+    def do_GET(self) -> None:  # noqa: N802 - the base class's name
+        if self.path == "/v1/models":
+            model = {"id": MODEL, "object": "model", "created": CREATED}
+            owned = {**model, "owned_by": "demo"}
+            self._answer(200, {"object": "list", "data": [owned]})
+        else:
+            self._answer(404, {"status": 404, "title": "Not Found"})
+
+    def do_POST(self) -> None:  # noqa: N802 - the base class's name
+        sent = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.path != "/v1/chat/completions":
+            self._answer(404, {"status": 404, "title": "Not Found"})
+            return
+        try:
+            asked = json.loads(sent)
+            messages = asked["messages"]
+        except (ValueError, KeyError, TypeError):
+            messages = None
+        if not messages:
+            detail = "a JSON object with messages is wanted"
+            self._answer(400, {"status": 400, "title": "Bad Request", "detail": detail})
+        elif asked.get("stream"):
+            self._stream(asked)
+        else:
+            self._answer(200, body(asked))
+
+    def _answer(self, status: int, value: Json[str, Any]) -> None:
+        data = _dumps(value)
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, asked: Json[str, Any]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for data in (*map(_dumps, chunks(asked)), b"[DONE]"):
+            event = b"data: %b\n\n" % data
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+            time.sleep(PAUSE)
+        self.wfile.write(b"0\r\n\r\n")
+
+
+# Its certificates
+
+
+def write_certificates(folder: Path) -> tuple[Path, Path]:
+    """Write a throw-away CA, and a key with certificate for this machine; return both."""
+    ca_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    ca_name, name = _name("llm_normalize demo CA"), _name(HOST)
+    ca_id = x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key())
+    certificate = (
+        _certificate(ca_name, ca_name, ca_key.public_key())
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage_of_key("key_cert_sign", "crl_sign"), critical=True)
+        .sign(ca_key, hashes.SHA256())
+    )
+    address = x509.IPAddress(ipaddress.ip_address(HOST))
+    leaf = (
+        _certificate(name, ca_name, key.public_key())
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ca_id),
+            critical=False,
+        )
+        .sign(ca_key, hashes.SHA256())
+    )
+    ca, chain = folder / "provider-ca.pem", folder / "provider.pem"
+    ca.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    chain.write_bytes(private + leaf.public_bytes(serialization.Encoding.PEM))
+    return ca, chain
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.timezone.utc)
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(identifier, critical=False)
+    )

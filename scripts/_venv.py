@@ -1,0 +1,555 @@
+"""Make the environment that the scripts share, and restart them in it.
+
+Written for Python 3.8: that is what `python3` often names, while mitmproxy needs
+3.12. So this finds a newer interpreter, makes `.venv` with what pyproject.toml asks
+for, and leaves a stamp there, written last. A start that finds the stamp in order
+does nothing else; an environment without one is half made and is made anew.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Iterator, NamedTuple, NoReturn, Sequence
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+ROOT = Path(__file__).resolve().parent.parent
+MINIMUM = (3, 12)
+FETCHED = "3.13"  # what uv is asked for when the machine has nothing
+NAMES = ("python3.14", "python3.13", "python3.12", "python3", "python")
+FORCED = "LLM_NORMALIZE_PYTHON"
+RESTARTED = "_LLM_NORMALIZE_RESTARTED"
+STAMP = "llm_normalize.json"
+WINDOWS = os.name == "nt"
+
+# Written for any Python 3, and harmless to whatever else is called "python".
+PROBE = """
+import importlib.util, json, os, sys, sysconfig
+base = getattr(sys, "_base_executable", None) or sys.executable
+wheels = sys.implementation.name == "cpython"
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    wheels = False
+has = [importlib.util.find_spec(name) for name in ("venv", "ensurepip", "pip")]
+has = [spec is not None for spec in has]
+version = list(sys.version_info[:3])
+print(json.dumps([sys.executable, os.path.realpath(base), version, wheels] + has))
+"""
+
+REQUIREMENTS = """
+import sys, tomllib
+with open(sys.argv[1], "rb") as file:
+    read = tomllib.load(file)
+print(*read["project"]["dependencies"], *read["dependency-groups"]["dev"], sep="\\n")
+"""
+
+
+class SetupError(Exception):
+    """What is missing and how to mend it, as one sentence."""
+
+
+class StepError(SetupError):
+    """A command failed; `lines` are the last that it said."""
+
+    def __init__(self, message: str, lines: Sequence[str]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class Python(NamedTuple):
+    """An interpreter that was started and answered.
+
+    Attributes:
+        path: How to start it.
+        base: The same without symlinks, and outside any environment.
+        version: Three numbers.
+        wheels: False where mitmproxy has no wheels (PyPy, free threading).
+        venv: Whether it has the module; likewise `ensurepip` and `pip`, which
+            Debian and Ubuntu keep in packages of their own.
+    """
+
+    path: str
+    base: str
+    version: tuple[int, ...]
+    wheels: bool = True
+    venv: bool = True
+    ensurepip: bool = True
+    pip: bool = True
+
+    @property
+    def name(self) -> str:
+        """The version as people write it."""
+        return ".".join(str(number) for number in self.version)
+
+    @property
+    def makes_environments(self) -> bool:
+        """Whether an environment with pip in it can be made."""
+        return self.venv and (self.ensurepip or self.pip)
+
+    @property
+    def fits(self) -> bool:
+        """Whether mitmproxy runs on it."""
+        return self.wheels and self.version >= MINIMUM
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Print *text* to stderr: stdout belongs to the script."""
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def program(folder: Path, name: str, windows: bool = WINDOWS) -> Path:
+    """Return where the environment in *folder* keeps the program *name*."""
+    if windows:
+        return folder / "Scripts" / (name + ".exe")
+    return folder / "bin" / name
+
+
+# Finding an interpreter
+
+
+def _path_folders() -> list[Path]:
+    return [Path(folder) for folder in os.get_exec_path() if folder]
+
+
+def _pyenv_pythons() -> Iterator[Path]:
+    roots = []
+    if os.environ.get("PYENV_ROOT"):
+        roots.append(Path(os.environ["PYENV_ROOT"]))
+    with contextlib.suppress(RuntimeError):  # no home folder at all
+        roots += [Path.home() / ".pyenv", Path.home() / ".pyenv" / "pyenv-win"]
+    # With another HOME the shims on PATH still tell where pyenv is.
+    roots += [folder.parent for folder in _path_folders() if folder.name == "shims"]
+    for root in roots:
+        found = []
+        for folder in root.glob("versions/3.*"):
+            numbers = [int(digits) for digits in re.findall(r"\d+", folder.name)]
+            if tuple(numbers[:2]) >= MINIMUM:
+                found.append((numbers, folder))
+        for _, folder in sorted(found, reverse=True):
+            yield folder / ("python.exe" if WINDOWS else "bin/python3")
+
+
+def candidates() -> Iterator[list[str]]:
+    """Yield commands that may start a Python, best first.
+
+    A name on PATH proves nothing: pyenv's shims and the Windows Store's stub are
+    there without a Python behind them. So every place that has the name counts.
+    """
+    yield [sys.executable]
+    for name in NAMES:
+        for folder in _path_folders():
+            path = folder / (name + ".exe" if WINDOWS else name)
+            if path.is_file():
+                yield [str(path)]
+    if WINDOWS:
+        for name in NAMES[:3]:
+            yield ["py", name.replace("python", "-")]
+    for path in _pyenv_pythons():
+        if path.is_file():
+            yield [str(path)]
+
+
+def _clean(**more: str) -> dict[str, str]:
+    """Return the process environment without what would lead Python or pip astray."""
+    led_astray = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__", "PIP_TARGET")
+    kept = {name: os.environ[name] for name in os.environ if name not in led_astray}
+    quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
+    return {**kept, **quiet, **more}
+
+
+def probe(command: Sequence[str]) -> Python | None:
+    """Start *command* and return what it is, or None if that does not work."""
+    try:
+        answer = subprocess.run(
+            [*command, "-c", PROBE],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_clean(),
+            timeout=30,
+            check=True,
+        ).stdout
+        path, base, version, *rest = json.loads(answer)
+        return Python(path, base, tuple(version), *rest)
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError):
+        return None
+
+
+def pythons(broken: list[str] | None = None) -> Iterator[Python]:
+    """Yield every interpreter that starts, whatever its version, best first.
+
+    Args:
+        broken: Takes the names of those that do not start.
+    """
+    tried = set()
+    seen = set()
+    for command in candidates():
+        place = (os.path.realpath(command[0]), *command[1:])
+        if place in tried:
+            continue
+        tried.add(place)
+        found = probe(command)
+        if found is None:
+            if broken is not None:
+                broken.append(" ".join(command))
+        elif found.base not in seen:
+            seen.add(found.base)
+            yield found
+
+
+def _lacks(python: Python) -> str:
+    package = "python{}.{}-venv".format(*python.version)
+    return f"{python.path} has neither ensurepip nor pip; install {package}"
+
+
+def forced_python() -> Python | None:
+    """Return the interpreter that the user asked for, None if he did not.
+
+    Raises:
+        SetupError: It does not start, or does not fit.
+    """
+    value = os.environ.get(FORCED)
+    if not value:
+        return None
+    found = probe([shutil.which(value) or value])
+    if found is None:
+        raise SetupError(
+            f"{FORCED} names {value}, which does not start as a Python: "
+            "correct it or unset it."
+        )
+    if not found.fits:
+        raise SetupError(
+            f"{FORCED} names Python {found.name} ({found.path}), which mitmproxy does "
+            "not run on: name a CPython 3.12 or newer, or unset it."
+        )
+    if not found.makes_environments:
+        raise SetupError(f"{FORCED}: {_lacks(found)}.")
+    return found
+
+
+# Making an environment
+
+
+def run(title: str, command: Sequence[str], **more: str) -> str:
+    """Run one step, say how long it took and return its output.
+
+    Args:
+        title: What the user reads while it runs.
+        command: Program and arguments.
+        more: Environment variables to add.
+
+    Raises:
+        StepError: The command did not start or failed.
+    """
+    say(f"  {title} ... ", end="")
+    start = time.monotonic()
+    lines: collections.deque[str] = collections.deque(maxlen=500)
+    try:
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            env=_clean(**more),
+        ) as process:
+            assert process.stdout is not None
+            lines.extend(line.rstrip() for line in process.stdout)
+        failed = process.returncode != 0
+    except OSError as error:
+        lines.append(str(error))
+        failed = True
+    say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
+    if failed:
+        raise StepError(f"{title} failed", [line for line in lines if line][-12:])
+    return "\n".join(lines)
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        shutil.rmtree(folder)
+
+
+def _make(folder: Path, python: Python) -> None:
+    """Make an environment with pip in *folder*, without whatever was there."""
+    _remove(folder)
+    title = f"making {folder.name}"
+    if python.ensurepip:
+        run(title, [python.path, "-m", "venv", str(folder)])
+        return
+    run(title, [python.path, "-m", "venv", "--without-pip", str(folder)])
+    inner = str(program(folder, "python"))
+    pip = [python.path, "-m", "pip", "--python", inner, "install", "pip"]
+    run(f"installing pip in {folder.name}", pip)
+
+
+def _fetch(makers: Sequence[Python]) -> Python:
+    """Return an interpreter that uv has or fetches; nothing outside ROOT changes.
+
+    Args:
+        makers: Interpreters, too old themselves, that can make uv's environment.
+
+    Raises:
+        SetupError: There is no way to get uv, or uv got nothing.
+    """
+    home = ROOT / ".venv-uv"
+    mine = str(program(home, "uv"))
+    uv = next(filter(_starts, (shutil.which("uv") or mine, mine)), None)
+    if uv is None:
+        if not makers:
+            raise SetupError("no interpreter here can make an environment for it")
+        _make(home, makers[0])
+        inner = str(program(home, "python"))
+        run("installing uv", [inner, "-m", "pip", "install", "--retries", "2", "uv"])
+        uv = mine
+    own = {
+        "UV_CACHE_DIR": str(home / "cache"),
+        "UV_PYTHON_INSTALL_DIR": str(home / "pythons"),
+        "UV_PYTHON_INSTALL_BIN": "0",
+        "UV_PYTHON_INSTALL_REGISTRY": "0",
+        "UV_PYTHON_PREFERENCE": "only-managed",
+    }
+    run(f"fetching Python {FETCHED} with uv", [uv, "python", "install", FETCHED], **own)
+    find = [uv, "python", "find", "--system", FETCHED]
+    answer = run("asking uv where it is", find, **own).split("\n")
+    found = probe(answer[-1:])
+    if found is None:
+        raise SetupError("what uv fetched does not start")
+    return found
+
+
+def _starts(name: str) -> bool:
+    try:
+        subprocess.run([name, "--version"], capture_output=True, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
+def _make_with_any(folder: Path) -> Python:
+    """Make *folder* with the best interpreter that can, and return that one.
+
+    Raises:
+        SetupError: None can, and uv could not fetch one.
+    """
+    makers = []
+    obstacles: list[str] = []
+    broken: list[str] = []
+    for python in pythons(broken):
+        if python.makes_environments:
+            makers.append(python)
+        if not python.fits:
+            continue
+        if not python.makes_environments:
+            obstacles.append(_lacks(python))
+            continue
+        say(f"llm_normalize: Python {python.name} ({python.path})")
+        try:
+            _make(folder, python)
+        except StepError as error:
+            obstacles.append(f"{python.path}: {''.join(error.lines[-1:])}")
+            continue
+        return python
+    say("llm_normalize: no Python 3.12 or newer here is of use, so uv is to fetch one")
+    try:
+        python = _fetch(makers)
+        _make(folder, python)
+    except SetupError as error:
+        tail = "".join(getattr(error, "lines", ())[-1:]).strip()
+        obstacles.append(f"uv: {error} ({tail[:120]})" if tail else f"uv: {error}")
+    else:
+        return python
+    obstacles += [f"{name} does not start" for name in broken]
+    raise SetupError(
+        "no Python 3.12 or newer is at hand and none could be fetched: install one "
+        f"(package manager, pyenv or python.org) or name it in {FORCED} "
+        f"[{'; '.join(obstacles)}]."
+    )
+
+
+def _install(folder: Path, extra: Sequence[str]) -> None:
+    inner = str(program(folder, "python"))
+    command = [inner, "-c", REQUIREMENTS, str(ROOT / "pyproject.toml")]
+    wanted = [*run("reading pyproject.toml", command).split("\n"), *extra]
+    name = extra[-1] if extra else wanted[0]
+    title = f"installing {name} and the tools (a minute or so, the first time)"
+    pip = [inner, "-m", "pip", "install", "--retries", "2", *wanted]
+    try:
+        run(title, pip)
+    except StepError as error:
+        raise StepError(
+            f"pip could not fill {folder.name}, its last lines stand above: is there "
+            "a network (behind a proxy, is HTTPS_PROXY set)? Then start again.",
+            error.lines,
+        ) from error
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    """Keep other starts waiting; the lock goes with the process, however it ends."""
+    with (ROOT / ".venv.lock").open("a+") as file:
+        waiting = False
+        while not _lock(file.fileno()):
+            if not waiting:
+                say("llm_normalize: another start is making an environment; waiting")
+            waiting = True
+            time.sleep(0.1)
+        yield
+
+
+def _lock(number: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            os.lseek(number, 0, os.SEEK_SET)
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        # Some network file systems have no locks: better unlocked than stuck.
+        return error.errno not in (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+    return True
+
+
+def _digest(extra: Sequence[str]) -> str:
+    """Return a hash of what an environment has to hold."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return hashlib.sha256("\n".join([text, *extra]).encode()).hexdigest()
+
+
+def _read_stamp(folder: Path, python: Python | None) -> dict[str, str]:
+    """Return the stamp in *folder*, empty if it has to be made anew.
+
+    That is: no stamp, moved, its interpreter gone or another one, or not *python*.
+    """
+    try:
+        stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
+        link = program(folder, "python").resolve(strict=True)
+        wanted = {"folder": str(folder), "link": str(link)}
+        if python is not None:
+            wanted.update(base=python.base, version=python.name)
+        kept = all(stamp[name] == value for name, value in wanted.items())
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return dict(stamp) if kept else {}
+
+
+def environment(
+    tag: str = "", python: Python | None = None, extra: Sequence[str] = ()
+) -> Path:
+    """Return the python of an environment, which is made or completed if need be.
+
+    Args:
+        tag: "" for `.venv`, which everything uses; else `.venv-<tag>`.
+        python: The interpreter to build on; the best at hand if None.
+        extra: Requirements besides those of pyproject.toml.
+
+    Raises:
+        SetupError: It cannot be made.
+        OSError: The project's folder cannot be written to.
+    """
+    folder = ROOT / (f".venv-{tag}" if tag else ".venv")
+    digest = _digest(extra)
+    if _read_stamp(folder, python).get("holds") == digest:
+        return program(folder, "python")
+    with _locked():
+        stamp = _read_stamp(folder, python)  # another start may have made it
+        if stamp.get("holds") == digest:
+            return program(folder, "python")
+        if stamp:
+            # Completed in place: someone's mitmdump may be running in it.
+            say(f"llm_normalize: pyproject.toml has changed, updating {folder.name}")
+            (folder / STAMP).unlink()
+        else:
+            if python is None:
+                python = _make_with_any(folder)
+            else:
+                say(f"llm_normalize: Python {python.name} ({python.path})")
+                _make(folder, python)
+            link = str(program(folder, "python").resolve(strict=True))
+            stamp = {"folder": str(folder), "link": link}
+            stamp.update(base=python.base, version=python.name)
+        _install(folder, extra)
+        text = json.dumps({**stamp, "holds": digest}, indent=1)
+        (folder / STAMP).write_text(text, encoding="utf-8")
+    return program(folder, "python")
+
+
+# Restarting
+
+
+def wait_for(command: Sequence[str], folder: Path | None = None) -> int:
+    """Run *command* in *folder* and return its exit code.
+
+    Raises:
+        KeyboardInterrupt: After the command, which gets a Ctrl-C too, has ended.
+    """
+    with subprocess.Popen(command, cwd=folder) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()
+            raise
+
+
+def become(command: Sequence[str]) -> NoReturn:
+    """Replace this process by *command*."""
+    for name in ("PYTHONHOME", "__PYVENV_LAUNCHER__"):
+        os.environ.pop(name, None)
+    sys.stdout.flush()
+    if WINDOWS:  # its execv returns to the shell at once
+        try:
+            sys.exit(wait_for(command))
+        except KeyboardInterrupt:
+            sys.exit(130)
+    os.execv(command[0], list(command))  # noqa: S606 - no shell wanted
+
+
+def _enter() -> None:
+    restarted = os.environ.pop(RESTARTED, None)
+    python = environment(python=forced_python())
+    folder = python.parent.parent
+    running = ".".join(str(number) for number in sys.version_info[:3])
+    inside = Path(sys.prefix).resolve() == folder.resolve()
+    if inside and running == _read_stamp(folder, None).get("version"):
+        return
+    if restarted:
+        raise SetupError(f"{folder} is broken: remove that folder and start again.")
+    os.environ[RESTARTED] = "1"
+    become([str(python), str(Path(sys.argv[0]).resolve()), *sys.argv[1:]])
+
+
+def ensure() -> None:
+    """Return in `.venv`: made if need be, the script restarted in it if need be.
+
+    Ends the process with a sentence on stderr and code 1 if it cannot be had.
+    """
+    try:
+        _enter()
+    except SetupError as error:
+        for line in getattr(error, "lines", ()):
+            say("    " + line)
+        say(f"llm_normalize: {error}")
+    except OSError as error:
+        say(f"llm_normalize: cannot make the environment in {ROOT}: {error}")
+    except KeyboardInterrupt:
+        say("\nllm_normalize: interrupted; the next start begins this step again")
+        sys.exit(130)
+    else:
+        return
+    sys.exit(1)

@@ -1,0 +1,135 @@
+"""Write the fix tables from the fixes' own declarations."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import _venv
+
+if TYPE_CHECKING:
+    from llm_normalize.fix import Example, Fix
+
+README = _venv.ROOT / "README.md"
+CATALOGUE = _venv.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
+BEGIN = "<!-- begin {} (scripts/gen_docs.py writes this) -->"
+END = "<!-- end {} -->"
+
+
+def table(fixes: tuple[type[Fix], ...]) -> str:
+    """Return README's table: a line each."""
+    lines = ["| fix | change | whom it breaks |", "| --- | --- | --- |"]
+    lines += [
+        f"| [`{fix.name}`](addon/llm_normalize/fixes/README.md#{fix.name}) "
+        f"| {_cell(fix.changes)} | {_cell(fix.why)} |"
+        for fix in fixes
+    ]
+    return "\n".join(lines)
+
+
+def catalogue(fixes: tuple[type[Fix], ...]) -> str:
+    """Return the catalogue: a section each, with sources and examples."""
+    parts = [
+        "# The fixes\n\nWritten by `scripts/gen_docs.py` from the declarations in this "
+        "folder; change those instead.\nThe order is that in which they act; "
+        "`__init__.py` argues it."
+    ]
+    parts += [_section(fix) for fix in fixes]
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(fix: type[Fix]) -> str:
+    doc = (fix.__doc__ or "").strip().splitlines()[0]
+    sources = "\n".join(f"- <{source}>" for source in fix.sources)
+    examples = "\n\n".join(_example(example) for example in fix.examples)
+    rides = (
+        "\n\nActs only on what another fix has changed already." if fix.rides else ""
+    )
+    return (
+        f"## {fix.name}\n\n{doc}{rides}\n\n"
+        f"- change: {fix.changes}\n- why: {fix.why}\n"
+        f"- sent by: {', '.join(fix.providers)}\n\nSources:\n{sources}\n\n{examples}"
+    )
+
+
+def _example(example: Example) -> str:
+    if not example.changes:
+        return f"Untouched: {example.name}."
+    before = "".join(f"-{line}\n" for line in _lines(example.before))
+    after = "".join(f"+{line}\n" for line in _lines(example.after))
+    return f"{example.name.capitalize()}:\n\n```diff\n{before}{after}```"
+
+
+def _lines(events: Any) -> list[str]:
+    """Return the events of an example, shortened to what matters."""
+    lines: list[str] = []
+    for event in events:
+        if isinstance(event, bytes):
+            text = event.decode("utf-8", "backslashreplace")
+            lines.append(json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"'))
+            continue
+        frame = ("id", "object", "created", "model")
+        short = {key: value for key, value in event.items() if key not in frame}
+        lines.append(json.dumps(short, ensure_ascii=False, separators=(",", ":")))
+    return lines
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def fill(text: str, name: str, content: str) -> str:
+    """Return *text* with *content* between the markers of *name*.
+
+    Raises:
+        ValueError: The markers are not there.
+    """
+    begin, end = BEGIN.format(name), END.format(name)
+    head, found, rest = text.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not (found and closed):
+        message = f"no markers for {name}: {begin} … {end}"
+        raise ValueError(message)
+    return f"{head}{begin}\n{content}\n{end}{tail}"
+
+
+def documents() -> dict[Path, str]:
+    """Return the generated files as they should be."""
+    sys.path.insert(0, str(_venv.ROOT / "addon"))
+    from llm_normalize.fixes import FIXES  # noqa: PLC0415 - needs the environment
+
+    readme = README.read_text(encoding="utf-8")
+    return {
+        README: fill(readme, "fixes", table(FIXES)),
+        CATALOGUE: catalogue(FIXES),
+    }
+
+
+def main() -> int:
+    """Write the files, or with --check say which are stale."""
+    parser = argparse.ArgumentParser(description="Write the generated docs.")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, fail if something is stale"
+    )
+    arguments = parser.parse_args()
+    _venv.ensure()
+    stale = [
+        (path, text)
+        for path, text in documents().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    for path, text in stale:
+        name = path.relative_to(_venv.ROOT)
+        if arguments.check:
+            print(f"{name} is stale: run python3 scripts/gen_docs.py")
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"{name} written")
+    return int(arguments.check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

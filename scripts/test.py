@@ -1,0 +1,155 @@
+"""Run the test suite: here, on the other versions, or with real clients."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import _venv
+
+SUPPORTED = ((3, 12), (3, 13))
+OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
+CLIENTS = "tests/clients"
+
+VERSIONS = """
+import platform
+from importlib.metadata import version
+print(f"Python {platform.python_version()}, mitmproxy {version('mitmproxy')}")
+"""
+
+
+class Result(NamedTuple):
+    """One line of the summary."""
+
+    what: str
+    outcome: str
+    failed: bool = False
+
+
+def run(what: str, python: Path, arguments: list[str]) -> Result:
+    """Run pytest with *python* and return how it went."""
+    asked = subprocess.run(
+        [str(python), "-c", VERSIONS], capture_output=True, text=True, check=True
+    )
+    title = f"{what} on {asked.stdout.strip()}"
+    print(f"--- {title}", flush=True)
+    start = time.monotonic()
+    code = _venv.wait_for([str(python), "-m", "pytest", *arguments], _venv.ROOT)
+    outcome = f"failed (pytest's exit code {code})" if code else "passed"
+    return Result(title, f"{outcome} in {time.monotonic() - start:.0f} s", code != 0)
+
+
+def run_elsewhere(
+    what: str,
+    tag: str,
+    python: _venv.Python | None,
+    extra: tuple[str, ...],
+    arguments: list[str],
+) -> Result:
+    """Run the suite in an environment of its own, which may not be had."""
+    if python is None:
+        return Result(what, "not run: no such interpreter was found")
+    if not python.makes_environments:
+        return Result(what, f"not run: {python.path} has neither ensurepip nor pip")
+    try:
+        inner = _venv.environment(tag, python, extra)
+    except (_venv.SetupError, OSError) as error:
+        for line in getattr(error, "lines", ()):
+            print("    " + line)
+        # The interpreter is there, so this is a fault and not a lack.
+        return Result(what, f"not run: {error}", failed=True)
+    return run("suite", inner, arguments)
+
+
+def run_matrix(arguments: list[str]) -> list[Result]:
+    """Run the suite on the other supported versions."""
+    found: dict[tuple[int, ...], _venv.Python] = {}
+    for python in _venv.pythons():
+        if python.fits:
+            found.setdefault(python.version[:2], python)
+    results = []
+    for version in SUPPORTED:
+        if version == sys.version_info[:2]:
+            continue
+        name = "{}.{}".format(*version)
+        results.append(
+            run_elsewhere(
+                f"suite on Python {name}",
+                f"py{name}",
+                found.get(version),
+                (),
+                arguments,
+            )
+        )
+    oldest = found[min(found)] if found else None
+    results.append(
+        run_elsewhere(
+            f"suite on mitmproxy {OLDEST_MITMPROXY}",
+            f"mitmproxy-{OLDEST_MITMPROXY}",
+            oldest,
+            (f"mitmproxy=={OLDEST_MITMPROXY}",),
+            arguments,
+        )
+    )
+    return results
+
+
+def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return our own flags, and what is pytest's."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False,
+        usage="%(prog)s [--matrix | --matrix-only] [--clients] [ARGS]",
+        description="Run the test suite, with full coverage of the addon demanded.",
+        epilog=(
+            "ARGS go to pytest (paths from the project's root); coverage is not "
+            "measured then. The first start makes the environment in .venv."
+        ),
+    )
+    parser.add_argument(
+        "--matrix",
+        action="store_true",
+        help="run it also on the other supported Pythons and the oldest mitmproxy",
+    )
+    parser.add_argument(
+        "--matrix-only", action="store_true", help="the same without the run here"
+    )
+    parser.add_argument(
+        "--clients",
+        action="store_true",
+        help=f"run {CLIENTS}, the tests with real clients, instead of the suite",
+    )
+    cut = given.index("--") if "--" in given else len(given)
+    flags, rest = parser.parse_known_args(given[:cut])
+    return flags, rest + given[cut + 1 :]
+
+
+def main() -> int:
+    """Run what was asked for and return the exit code."""
+    flags, arguments = parse(sys.argv[1:])
+    _venv.ensure()
+    here = Path(sys.executable)
+    results = []
+    if flags.matrix or not (flags.matrix_only or flags.clients):
+        results.append(run("suite", here, arguments or ["--cov"]))
+    if flags.matrix or flags.matrix_only:
+        results += run_matrix(arguments)
+    if flags.clients:
+        if (_venv.ROOT / CLIENTS).is_dir():
+            results.append(run("clients", here, [CLIENTS, *arguments]))
+        else:
+            results.append(Result("clients", f"not run: there is no {CLIENTS}"))
+    print("--- summary")
+    for result in results:
+        print(f"{result.what}: {result.outcome}")
+    return int(any(result.failed for result in results))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,653 @@
+"""The scripts' own machinery: no test here installs anything or needs a network."""
+
+import ast
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
+COMMANDS = ("check", "run", "test")
+
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="stands in for interpreters with shell scripts"
+)
+
+
+def load(name: str) -> Any:
+    if str(SCRIPTS) not in sys.path:  # they import their neighbour _venv
+        sys.path.append(str(SCRIPTS))
+    if name == "_venv":
+        return importlib.import_module(name)
+    # By path: "test" is a package of the standard library, too.
+    spec = importlib.util.spec_from_file_location(
+        f"script_{name}", f"{SCRIPTS}/{name}.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def executable(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return path
+
+
+def shim(path: Path) -> Path:
+    return executable(path, 'echo "pyenv: command not found" >&2', "exit 127")
+
+
+def stand_in(path: Path, version: str, **has: bool) -> Path:
+    """Make a program that answers the probe as a Python of that version would."""
+    numbers = [int(number) for number in version.split(".")]
+    has = {"wheels": True, "venv": True, "ensurepip": True, "pip": True, **has}
+    answer = json.dumps([str(path), str(path), numbers, *has.values()])
+    return executable(path, f"echo '{answer}'")
+
+
+@pytest.fixture
+def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """_venv in an empty project on a machine without any other interpreter."""
+    module = load("_venv")
+    root = tmp_path / "project"
+    (root / "scripts").mkdir(parents=True)
+    (root / "pyproject.toml").write_text("# no requirements")
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr(module, "ROOT", root)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("PYENV_ROOT", raising=False)
+    monkeypatch.delenv(module.FORCED, raising=False)
+    old = stand_in(tmp_path / "running", "3.8.18", venv=False)
+    monkeypatch.setattr(sys, "executable", str(old))
+    return module
+
+
+def found(module: Any) -> list[str]:
+    return [python.name for python in module.pythons() if python.fits]
+
+
+# Finding an interpreter
+
+
+def test_machine_with_only_an_old_python_has_none_that_fits(venv: Any) -> None:
+    assert [python.name for python in venv.pythons()] == ["3.8.18"]
+    assert found(venv) == []
+
+
+def test_shim_without_a_python_behind_it_is_passed_over(
+    venv: Any, tmp_path: Path
+) -> None:
+    shim(tmp_path / "bin" / "python3.13")
+    stand_in(tmp_path / "bin" / "python3.12", "3.12.1")
+    broken: list[str] = []
+    assert [python.name for python in venv.pythons(broken)] == ["3.8.18", "3.12.1"]
+    assert broken == [str(tmp_path / "bin" / "python3.13")]
+
+
+def test_name_counts_in_every_folder_of_path(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shim(tmp_path / "shims" / "python3.12")
+    stand_in(tmp_path / "bin" / "python3.12", "3.12.4")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'shims'}::{tmp_path / 'bin'}")
+    assert found(venv) == ["3.12.4"]
+
+
+def test_same_interpreter_under_two_names_is_found_once(
+    venv: Any, tmp_path: Path
+) -> None:
+    stand_in(tmp_path / "bin" / "python3.12", "3.12.4")
+    (tmp_path / "bin" / "python3").symlink_to("python3.12")
+    assert found(venv) == ["3.12.4"]
+
+
+@pytest.mark.parametrize("output", ["Python was not found", "[]", "[1, 2]", "null"])
+def test_program_that_answers_nonsense_is_no_python(
+    venv: Any, tmp_path: Path, output: str
+) -> None:
+    assert venv.probe([executable(tmp_path / "odd", f"echo '{output}'")]) is None
+
+
+def test_python_without_wheels_does_not_fit(venv: Any, tmp_path: Path) -> None:
+    stand_in(tmp_path / "bin" / "python3.13", "3.13.0", wheels=False)
+    assert found(venv) == []
+
+
+def test_this_interpreter_answers_the_probe() -> None:
+    python = load("_venv").probe([sys.executable])
+    assert python.version == sys.version_info[:3]
+    assert Path(python.base).exists()
+
+
+def test_pyenv_versions_are_tried_newest_first(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("3.9.18", "3.12.2", "3.12.10", "3.13.0"):
+        stand_in(tmp_path / "pyenv" / "versions" / version / "bin/python3", version)
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    assert found(venv) == ["3.13.0", "3.12.10", "3.12.2"]
+
+
+def test_pyenv_is_found_by_its_shims_when_home_is_elsewhere(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shim(tmp_path / "pyenv" / "shims" / "python3.12")
+    stand_in(tmp_path / "pyenv" / "versions" / "3.12.1" / "bin/python3", "3.12.1")
+    monkeypatch.setenv("PATH", str(tmp_path / "pyenv" / "shims"))
+    assert found(venv) == ["3.12.1"]
+
+
+def test_forced_python_is_taken(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(venv.FORCED, str(stand_in(tmp_path / "mine", "3.14.1")))
+    assert venv.forced_python().name == "3.14.1"
+
+
+def test_forced_python_may_be_a_name_on_path(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(tmp_path / "bin" / "mine", "3.14.1")
+    monkeypatch.setenv(venv.FORCED, "mine")
+    assert venv.forced_python().name == "3.14.1"
+
+
+@pytest.mark.parametrize(
+    ("version", "has", "sentence"),
+    [
+        ("3.11.9", {}, "3.11.9"),
+        ("3.13.0", {"wheels": False}, "does not run on"),
+        ("3.13.0", {"ensurepip": False, "pip": False}, "install python3.13-venv"),
+        (None, {}, "does not start"),
+    ],
+)
+def test_forced_python_that_is_no_use_is_refused(
+    venv: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str | None,
+    has: dict[str, bool],
+    sentence: str,
+) -> None:
+    path = tmp_path / "mine"
+    if version:
+        stand_in(path, version, **has)
+    monkeypatch.setenv(venv.FORCED, str(path))
+    with pytest.raises(venv.SetupError, match=sentence):
+        venv.forced_python()
+
+
+def test_programs_of_an_environment_on_windows() -> None:
+    place = load("_venv").program(Path(".venv"), "python", windows=True)
+    assert place == Path(".venv", "Scripts", "python.exe")
+
+
+# Making an environment
+
+
+class Steps:
+    """Stands in for `run`: does what `-m venv` would, keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.commands: list[list[str]] = []
+        self.fail: Callable[[list[str]], bool] = lambda _command: False
+        self.error: BaseException | None = None
+
+    def __call__(self, _title: str, command: list[str], **_more: str) -> str:
+        command = [str(word) for word in command]
+        self.commands.append(command)
+        if self.error is not None and self.fail(command):
+            raise self.error
+        if "venv" in command:
+            inner = Path(command[-1]) / "bin" / "python"
+            inner.parent.mkdir(parents=True)
+            inner.symlink_to(command[0])
+        return "mitmproxy"
+
+    def taken(self) -> list[str]:
+        """Return the steps since the last call of this."""
+        names = [
+            "venv" if "venv" in command else command[2] for command in self.commands
+        ]
+        self.commands.clear()
+        return [name for name in names if name in ("venv", "pip")]
+
+
+@pytest.fixture
+def steps(venv: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Steps:
+    stand_in(tmp_path / "bin" / "python3.12", "3.12.4")
+    fake = Steps()
+    monkeypatch.setattr(venv, "run", fake)
+    return fake
+
+
+def test_first_start_makes_and_fills_the_environment(venv: Any, steps: Steps) -> None:
+    python = venv.environment()
+    assert python == venv.ROOT / ".venv" / "bin" / "python"
+    assert steps.taken() == ["venv", "pip"]
+
+
+def test_second_start_does_nothing(venv: Any, steps: Steps) -> None:
+    first = venv.environment()
+    steps.taken()
+    assert venv.environment() == first
+    assert steps.taken() == []
+
+
+def test_changed_pyproject_completes_the_environment_in_place(
+    venv: Any, steps: Steps
+) -> None:
+    venv.environment()
+    steps.taken()
+    (venv.ROOT / "pyproject.toml").write_text("# another requirement")
+    venv.environment()
+    assert steps.taken() == ["pip"]
+
+
+def test_interrupted_installation_starts_anew(venv: Any, steps: Steps) -> None:
+    steps.error, steps.fail = KeyboardInterrupt(), lambda command: "pip" in command
+    with pytest.raises(KeyboardInterrupt):
+        venv.environment()
+    left = venv.ROOT / ".venv" / "left-behind"
+    left.touch()
+    steps.error = None
+    steps.taken()
+    venv.environment()
+    assert steps.taken() == ["venv", "pip"]
+    assert not left.exists()
+
+
+def test_interrupted_update_starts_anew(venv: Any, steps: Steps) -> None:
+    venv.environment()
+    (venv.ROOT / "pyproject.toml").write_text("# another requirement")
+    steps.error, steps.fail = KeyboardInterrupt(), lambda command: "pip" in command
+    with pytest.raises(KeyboardInterrupt):
+        venv.environment()
+    steps.error = None
+    steps.taken()
+    venv.environment()
+    assert steps.taken() == ["venv", "pip"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"folder": 1}'])
+def test_damaged_stamp_counts_as_none(venv: Any, steps: Steps, text: str) -> None:
+    venv.environment()
+    (venv.ROOT / ".venv" / venv.STAMP).write_text(text)
+    steps.taken()
+    venv.environment()
+    assert steps.taken() == ["venv", "pip"]
+
+
+def test_moved_project_makes_its_environment_anew(
+    venv: Any, steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    venv.environment()
+    moved = venv.ROOT.rename(venv.ROOT.with_name("moved"))
+    monkeypatch.setattr(venv, "ROOT", moved)
+    steps.taken()
+    venv.environment()
+    assert steps.taken() == ["venv", "pip"]
+
+
+def test_environment_whose_interpreter_is_gone_is_made_anew(
+    venv: Any, steps: Steps, tmp_path: Path
+) -> None:
+    venv.environment()
+    (tmp_path / "bin" / "python3.12").unlink()
+    stand_in(tmp_path / "bin" / "python3.13", "3.13.0")
+    steps.taken()
+    venv.environment()
+    assert steps.taken() == ["venv", "pip"]
+
+
+def test_another_forced_python_makes_the_environment_anew(
+    venv: Any, steps: Steps, tmp_path: Path
+) -> None:
+    venv.environment()
+    steps.taken()
+    other = venv.probe([stand_in(tmp_path / "other", "3.14.0")])
+    venv.environment(python=other)
+    assert steps.taken() == ["venv", "pip"]
+    venv.environment(python=other)
+    assert steps.taken() == []
+
+
+def test_tagged_environment_has_a_folder_and_requirements_of_its_own(
+    venv: Any, steps: Steps
+) -> None:
+    python = venv.environment("oldest", extra=("mitmproxy==12.0.0",))
+    assert python.parent.parent.name == ".venv-oldest"
+    assert steps.commands[-1][-1] == "mitmproxy==12.0.0"
+
+
+def test_python_without_ensurepip_lends_its_own_pip(
+    venv: Any, steps: Steps, tmp_path: Path
+) -> None:
+    stand_in(tmp_path / "bin" / "python3.12", "3.12.4", ensurepip=False)
+    venv.environment()
+    make, lend = steps.commands[:2]
+    inner = str(venv.ROOT / ".venv" / "bin" / "python")
+    assert "--without-pip" in make
+    assert lend[1:] == ["-m", "pip", "--python", inner, "install", "pip"]
+
+
+def test_python_that_cannot_make_an_environment_gives_way_to_the_next(
+    venv: Any, steps: Steps, tmp_path: Path
+) -> None:
+    worse = str(stand_in(tmp_path / "bin" / "python3.13", "3.13.0"))
+    steps.error = venv.StepError("making .venv failed", ["no ensurepip"])
+    steps.fail = lambda command: command[0] == worse
+    venv.environment()
+    stamp = json.loads((venv.ROOT / ".venv" / venv.STAMP).read_text())
+    assert stamp["version"] == "3.12.4"
+
+
+def test_symlink_in_place_of_the_environment_is_not_followed(
+    venv: Any, steps: Steps, tmp_path: Path
+) -> None:
+    kept = tmp_path / "elsewhere" / "kept"
+    kept.parent.mkdir()
+    kept.touch()
+    (venv.ROOT / ".venv").symlink_to(kept.parent)
+    venv.environment()
+    assert steps.taken() == ["venv", "pip"]
+    assert kept.exists()
+
+
+def test_only_one_start_makes_environments(venv: Any) -> None:
+    with (venv.ROOT / ".venv.lock").open("a+") as other:
+        with venv._locked():
+            assert not venv._lock(other.fileno())
+        assert venv._lock(other.fileno())
+
+
+def test_failed_pip_shows_its_last_lines_and_the_mend(
+    venv: Any, steps: Steps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps.error = venv.StepError("installing failed", ["ERROR: no such version"])
+    steps.fail = lambda command: "pip" in command
+    with pytest.raises(SystemExit, match="1"):
+        venv.ensure()
+    said = capsys.readouterr().err
+    assert "    ERROR: no such version\n" in said
+    assert said.rstrip().endswith("Then start again.")
+
+
+def test_failed_step_keeps_what_the_program_said_last() -> None:
+    venv = load("_venv")
+    code = "print(*range(99), sep='\\n'); raise SystemExit(3)"
+    with pytest.raises(venv.StepError) as caught:
+        venv.run("counting", [sys.executable, "-c", code])
+    assert caught.value.lines[-2:] == ["97", "98"]
+
+
+def test_settings_that_lead_pip_astray_are_not_handed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("PIP_USER", "1")
+    handed = load("_venv")._clean(EXTRA="yes")
+    assert "PYTHONPATH" not in handed
+    assert (handed["PIP_USER"], handed["EXTRA"]) == ("0", "yes")
+
+
+def test_machine_without_any_way_gets_one_sentence(
+    venv: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shim(tmp_path / "bin" / "python3.12")
+    stand_in(tmp_path / "bin" / "python3", "3.12.4", ensurepip=False, pip=False)
+    with pytest.raises(SystemExit, match="1"):
+        venv.ensure()
+    said = capsys.readouterr().err.splitlines()
+    assert "no Python 3.12 or newer" in said[0]
+    assert len(said) == 2
+    for part in ("install one", venv.FORCED, "python3.12-venv", "does not start"):
+        assert part in said[1]
+
+
+def test_folder_that_cannot_be_written_gets_a_sentence(
+    venv: Any, steps: Steps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps.error = PermissionError(13, "Permission denied", ".venv")
+    steps.fail = lambda _command: True
+    with pytest.raises(SystemExit, match="1"):
+        venv.ensure()
+    assert "cannot make the environment in" in capsys.readouterr().err
+
+
+def test_uv_fetches_into_the_project_only(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = stand_in(tmp_path / "fetched", "3.13.9")
+    seen = tmp_path / "seen"
+    executable(
+        tmp_path / "bin" / "uv",
+        f'echo "$* $UV_PYTHON_INSTALL_DIR $UV_PYTHON_INSTALL_BIN" >> "{seen}"',
+        f'echo "{fetched}"',
+    )
+    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", "/elsewhere")
+    assert venv._fetch([]).name == "3.13.9"
+    own = venv.ROOT / ".venv-uv" / "pythons"
+    assert f"python install {venv.FETCHED} {own} 0\n" in seen.read_text()
+
+
+def test_uv_on_path_that_does_not_start_is_replaced(
+    venv: Any, steps: Steps, tmp_path: Path
+) -> None:
+    shim(tmp_path / "bin" / "uv")
+    maker = venv.probe([stand_in(tmp_path / "maker", "3.9.1")])
+    with pytest.raises(venv.SetupError):  # nothing is really installed here
+        venv._fetch([maker])
+    mine = str(venv.ROOT / ".venv-uv" / "bin" / "uv")
+    assert [mine, "python", "install", venv.FETCHED] in steps.commands
+
+
+# Restarting
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose `.venv` is in order, and a script that says where it runs."""
+    venv = load("_venv")
+    root = (tmp_path / "a project").resolve()
+    (root / "scripts").mkdir(parents=True)
+    shutil.copy(SCRIPTS / "_venv.py", root / "scripts")
+    (root / "pyproject.toml").write_text("# no requirements")
+    script = [
+        "import os, sys, _venv",
+        "_venv.ensure()",
+        "left = [name for name in os.environ if name == _venv.RESTARTED]",
+        "print(sys.prefix, sys.argv[1:], os.getcwd(), left, sep='|')",
+    ]
+    (root / "scripts" / "where.py").write_text("\n".join(script))
+    base = venv.probe([sys.executable]).base
+    made = [base, "-m", "venv", "--without-pip", str(root / ".venv")]
+    subprocess.run(made, check=True, timeout=60)
+    stamp = {
+        "folder": str(root / ".venv"),
+        "link": str((root / ".venv" / "bin" / "python").resolve()),
+        "base": base,
+        "version": ".".join(str(number) for number in sys.version_info[:3]),
+        "holds": venv.hashlib.sha256(b"# no requirements").hexdigest(),
+    }
+    (root / ".venv" / venv.STAMP).write_text(json.dumps(stamp))
+    return root
+
+
+def start(project: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(project / "scripts" / "where.py"), "a b", "--c"]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_script_restarts_in_the_environment(project: Path, tmp_path: Path) -> None:
+    done = start(project, tmp_path)
+    assert done.stderr == ""
+    prefix, arguments, folder, left = done.stdout.strip().split("|")
+    assert Path(prefix) == project / ".venv"
+    assert arguments == "['a b', '--c']"
+    assert Path(folder).resolve() == tmp_path.resolve()
+    assert left == "[]"
+
+
+def test_environment_that_is_not_what_it_says_ends_with_a_sentence(
+    project: Path, tmp_path: Path
+) -> None:
+    place = project / ".venv" / load("_venv").STAMP
+    place.write_text(json.dumps({**json.loads(place.read_text()), "version": "3.99.0"}))
+    done = start(project, tmp_path)
+    assert done.returncode == 1
+    assert "is broken: remove that folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Command lines
+
+
+def old_pythons() -> Iterator[str]:
+    folders = [os.environ.get("PYENV_ROOT"), os.environ.get("HOME", "") + "/.pyenv"]
+    for folder in filter(None, folders):
+        for path in sorted(Path(folder).glob("versions/3.8.*/bin/python3")):
+            yield str(path)
+    yield from filter(None, [shutil.which("python3.8")])
+
+
+def old_python() -> str:
+    venv = load("_venv")
+    for path in old_pythons():
+        if venv.probe([path]) is not None:
+            return path
+    pytest.skip("no Python 3.8 on this machine")
+
+
+def help_of(name: str, python: str, cwd: Path) -> str:
+    command = [python, str(SCRIPTS / f"{name}.py"), "--help"]
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_needs_no_environment(name: str, tmp_path: Path) -> None:
+    base = load("_venv").probe([sys.executable]).base
+    assert ".venv" in help_of(name, base, tmp_path)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
+    assert ".venv" in help_of(name, old_python(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["_venv", *COMMANDS])
+def test_script_is_written_for_python_3_8(name: str) -> None:
+    source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 8))
+
+
+def test_pytest_gets_what_test_py_does_not_know() -> None:
+    flags, rest = load("test").parse(["-k", "one", "--matrix", "tests/test_x.py", "-x"])
+    assert flags.matrix
+    assert not flags.clients
+    assert rest == ["-k", "one", "tests/test_x.py", "-x"]
+
+
+def test_flags_are_not_guessed_from_their_beginning() -> None:
+    flags, rest = load("test").parse(["--mat", "--", "--matrix"])
+    assert not flags.matrix
+    assert rest == ["--mat", "--matrix"]
+
+
+def test_oldest_mitmproxy_is_the_lower_bound() -> None:
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert read["project"]["dependencies"] == ["mitmproxy>=12,<13"]
+    assert load("test").OLDEST_MITMPROXY == "12.0.0"
+
+
+def test_version_that_cannot_be_had_is_said_and_is_no_failure() -> None:
+    result = load("test").run_elsewhere("suite on Python 3.99", "py3.99", None, (), [])
+    assert result.outcome == "not run: no such interpreter was found"
+    assert not result.failed
+
+
+def test_ci_calls_flags_that_exist() -> None:
+    test = load("test")
+    called = [
+        line.split()[2:]
+        for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+        if line.strip().startswith("python3 scripts/test.py")
+    ]
+    assert called == [[], ["--matrix-only"], ["--clients"]]
+    assert all(test.parse(arguments)[1] == [] for arguments in called)
+
+
+def test_fixing_lints_before_it_formats() -> None:
+    tools = load("check").tools(fix=True)
+    assert [*tools][:3] == ["lint", "format", "types"]
+    assert "--fix" in tools["lint"]
+    assert "--check" not in tools["format"]
+    assert "--check" in load("check").tools(fix=False)["format"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([], "mitmdump listens on 127.0.0.1:8080;"),
+        (["-p", "8081"], "mitmdump listens on 127.0.0.1:8081;"),
+        (["-p8081"], "mitmdump listens on 127.0.0.1:8081;"),
+        (["--listen-port=8082"], "mitmdump listens on 127.0.0.1:8082;"),
+        (["--set", "listen_port=8083"], "mitmdump listens on 127.0.0.1:8083;"),
+        (["--listen-host", "0.0.0.0"], "mitmdump listens on 0.0.0.0:8080;"),
+        (["--mode", "regular@9000"], "mitmdump listens as regular@9000 says;"),
+    ],
+)
+def test_start_says_where_it_listens(arguments: list[str], line: str) -> None:
+    assert load("run").greeting("mitmdump", arguments).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("given", "handed"),
+    [
+        ([], ["--listen-host", "127.0.0.1"]),
+        (["--listen-host", "::1"], ["--listen-host", "::1"]),
+        (["--set", "listen_host=::1"], ["--set", "listen_host=::1"]),
+    ],
+)
+def test_only_this_machine_is_served_unless_asked_otherwise(
+    monkeypatch: pytest.MonkeyPatch, given: list[str], handed: list[str]
+) -> None:
+    run = load("run")
+    started: list[list[str]] = []
+    monkeypatch.setattr(run._venv, "become", started.append)
+    run.start(*run.parse(given))
+    script = str(ROOT / "addon" / "normalize.py")
+    program = str(Path(sys.prefix) / "bin" / "mitmdump")
+    assert started == [[program, "-s", script, *handed]]
+
+
+@pytest.mark.parametrize(
+    "given", [["--demo", "-p", "1"], ["--demo", "--console"], ["--web", "--console"]]
+)
+def test_flags_that_contradict_each_other_are_refused(given: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        load("run").parse(given)
+
+
+def test_demo_may_show_its_flows_in_the_browser() -> None:
+    flags, rest = load("run").parse(["--demo", "--web"])
+    assert (flags.demo, flags.web, rest) == (True, True, [])
