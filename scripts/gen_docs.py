@@ -32,13 +32,12 @@ def table(fixes: tuple[type[Fix], ...]) -> str:
 
 def catalogue(fixes: tuple[type[Fix], ...]) -> str:
     """Return the catalogue: a section each, with sources and examples."""
-    parts = [
+    head = (
         "# The fixes\n\nWritten by `scripts/gen_docs.py` from the declarations in this "
         "folder; change those instead.\nThe order is that in which they act; "
         "`__init__.py` argues it."
-    ]
-    parts += [_section(fix) for fix in fixes]
-    return "\n\n".join(parts) + "\n"
+    )
+    return "\n\n".join([head, *map(_section, fixes)]) + "\n"
 
 
 def _section(fix: type[Fix]) -> str:

@@ -864,8 +864,10 @@ class _Reader:
     def stream(self, text: str) -> None:
         lines = re.split(r"\r\n|\r|\n", text)
         if not any(self.is_payload(line) for line in lines):
+            if all(line.startswith((":", *_OTHER_FIELDS)) for line in lines if line):
+                return  # keep-alives only: they say nothing
             self.meaning.streamed = False
-            self.meaning.unread += [text.strip()] if text.strip() else []
+            self.meaning.unread.append(text.strip())
             return
         block: list[str] = []
         for line in [*lines, ""]:

@@ -182,6 +182,42 @@ def function(call: Chunk) -> Chunk:
     return found if isinstance(found, dict) else {}
 
 
+def stands_for_text(part: Chunk) -> bool:
+    """Tell whether a delta or message brings what OpenAI sends with `content: null`."""
+    return any(
+        part.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
+    )
+
+
+ENVELOPE = frozenset(
+    ("id", "object", "created", "model", "service_tier", "system_fingerprint")
+)
+"""Keys that all chunks of a stream share."""
+
+_CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
+_CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))
+
+
+def says_nothing(chunk: Chunk) -> bool:
+    """Tell whether *chunk* has choices, and nothing in them or beside them.
+
+    Whatever is not known to be mere frame counts as something.
+    """
+    if not chunk["choices"] or _says_more(chunk, _CHUNK_FRAME):
+        return False
+    return not any(
+        choice.get("delta")
+        or choice.get("finish_reason")
+        or choice.get("logprobs")
+        or _says_more(choice, _CHOICE_FRAME)
+        for choice in choices(chunk)
+    )
+
+
+def _says_more(part: Chunk, frame: frozenset[str]) -> bool:
+    return any(value is not None and key not in frame for key, value in part.items())
+
+
 def put_first(target: Chunk, key: str, value: Json) -> None:
     """Set *key* as the first one of *target*, in place."""
     rest = {name: each for name, each in target.items() if name != key}

@@ -8,7 +8,7 @@ any other, without a method, and the ending asks by name whether it is to be rep
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from .chunk import Chunk, Json, dumps
@@ -64,10 +64,6 @@ class Example:
     def changes(self) -> bool:
         """Whether the example shows a repair."""
         return wire(self.before) != wire(self.after)
-
-    def asking(self, **what: Any) -> Self:
-        """Return the same example for a request that asks *what*."""
-        return replace(self, asked=replace(self.asked, **what))
 
 
 class Fix:

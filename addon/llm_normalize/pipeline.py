@@ -8,12 +8,13 @@ Every block is one `Step`, which `observe` gets when all of it has left.
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from .chunk import Chunk, RepeatedKeyError, is_chunk, is_error, loads
 from .ending import Ending
 from .fix import Fix
 from .sse import Event, EventParser, Gap, Item, Oversized
-from .step import Piece, Step
+from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 
 logger = logging.getLogger(__name__)
@@ -23,6 +24,14 @@ DONE = b"[DONE]"
 
 def _overrides(fix: Fix, *methods: str) -> bool:
     return any(getattr(type(fix), each) is not getattr(Fix, each) for each in methods)
+
+
+class _Edit(NamedTuple):
+    """What a fix does to a chunk; None where it does nothing."""
+
+    fix: Fix
+    edit: Callable[[Chunk], bool] | None
+    replace: Callable[[Chunk], list[Chunk] | None] | None
 
 
 class Pipeline:
@@ -50,13 +59,23 @@ class Pipeline:
         self._label = label
         made = [fix(asked, self.seen) for fix in fixes]
         self._framing = [fix for fix in made if _overrides(fix, "event")]
-        self._edits = [fix for fix in made if _overrides(fix, "edit", "replace")]
+        self._edits = [
+            _Edit(
+                fix,
+                fix.edit if _overrides(fix, "edit") else None,
+                fix.replace if _overrides(fix, "replace") else None,
+            )
+            for fix in made
+            if _overrides(fix, "edit", "replace")
+        ]
         names = {fix.name for fix in fixes}
-        self._ending = Ending(asked, self.seen, names, self._emit, self._close)
+        outlet = Outlet(self._emit, self._close)
+        self._ending = Ending(asked, self.seen, names, outlet)
         self._out: list[bytes] = []
         self._open: Step | None = None  # the step being made
         self._last: Step | None = None  # ended by "\r": a "\n" may still join it
         self._verbatim = True  # the block before left as it came
+        self._off: list[Fix] = []
         self._broken = False  # a bug was met: all passes raw
 
     @property
@@ -140,7 +159,7 @@ class Pipeline:
             if self._verbatim and last.after:
                 last.after[-1] += gap.raw
                 self._out.append(gap.raw)
-            else:
+            elif self._verbatim:
                 self._ending.join(last, gap.raw)
         elif self._verbatim:
             self._out.append(gap.raw)
@@ -246,14 +265,14 @@ class Pipeline:
         while todo:
             chunk, first, unchanged = todo.pop()
             for at in range(first, len(edits)):
-                fix = edits[at]
-                if fix.rides and not step.fixes:
+                fix, edit, replace = edits[at]
+                if fix.rides and unchanged is not None:
                     continue
                 try:
-                    if fix.edit(chunk):
+                    if edit is not None and edit(chunk):
                         unchanged = None
                         step.fixed(fix.name)
-                    parts = fix.replace(chunk)
+                    parts = None if replace is None else replace(chunk)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(fix, error)
                     if step.after or step.waiting:
@@ -273,8 +292,9 @@ class Pipeline:
         self._ending.chunk(piece)
 
     def _turn_off(self, fix: Fix, error: Exception) -> None:
-        if fix not in self._framing and fix not in self._edits:
+        if fix in self._off:
             return
+        self._off.append(fix)
         logger.error(
             "%s: fix %s failed and is off for this stream",
             self._label,
@@ -282,4 +302,4 @@ class Pipeline:
             exc_info=error,
         )
         self._framing = [each for each in self._framing if each is not fix]
-        self._edits = [each for each in self._edits if each is not fix]
+        self._edits = [each for each in self._edits if each.fix is not fix]

@@ -1,5 +1,6 @@
 """What happened to one block of a stream, and the parts of it that may still wait."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .chunk import Chunk, dumps
@@ -52,3 +53,43 @@ class Piece:
     def encode(self) -> bytes:
         """Return the chunk as it is to leave."""
         return encode(dumps(self.chunk)) if self.raw is None else self.raw
+
+
+class Outlet:
+    """Where pieces leave, and where some wait.
+
+    Args:
+        emit: Sends bytes that belong to a step.
+        close: Told when a part of a step waits no more.
+    """
+
+    def __init__(
+        self, emit: Callable[[Step, bytes], None], close: Callable[[Step], None]
+    ) -> None:
+        self._emit = emit
+        self._close = close
+
+    def send(self, piece: Piece) -> None:
+        """Send *piece* now."""
+        self._emit(piece.step, piece.encode())
+
+    def hold(self, piece: Piece) -> Piece:
+        """Note that *piece* waits, and return it."""
+        piece.step.waiting += 1
+        return piece
+
+    def release(self, piece: Piece) -> None:
+        """Send *piece*, which waited."""
+        self.send(piece)
+        self.drop(piece)
+
+    def drop(self, piece: Piece) -> None:
+        """Send nothing for *piece*, which waited."""
+        piece.step.waiting -= 1
+        self._close(piece.step)
+
+    def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
+        """Send a chunk, or an event, that the provider left out after event *n*."""
+        step = Step(n, None, fixes=[name])
+        self._emit(step, chunk if isinstance(chunk, bytes) else encode(dumps(chunk)))
+        self._close(step)

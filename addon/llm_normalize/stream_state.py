@@ -70,7 +70,11 @@ class ChoiceSeen:
 
     role: bool = False
     calls: dict[int, Call] = field(default_factory=dict)
-    finish: str | None = None
+
+    @property
+    def called(self) -> bool:
+        """Whether a function was called by name."""
+        return any(call.name for call in self.calls.values())
 
 
 class Seen:
@@ -86,16 +90,17 @@ class Seen:
 
     def note(self, chunk: Chunk) -> None:
         """Take in a chunk as it leaves."""
-        for index, choice, delta in deltas(chunk):
+        for index, _, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
                 seen = self.choices[index] = ChoiceSeen()
             if delta.get("role"):
                 seen.role = True
             for call in calls(delta):
-                place = index_of(call)
-                if place not in seen.calls:
-                    name = function(call).get("name")
-                    seen.calls[place] = Call(call.get("id"), name)
-            if isinstance(choice.get("finish_reason"), str):
-                seen.finish = choice["finish_reason"]
+                opened = seen.calls.get(index_of(call))
+                identity, name = call.get("id"), function(call).get("name")
+                if opened is not None:
+                    opened.id = opened.id or identity
+                    opened.name = opened.name or name
+                elif identity or name:
+                    seen.calls[index_of(call)] = Call(identity, name)

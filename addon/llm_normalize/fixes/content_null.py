@@ -1,8 +1,6 @@
 """`content: null` where OpenAI sends a string or nothing."""
 
-from typing import Any
-
-from ..chunk import Chunk, deltas, messages
+from ..chunk import Chunk, deltas, messages, stands_for_text
 from ..fix import Example, Fix, chunk, completion
 from ..stream_state import Asked
 
@@ -16,12 +14,6 @@ _CALL = {
     "function": {"name": "f", "arguments": ""},
 }
 _TOOLS = Asked(stream=True, tools=True)
-_BESIDE = ("tool_calls", "function_call", "refusal", "audio")
-
-
-def _stands_for_text(part: dict[str, Any]) -> bool:
-    """Tell whether *part* brings what OpenAI sends beside `content: null`."""
-    return any(part.get(key) for key in _BESIDE)
 
 
 class ContentNull(Fix):
@@ -73,7 +65,7 @@ class ContentNull(Fix):
                 continue
             if index in self.seen.choices:
                 del delta["content"]
-            elif _stands_for_text(delta):
+            elif stands_for_text(delta):
                 continue
             elif any(value for key, value in delta.items() if key != "role"):
                 del delta["content"]  # reasoning, say, is alone in its delta
@@ -90,7 +82,7 @@ class ContentNull(Fix):
         for choice, message in messages(body):
             if (
                 message.get("content") is None
-                and not _stands_for_text(message)
+                and not stands_for_text(message)
                 and choice.get("finish_reason") != "content_filter"
             ):
                 message["content"] = ""

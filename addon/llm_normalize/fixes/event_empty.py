@@ -1,21 +1,7 @@
 """Events that a repair left without anything to say."""
 
-from ..chunk import Chunk, choices
+from ..chunk import Chunk, says_nothing
 from ..fix import DONE, Example, Fix, chunk
-
-_ENVELOPE = frozenset(
-    [
-        "id",
-        "object",
-        "created",
-        "model",
-        "choices",
-        "service_tier",
-        "system_fingerprint",
-        "obfuscation",
-    ]
-)
-_CHOICE = frozenset(["index", "delta", "finish_reason", "logprobs"])
 
 
 class EventEmpty(Fix):
@@ -43,18 +29,4 @@ class EventEmpty(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk if nothing in it says anything."""
-        if not chunk["choices"] or _says_more(chunk, _ENVELOPE):
-            return None
-        for choice in choices(chunk):
-            if (
-                choice.get("delta")
-                or choice.get("finish_reason")
-                or choice.get("logprobs")
-                or _says_more(choice, _CHOICE)
-            ):
-                return None
-        return []
-
-
-def _says_more(part: Chunk, known: frozenset[str]) -> bool:
-    return any(value is not None and key not in known for key, value in part.items())
+        return [] if says_nothing(chunk) else None

@@ -7,7 +7,10 @@ _STOP = chunk({}, finish="stop")
 
 
 class FinishRepeated(Fix):
-    """Send one finish reason for each choice, the first. ending.py does it."""
+    """Send one finish reason for each choice, the first that is more than `stop`.
+
+    ending.py does it. Where the first has left already, it stands.
+    """
 
     name = "finish-repeated"
     changes = "second `finish_reason` of a choice -> dropped"
@@ -21,6 +24,11 @@ class FinishRepeated(Fix):
         Example(
             "twice",
             [_TEXT, chunk({}, finish="length"), _STOP, DONE],
+            [_TEXT, chunk({}, finish="length"), DONE],
+        ),
+        Example(
+            "stop, then more",
+            [_TEXT, _STOP, chunk({}, finish="length"), DONE],
             [_TEXT, chunk({}, finish="length"), DONE],
         ),
         Example.untouched(

@@ -50,8 +50,8 @@ class FinishStopWithCalls(Fix):
         """Repair the finish reasons of choices that sent tool calls."""
         changed = False
         for choice in choices(chunk):
-            called = self.seen.choice(index_of(choice)).calls
-            changed |= bool(called) and self._repair(choice)
+            called = self.seen.choice(index_of(choice)).called
+            changed |= called and self._repair(choice)
         return changed
 
     def body(self, body: Chunk) -> bool:

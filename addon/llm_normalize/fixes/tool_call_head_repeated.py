@@ -72,11 +72,12 @@ class ToolCallHeadRepeated(Fix):
             found = calls(delta)
             kept = []
             for call in found:
-                opened = known.get(call.get("index", -1))
+                at = call.get("index")
+                opened = known.get(at) if isinstance(at, int) else None
                 if opened is None or _is_another(call, opened):
                     kept.append(call)
                     continue
-                changed |= _strip(call)
+                changed |= _strip(call, opened)
                 if set(call) - {"index"}:
                     kept.append(call)
             if len(kept) != len(found):
@@ -94,19 +95,25 @@ def _is_another(call: Chunk, opened: Call) -> bool:
     return bool(identity and identity != opened.id and function(call).get("name"))
 
 
-def _strip(call: Chunk) -> bool:
-    """Leave only index and arguments in *call*; tell whether anything went."""
-    head = [key for key in ("id", "type") if key in call]
-    for key in head:
-        del call[key]
+def _strip(call: Chunk, opened: Call) -> bool:
+    """Leave what *call* adds to the call that was *opened*; tell whether any went."""
+    stripped = "type" in call
+    call.pop("type", None)
+    if "id" in call and (opened.id or not call["id"]):
+        del call["id"]
+        stripped = True
     inner = call.get("function")
     if not isinstance(inner, dict):
-        return call.pop("function", inner) is not inner or bool(head)
-    named = "name" in inner
-    inner.pop("name", None)
-    if inner.get("arguments") is None:
-        inner.pop("arguments", None)
+        stripped |= "function" in call
+        call.pop("function", None)
+        return stripped
+    if "name" in inner and (opened.name or not inner["name"]):
+        del inner["name"]
+        stripped = True
+    if inner.get("arguments", "") is None:
+        del inner["arguments"]
+        stripped = True
     if not inner:
         del call["function"]
-        return True
-    return named or bool(head)
+        stripped = True
+    return stripped

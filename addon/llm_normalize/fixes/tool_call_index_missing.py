@@ -4,6 +4,7 @@ from typing import Any
 
 from ..chunk import Chunk, calls, deltas, function, put_first
 from ..fix import Example, Fix, chunk
+from ..stream_state import Call
 
 
 def _call(number: int, **more: Any) -> Chunk:
@@ -55,24 +56,25 @@ class ToolCallIndexMissing(Fix):
         """Number the fragments."""
         changed = False
         for index, _, delta in deltas(chunk):
-            known = {at: call.id for at, call in self.seen.choice(index).calls.items()}
+            known = dict(self.seen.choice(index).calls)
             for call in calls(delta):
                 at = call.get("index")
                 if not isinstance(at, int):
                     at = _place(call, known)
                     put_first(call, "index", at)
                     changed = True
-                known.setdefault(at, call.get("id"))
+                name = function(call).get("name")
+                known.setdefault(at, Call(call.get("id"), name))
         return changed
 
 
-def _place(call: Chunk, known: dict[int, Any]) -> int:
+def _place(call: Chunk, known: dict[int, Call]) -> int:
     """Return the index of the call that *call* opens or continues."""
     last = max(known, default=-1)
     identity = call.get("id")
     if identity:
-        same = [at for at, each in known.items() if each == identity]
+        same = [at for at, each in known.items() if each.id == identity]
         return same[0] if same else last + 1
-    if function(call).get("name"):
+    if function(call).get("name") and (last < 0 or known[last].name):
         return last + 1
     return max(last, 0)

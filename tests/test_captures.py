@@ -1,0 +1,83 @@
+"""Golden captures of our own: real shapes, our own wording.
+
+A folder holds `response.sse` (or `.json`) as a provider sends it, `expected.*` as the
+client must get it, and `about.toml`: where the shape comes from, what was asked, and
+which fixes fire. `pytest --update-captures` writes `expected.*`; review the diff.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import form
+from llm_normalize.body import repair_body
+from llm_normalize.fixes import FIXES
+from llm_normalize.step import Step
+from llm_normalize.stream_state import Asked
+from streams import repaired
+
+FOLDERS = sorted(Path(__file__).parent.glob("captures/*/*/about.toml"))
+
+
+def about(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def asked_of(info: dict[str, Any]) -> Asked:
+    return Asked(**info["asked"])
+
+
+def run(folder: Path, info: dict[str, Any]) -> tuple[bytes, bytes, set[str]]:
+    """Return the response, what becomes of it, and the fixes that fired."""
+    response = next(folder.glob("response.*")).read_bytes()
+    steps: list[Step] = []
+    if (folder / "response.sse").exists():
+        out = repaired(response, asked_of(info), steps=steps)
+    else:
+        status = info.get("status", 200)
+        steps = [repair_body(response, status, asked_of(info), FIXES)]
+        out = steps[0].after[0]
+    return response, out, {name for step in steps for name in step.fixes}
+
+
+@pytest.mark.parametrize("path", FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_capture_comes_out_as_expected(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
+    info = about(path)
+    response, out, fixes = run(path.parent, info)
+    expected = next(path.parent.glob("response.*")).with_stem("expected")
+    if request.config.getoption("--update-captures"):
+        expected.write_bytes(out)
+    assert out == expected.read_bytes()
+    assert fixes == set(info["fixes"])
+    assert (out == response) is (not info["fixes"])
+
+
+@pytest.mark.parametrize("path", FOLDERS, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_capture_has_the_form_of_openai(path: Path) -> None:
+    info = about(path)
+    response, out, _ = run(path.parent, info)
+    asked = asked_of(info)
+    request = form.Request(
+        stream=asked.stream,
+        include_usage=asked.usage,
+        tools=asked.tools,
+        forced_tool=asked.forced_tool,
+        n=asked.n,
+    )
+    if info.get("status", 200) >= 400:
+        assert form.check_error_body(out) == []
+    elif asked.stream:
+        assert form.check_stream(out, request) == []
+    else:
+        assert form.check_body(out, request) == []
+    read = form.meaning_of_stream if asked.stream else form.meaning_of_body
+    assert form.lost(read(response), read(out)) == []
+
+
+def test_there_is_a_capture_of_each_family() -> None:
+    families = {path.parts[-3] for path in FOLDERS}
+    assert families >= {"chatglm-cpp", "nvidia-nim", "openai", "openrouter", "sglang"}

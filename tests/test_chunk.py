@@ -1,0 +1,298 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.chunk import (
+    Number,
+    RepeatedKeyError,
+    calls,
+    choices,
+    deltas,
+    dumps,
+    function,
+    index_of,
+    is_chunk,
+    is_error,
+    loads,
+    messages,
+    put_first,
+    says_nothing,
+    stands_for_text,
+)
+
+# -- reading and writing -----------------------------------------------------------
+
+LITERALS = (
+    "0",
+    "-0",
+    "-0.0",
+    "1.10",
+    "1e400",
+    "-1E+5",
+    "1e-7",
+    "0.1000000000000000055511151231257827",
+    "18446744073709551616",
+    "-17",
+    "9" * 999,
+    "-" + "9" * 999,
+    "9" * 1000,
+    "9" * 5000,
+    "-" + "1" * 5000,
+)
+
+
+@pytest.mark.parametrize("literal", LITERALS, ids=lambda each: each[:12])
+@pytest.mark.parametrize("form", ["%s", '{"a":%s}', "[[%s],1]", '{"-0":[{"b":%s}]}'])
+def test_a_number_keeps_its_spelling(form: str, literal: str) -> None:
+    text = (form % literal).encode()
+    assert dumps(loads(text)) == text
+
+
+def test_whole_numbers_are_ints_even_beside_a_spelled_one() -> None:
+    value = loads(b'{"index":0,"b":[-5,"-0"],"c":-0,"d":1.0}')
+    assert value == {
+        "index": 0,
+        "b": [-5, "-0"],
+        "c": Number("-0"),
+        "d": Number("1.0"),
+    }
+    assert type(value["index"]) is int
+    assert type(loads(b'{"index":7,"x":%s}' % (b"9" * 5000))["index"]) is int
+
+
+def test_a_number_is_its_spelling() -> None:
+    assert Number("1.0") == Number("1.0")
+    assert Number("1.0") != Number("1.00")
+    assert Number("1.0") != 1.0
+    assert len({Number("1.0"), Number("1.0"), Number("1e0")}) == 2
+    assert float(Number("1.50")) == 1.5
+    assert repr(Number("1.50")) == "Number('1.50')"
+
+
+def test_a_lone_surrogate_is_written_as_its_escape() -> None:
+    text = rb'{"content":"a\ud83d","\udc00":"\udfff\ud800"}'
+    assert dumps(loads(text)) == text
+
+
+def test_a_surrogate_pair_becomes_its_character() -> None:
+    assert dumps(loads(rb'"\ud83d\ude00"')) == '"\N{GRINNING FACE}"'.encode()
+
+
+def test_text_is_written_unescaped() -> None:
+    assert dumps(loads(rb'"\u00e4\u2028\/\u0007\n"')) == '"ä\u2028/\\u0007\\n"'.encode()
+
+
+def test_key_order_is_kept() -> None:
+    text = b'{"z":1,"a":{"y":2.50,"b":3},"m":[]}'
+    assert dumps(loads(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":1,"a":1}',
+        b'[{"b":{"a":1,"c":2,"a":3}}]',
+        b'{"a":-0,"a":1}',
+        rb'{"a":1,"\u0061":2}',
+        b'{"a":%s,"a":1}' % (b"9" * 5000),
+    ],
+)
+def test_a_repeated_key_is_refused(text: bytes) -> None:
+    with pytest.raises(RepeatedKeyError):
+        loads(text)
+
+
+@pytest.mark.parametrize("name", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("form", ["%s", '{"a":[%s]}', '{"b":-0,"a":%s}'])
+def test_constants_that_are_no_json_are_refused(form: str, name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        loads((form % name).encode())
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"{}{}", b"{'a':1}", b"01", b"1.", b'"\n"', b"[1,]", b"-0x"]
+)
+def test_what_is_no_json_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        loads(text)
+
+
+@pytest.mark.parametrize("text", [b'"\xff"', b'"\xed\xa0\x80"', b"\xef\xbb\xbf{}"])
+def test_what_is_no_plain_utf_8_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        loads(text)
+
+
+def test_nesting_beyond_python_is_refused() -> None:
+    with pytest.raises(RecursionError):
+        loads(b"[" * 100_000)
+
+
+@pytest.mark.parametrize("leaf", [b"1", b"1.5", b"-0"])
+def test_what_can_be_read_can_be_written(leaf: bytes) -> None:
+    # Else a repaired event is found unwritable when it is too late to pass it raw.
+    text = b"[" * 700 + leaf + b"]" * 700
+    try:
+        value = loads(text)
+    except RecursionError:
+        return
+    assert dumps(value) == text
+
+
+def test_what_is_no_json_value_is_not_written() -> None:
+    with pytest.raises(TypeError):
+        dumps({"a": object()})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        dumps(float("nan"))
+
+
+def spelled(value: Any) -> str:
+    """Write *value* compactly; a tuple holds a number's spelling."""
+    if isinstance(value, tuple):
+        return str(value[0])
+    if isinstance(value, dict):
+        items = (f"{spelled(key)}:{spelled(each)}" for key, each in value.items())
+        return "{" + ",".join(items) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(spelled, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def paired(text: str) -> str:
+    """Join what a high and a low surrogate beside each other spell."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+numbers = st.from_regex(
+    r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?", fullmatch=True
+)
+strings = st.text(st.characters()).map(paired)
+values = st.recursive(
+    st.none() | st.booleans() | strings | st.tuples(numbers),
+    lambda each: st.lists(each) | st.dictionaries(strings, each),
+    max_leaves=20,
+)
+
+
+@given(values)
+def test_compact_json_comes_back_byte_for_byte(value: Any) -> None:
+    text = spelled(value).encode(errors="backslashreplace")
+    assert dumps(loads(text)) == text
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        value = loads(data)
+    except ValueError:
+        return
+    assert loads(dumps(value)) == value
+
+
+# -- parts -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"choices": []}, True),
+        ({"choices": {}}, False),
+        ({"choices": None}, False),
+        ({}, False),
+        ([{"choices": []}], False),
+        ("choices", False),
+    ],
+)
+def test_a_chunk_is_an_object_with_a_list_of_choices(
+    value: Any, expected: bool
+) -> None:
+    assert is_chunk(value) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"error": {"message": "no"}}, True),
+        ({"error": "no"}, True),
+        ({"error": None, "choices": []}, False),
+        ({"error": {}}, False),
+        (["error"], False),
+    ],
+)
+def test_an_error_is_an_object_that_reports_one(value: Any, expected: bool) -> None:
+    assert is_error(value) is expected
+
+
+def test_choices_that_are_no_objects_are_left_out() -> None:
+    assert list(choices({"choices": [None, {"index": 1}, "x", []]})) == [{"index": 1}]
+
+
+def test_deltas_come_with_their_index_and_choice() -> None:
+    first = {"index": 2, "delta": {"content": "a"}}
+    second = {"delta": {}}
+    chunk = {"choices": [first, {"index": 1, "delta": None}, {"index": 3}, second]}
+    assert list(deltas(chunk)) == [(2, first, first["delta"]), (0, second, {})]
+
+
+def test_messages_come_with_their_choice() -> None:
+    first = {"message": {"content": "a"}}
+    body = {"choices": [first, {"message": "a"}, {"delta": {}}]}
+    assert list(messages(body)) == [(first, first["message"])]
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"), [(3, 3), (None, 0), ("1", 0), (Number("1.0"), 0)]
+)
+def test_an_index_that_is_no_whole_number_is_0(index: Any, expected: int) -> None:
+    assert index_of({"index": index}) == expected
+    assert index_of({}) == 0
+
+
+def test_calls_that_are_no_objects_are_left_out() -> None:
+    assert calls({"tool_calls": [{"id": "a"}, None, 1]}) == [{"id": "a"}]
+    assert calls({"tool_calls": None}) == []
+    assert calls({"tool_calls": {"id": "a"}}) == []
+    assert calls({}) == []
+
+
+def test_a_function_that_is_no_object_is_empty() -> None:
+    assert function({"function": {"name": "f"}}) == {"name": "f"}
+    assert function({"function": "f"}) == {}
+    assert function({}) == {}
+
+
+@pytest.mark.parametrize("key", ["tool_calls", "function_call", "refusal", "audio"])
+def test_what_stands_for_text_has_to_say_something(key: str) -> None:
+    assert stands_for_text({"content": None, key: "x"}) is True
+    assert stands_for_text({"content": "x", key: None}) is False
+
+
+@pytest.mark.parametrize(
+    ("chunk", "expected"),
+    [
+        ({"id": "a", "choices": [{"index": 0, "delta": {}}]}, True),
+        ({"choices": [{"index": 0, "delta": {}, "finish_reason": None}]}, True),
+        ({"obfuscation": "x", "usage": None, "choices": [{"delta": None}]}, True),
+        ({"choices": []}, False),
+        ({"usage": {}, "choices": [{"delta": {}}]}, False),
+        ({"choices": [{"delta": {"content": ""}}]}, False),
+        ({"choices": [{"delta": {}, "finish_reason": "stop"}]}, False),
+        ({"choices": [{"delta": {}, "logprobs": {"content": []}}]}, False),
+        ({"choices": [{"delta": {}, "token_ids": []}]}, False),
+    ],
+)
+def test_a_chunk_says_nothing_when_it_is_mere_frame(
+    chunk: dict[str, Any], expected: bool
+) -> None:
+    assert says_nothing(chunk) is expected
+
+
+def test_put_first_moves_or_adds_a_key_in_place() -> None:
+    target = {"a": 1, "b": 2, "c": 3}
+    put_first(target, "b", 9)
+    assert list(target.items()) == [("b", 9), ("a", 1), ("c", 3)]
+    put_first(target, "z", 0)
+    assert list(target) == ["z", "b", "a", "c"]

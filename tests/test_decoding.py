@@ -1,0 +1,247 @@
+import gzip
+import random
+import zlib
+from collections.abc import Iterator
+
+import brotli
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize import decoding
+from llm_normalize.decoding import STEP, CorruptBodyError, Decoder, decoder_for
+
+TEXT = b"".join(b'data: {"n":%d}\n\n' % n for n in range(200))
+
+
+def raw_deflate(data: bytes) -> bytes:
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return deflate.compress(data) + deflate.flush()
+
+
+ENCODERS = {
+    "identity": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "raw deflate": raw_deflate,
+    "br": brotli.compress,
+}
+
+
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Yield *data* whole, one byte at a time, and cut at random."""
+    yield [data]
+    yield [data[at : at + 1] for at in range(len(data))]
+    dice = random.Random(data)
+    for _ in range(5):
+        places = sorted(dice.choices(range(len(data) + 1), k=3))
+        starts = [0, *places]
+        yield [
+            data[start:end]
+            for start, end in zip(starts, [*places, len(data)], strict=True)
+        ]
+
+
+def made(encoding: str) -> Decoder:
+    decoder = decoder_for(encoding)
+    assert decoder is not None
+    return decoder
+
+
+def run(encoding: str, reads: list[bytes]) -> tuple[bytes, bool]:
+    """Return what came out of *reads*, and whether they turned out corrupt."""
+    decoder = made(encoding)
+    out = b""
+    try:
+        for each in reads:
+            for step in decoder.feed(each):
+                out += step
+    except CorruptBodyError:
+        return out, True
+    return out, False
+
+
+def decode(encoding: str, data: bytes) -> tuple[bytes, bool]:
+    """Return what `run` gives for *data*, which must be the same in any cut."""
+    whole = run(encoding, [data])
+    for reads in cuts(data):
+        assert run(encoding, reads) == whole, [len(each) for each in reads]
+    return whole
+
+
+def kept(decoder: Decoder) -> int:
+    """Return how many bytes *decoder* itself keeps, zlib's window aside."""
+    return sum(
+        len(each)
+        for each in vars(decoder).values()
+        if isinstance(each, bytes | bytearray)
+    )
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_each_encoding_is_undone_in_any_cut(name: str) -> None:
+    encoding = name.rpartition(" ")[2]
+    assert decode(encoding, ENCODERS[name](TEXT)) == (TEXT, False)
+
+
+@given(st.sampled_from(list(ENCODERS)), st.binary(max_size=200))
+def test_any_body_is_undone_in_any_cut(name: str, body: bytes) -> None:
+    encoding = name.rpartition(" ")[2]
+    assert decode(encoding, ENCODERS[name](body)) == (body, False)
+
+
+@pytest.mark.parametrize("encoding", ["", "x-gzip", " GZip ", "Deflate", "BR"])
+def test_names_are_read_loosely(encoding: str) -> None:
+    name = encoding.strip().lower().removeprefix("x-") or "identity"
+    assert run(encoding, [ENCODERS[name](TEXT)]) == (TEXT, False)
+
+
+@pytest.mark.parametrize("encoding", ["zstd", "gzip, br", "gzip, gzip", "compress"])
+def test_what_cannot_be_undone_has_no_decoder(encoding: str) -> None:
+    assert decoder_for(encoding) is None
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_a_server_flushes_comes_out_with_its_read(encoding: str) -> None:
+    if encoding == "br":
+        compressor = brotli.Compressor()
+        reads = [
+            compressor.process(each) + compressor.flush()
+            for each in (b"data: 1\n\n", b"data: 2\n\n")
+        ]
+    else:
+        wbits = 31 if encoding == "gzip" else 15
+        deflate = zlib.compressobj(wbits=wbits)
+        reads = [
+            deflate.compress(each) + deflate.flush(zlib.Z_SYNC_FLUSH)
+            for each in (b"data: 1\n\n", b"data: 2\n\n")
+        ]
+    decoder = made(encoding)
+    assert [b"".join(decoder.feed(each)) for each in reads] == [
+        b"data: 1\n\n",
+        b"data: 2\n\n",
+    ]
+
+
+def test_an_empty_read_brings_nothing() -> None:
+    data = gzip.compress(TEXT)
+    assert run("gzip", [b"", data[:50], b"", data[50:], b""]) == (TEXT, False)
+
+
+def test_gzip_members_in_a_row_are_one_body() -> None:
+    members = [gzip.compress(each) for each in (TEXT, b"", b"more")]
+    assert decode("gzip", b"".join(members)) == (TEXT + b"more", False)
+
+
+def test_padding_after_the_last_member_is_ignored() -> None:
+    assert decode("gzip", gzip.compress(TEXT) + b"\0" * 9) == (TEXT, False)
+
+
+def test_padding_between_members_is_ignored_in_any_cut() -> None:
+    # Python's own gzip module skips it as well.
+    data = gzip.compress(b"one") + b"\0" * 9 + gzip.compress(b"two")
+    assert gzip.decompress(data) == b"onetwo"
+    assert decode("gzip", data) == (b"onetwo", False)
+
+
+def test_what_follows_a_gzip_body_and_is_no_member_is_corrupt() -> None:
+    assert decode("gzip", gzip.compress(TEXT) + b"junk") == (TEXT, True)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_is_not_compressed_is_corrupt(encoding: str) -> None:
+    assert decode(encoding, b"\xff\xfedata: 1\n\n" * 3) == (b"", True)
+
+
+def test_gzip_is_not_taken_for_deflate() -> None:
+    assert decode("deflate", gzip.compress(TEXT)) == (b"", True)
+
+
+def test_deflate_that_breaks_after_its_beginning_is_corrupt() -> None:
+    deflate = zlib.compressobj()
+    data = deflate.compress(TEXT) + deflate.flush(zlib.Z_FULL_FLUSH)
+    assert run("deflate", [data, b"\xff\xff\xff\xff"]) == (TEXT, True)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_what_came_before_a_corrupt_byte_comes_out_in_any_cut(encoding: str) -> None:
+    wbits = 31 if encoding == "gzip" else 15
+    deflate = zlib.compressobj(wbits=wbits)
+    data = deflate.compress(TEXT) + deflate.flush(zlib.Z_FULL_FLUSH)
+    assert decode(encoding, data + b"\xff\xff\xff\xff") == (TEXT, True)
+
+
+def test_a_wrong_checksum_costs_no_byte_of_the_body_in_any_cut() -> None:
+    data = gzip.compress(TEXT)
+    assert decode("gzip", data[:-8] + b"\0" * 8) == (TEXT, True)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate"])
+def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
+    data = ENCODERS[name](bytes(200 * STEP))
+    steps = [len(step) for step in made(name.rpartition(" ")[2]).feed(data)]
+    assert sum(steps) == 200 * STEP
+    assert max(steps) <= STEP
+
+
+def test_a_brotli_bomb_comes_out_in_bounded_steps() -> None:
+    decoder = made("br")
+    data = brotli.compress(bytes(200 * STEP))
+    steps = [len(step) for step in decoder.feed(data)]
+    assert sum(steps) == 200 * STEP
+    assert max(steps) <= 4 * STEP  # the library's limit is a soft one
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_what_one_read_inflates_to_leaves_with_that_read(name: str) -> None:
+    body = TEXT * 200
+    assert len(body) > 5 * STEP
+    data = ENCODERS[name](body)
+    encoding = name.rpartition(" ")[2]
+    assert run(encoding, [data]) == (body, False)
+    assert run(encoding, [data[:20], data[20:]]) == (body, False)
+
+
+def test_a_body_of_exactly_one_step_comes_out_whole() -> None:
+    body = random.Random(1).randbytes(STEP)
+    assert run("gzip", [gzip.compress(body)]) == (body, False)
+    assert run("gzip", [gzip.compress(body) * 2]) == (body * 2, False)
+
+
+def test_brotli_before_1_2_is_fed_in_small_slices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slices = []
+
+    class Old:
+        """The interface that has no output limit."""
+
+        def __init__(self) -> None:
+            self._inflate = New()
+
+        def process(self, data: bytes) -> bytes:
+            slices.append(len(data))
+            out = self._inflate.process(data)
+            assert isinstance(out, bytes)
+            return out
+
+    New = brotli.Decompressor  # noqa: N806 - it is a class
+    monkeypatch.setattr(decoding.brotli, "Decompressor", Old)
+    body = random.Random(1).randbytes(1000)
+    assert run("br", [brotli.compress(body)]) == (body, False)
+    assert len(slices) > 1
+    assert max(slices) <= 256
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_input_that_brings_no_output_is_not_kept(encoding: str) -> None:
+    decoder = made(encoding)
+    if encoding == "gzip":
+        reads = [b"\x1f\x8b\x08\x08\0\0\0\0\0\xff"]  # a file name follows
+        reads += [b"x" * 1000] * 300
+    else:
+        empty_blocks = b"\0\0\0\xff\xff" * 200
+        reads = [zlib.compress(b"")[:2], *[empty_blocks] * 300]
+    for each in reads:
+        assert list(decoder.feed(each)) == []
+    assert kept(decoder) < STEP

@@ -1,0 +1,374 @@
+"""The demo, run as a newcomer runs it: a real mitmdump, loopback only."""
+
+import http.client
+import importlib
+import json
+import os
+import re
+import select
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY")
+
+# The programs are looked for in the environment that runs: this one, elsewhere.
+ELSEWHERE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.prefix = sys.argv[2]
+import demo
+sys.exit(demo.main())
+"""
+
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="asks for process groups and terminals as POSIX has them"
+)
+
+
+class Run(NamedTuple):
+    """A demo that has ended."""
+
+    code: int
+    out: str
+    err: str
+    group: int
+    temporary: Path
+
+    @property
+    def log(self) -> Path:
+        found = re.search(
+            r"^The pairs log, event by event: (.+)$", self.out, re.MULTILINE
+        )
+        assert found
+        return Path(found[1].strip())
+
+    @property
+    def rows(self) -> list[str]:
+        """All but the paths, which are as long as they are."""
+        text = ANSI.sub("", self.out).partition("The pairs log")[0]
+        return text.split("\n")
+
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
+
+
+def module(name: str) -> Any:
+    if str(SCRIPTS) not in sys.path:
+        sys.path.append(str(SCRIPTS))
+    return importlib.import_module(name)
+
+
+def environment(temporary: Path, **more: str) -> dict[str, str]:
+    """Return a user's environment, his proxy out of order."""
+    dropped = ("NO_COLOR", "COLUMNS", "LINES", "TERM")
+    kept = {name: os.environ[name] for name in os.environ if name not in dropped}
+    proxies = dict.fromkeys(PROXIES, "http://127.0.0.1:9")
+    own = {"TMPDIR": str(temporary), "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+    return {**kept, **proxies, **own, **more}
+
+
+def run(temporary: Path, *command: str, **more: str) -> Run:
+    with subprocess.Popen(
+        [sys.executable, *(command or (str(SCRIPTS / "demo.py"),))],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(temporary, **more),
+        encoding="utf-8",
+        start_new_session=True,  # its children are the group that we look for
+    ) as process:
+        out, err = process.communicate(timeout=60)
+    return Run(process.returncode, out, err, process.pid, temporary)
+
+
+def run_in_terminal(temporary: Path, columns: int, **more: str) -> Run:
+    """Run the demo in a terminal of that many columns."""
+    fcntl, pty, termios = map(importlib.import_module, ("fcntl", "pty", "termios"))
+    ours, theirs = pty.openpty()
+    size = [40, columns, 0, 0]
+    fcntl.ioctl(
+        theirs,
+        termios.TIOCSWINSZ,
+        b"".join(number.to_bytes(2, sys.byteorder) for number in size),
+    )
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPTS / "demo.py")],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment(temporary, **more),
+        start_new_session=True,
+    ) as process:
+        os.close(theirs)
+        read = b""
+        end = time.monotonic() + 60
+        while time.monotonic() < end and select.select([ours], [], [], 60)[0]:
+            try:
+                data = os.read(ours, 65536)
+            except OSError:  # Linux's way to say that the other side is closed
+                break
+            if not data:
+                break
+            read += data
+        os.close(ours)
+        code = process.wait(10)
+    out = read.decode().replace("\r\n", "\n")
+    return Run(code, out, "", process.pid, temporary)
+
+
+def is_empty(group: int) -> bool:
+    """Tell whether no process of the group is left, soon."""
+    for _ in range(20):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def program(folder: Path, *lines: str) -> Path:
+    """Make an environment whose mitmdump is a shell script; return its folder."""
+    path = folder / "bin" / "mitmdump"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return folder
+
+
+def run_with(prefix: Path, temporary: Path) -> Run:
+    return run(temporary, "-c", ELSEWHERE, str(SCRIPTS), str(prefix))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return run(tmp_path_factory.mktemp("plain"))
+
+
+# What a newcomer sees
+
+
+def test_demo_succeeds_although_the_users_proxy_is_out_of_order(plain: Run) -> None:
+    assert (plain.code, plain.err) == (0, "")
+    assert "is what OpenAI would have sent" in plain.out
+
+
+def test_rows_show_before_and_after_and_mark_what_differs(plain: Run) -> None:
+    assert re.search(
+        r'^…"delta":\{"role":null,"content":" fun"\}… +! '
+        r'…"delta":\{"content":" fun"\}…$',
+        plain.out,
+        re.MULTILINE,
+    )
+    assert re.search(r"^data: \[DONE\] +│ data: \[DONE\]$", plain.out, re.MULTILINE)
+
+
+def test_readings_of_simple_clients_are_shown(plain: Run) -> None:
+    assert "before: NoneStreams are fun when they parse.\n" in plain.out
+    assert "after:  Streams are fun when they parse.\n" in plain.out
+    assert 'after:  get_weather({"city": "Lisbon"})\n' in plain.out
+
+
+def test_fixes_are_listed_as_the_pairs_log_counts_them(plain: Run) -> None:
+    flows = [each for each in plain.records() if each["type"] == "flow"]
+    assert [flow["end"] for flow in flows] == ["complete", "complete"]
+    counts: dict[str, int] = {}
+    for flow in flows:
+        for name, count in flow["fixes"].items():
+            counts[name] = counts.get(name, 0) + count
+    assert "role-null" in counts
+    listed = re.findall(r"^ +(\d+)  ([a-z-]+) ", plain.out, re.MULTILINE)
+    assert {name: int(count) for count, name in listed} == counts
+
+
+def test_nothing_but_the_pairs_log_stays(plain: Run) -> None:
+    assert [path for path in plain.temporary.rglob("*") if path.is_file()] == [
+        plain.log
+    ]
+    assert plain.log.parent.stat().st_mode & 0o777 == 0o700
+    assert is_empty(plain.group)
+
+
+def test_output_that_is_no_terminal_has_no_colours(plain: Run) -> None:
+    assert "\x1b" not in plain.out
+
+
+def test_terminal_gets_colours_within_its_width(tmp_path: Path) -> None:
+    done = run_in_terminal(tmp_path, 100)
+    assert done.code == 0
+    assert '\x1b[31m"role":null,\x1b[0m' in done.out
+    assert "\x1b[32m" in done.out
+    assert max(map(len, done.rows)) <= 100
+    assert is_empty(done.group)
+
+
+def test_no_color_is_respected_and_eighty_columns_are_enough(tmp_path: Path) -> None:
+    done = run_in_terminal(tmp_path, 80, NO_COLOR="1")
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    assert any('…{"role":null,"content":"Streams"}…' in row for row in done.rows)
+    assert max(map(len, done.rows)) <= 80
+
+
+# What may go wrong
+
+
+def test_mitmdump_that_fails_gives_its_last_lines_and_a_sentence(
+    tmp_path: Path,
+) -> None:
+    prefix = program(tmp_path / "env", "echo no such option >&2", "exit 3")
+    (tmp_path / "tmp").mkdir()
+    done = run_with(prefix, tmp_path / "tmp")
+    assert done.code == 1
+    assert done.err == (
+        "    no such option\n"
+        "llm_normalize: mitmdump did not start: it ended with code 3.\n"
+    )
+    assert list(done.temporary.iterdir()) == []
+    assert is_empty(done.group)
+
+
+def test_mitmdump_that_is_missing_gives_a_sentence(tmp_path: Path) -> None:
+    done = run_with(tmp_path / "env", tmp_path)
+    assert done.code == 1
+    assert done.err.startswith("llm_normalize: mitmdump cannot be started: ")
+    assert done.err.count("\n") == 1
+
+
+def test_stream_that_was_not_repaired_fails_the_demo(tmp_path: Path) -> None:
+    real = module("_venv").program(Path(sys.prefix), "mitmdump")
+    prefix = program(
+        tmp_path / "env", f'exec "{real}" "$@" --set normalize_mode=observe'
+    )
+    done = run_with(prefix, tmp_path)
+    assert done.code == 1
+    assert "is not what OpenAI would have sent (A text: the role" in done.err
+    assert "content is null" in done.err
+    assert is_empty(done.group)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)]
+)
+def test_web_shows_the_flows_until_it_is_told_to_end(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPTS / "demo.py"), "--web"],
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path),
+        encoding="utf-8",
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        page = next(line for line in process.stdout if "http://" in line).strip()
+        found = re.fullmatch(r"http://(127\.0\.0\.1):(\d+)/(\?token=\w+)", page)
+        assert found
+        connection = http.client.HTTPConnection(found[1], int(found[2]), timeout=10)
+        connection.request("GET", f"/flows{found[3]}")
+        flows = json.loads(connection.getresponse().read())
+        connection.close()
+        process.send_signal(number)
+        process.stdout.read()
+        assert process.wait(10) == code
+    assert [flow["response"]["status_code"] for flow in flows] == [200, 200]
+    assert is_empty(process.pid)
+
+
+# The provider, and what is told of streams
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[http.client.HTTPSConnection]:
+    provider = module("_demo_provider")
+    with provider.running(tmp_path) as running:
+        context = ssl.create_default_context(cafile=str(running.ca))
+        made = http.client.HTTPSConnection(
+            provider.HOST, running.port, context=context, timeout=10
+        )
+        yield made
+        made.close()
+
+
+def test_provider_lists_its_model_and_answers_in_one_piece(
+    connection: http.client.HTTPSConnection,
+) -> None:
+    connection.request("GET", "/v1/models")
+    models = json.loads(connection.getresponse().read())
+    assert [model["id"] for model in models["data"]] == ["demo/nim-like-8b"]
+    asked = {"messages": [{"role": "user", "content": "Hi"}]}
+    connection.request("POST", "/v1/chat/completions", json.dumps(asked))
+    body = json.loads(connection.getresponse().read())
+    assert body["object"] == "chat.completion"
+    assert body["choices"][0]["message"]["content"].startswith("Streams")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "sent", "status"),
+    [
+        ("GET", "/", None, 404),
+        ("POST", "/v1/embeddings", "{}", 404),
+        ("POST", "/v1/chat/completions", "{}", 400),
+        ("POST", "/v1/chat/completions", "[", 400),
+    ],
+)
+def test_provider_refuses_what_it_does_not_serve(
+    connection: http.client.HTTPSConnection,
+    method: str,
+    path: str,
+    sent: str | None,
+    status: int,
+) -> None:
+    connection.request(method, path, sent)
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["status"]) == (status, status)
+
+
+def event(delta: dict[str, Any] | None, finish: str | None = None) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    choices = [] if delta is None else [choice]
+    return "data: " + json.dumps({"choices": choices})
+
+
+def test_each_event_stands_beside_what_became_of_it() -> None:
+    before = [
+        event({"role": "assistant", "content": None}),
+        event({"role": None, "content": "a"}),
+        event({"role": None, "content": None}),
+        event({"role": None, "content": "a"}, "stop"),
+    ]
+    first, text = event({"role": "assistant", "content": ""}), event({"content": "a"})
+    finish = event({}, "stop")
+    added = "data: [DONE]"
+    rows = list(
+        module("_demo_view").aligned(before, [first, text, text, finish, added])
+    )
+    assert rows == [
+        (before[0], [first]),
+        (before[1], [text]),
+        (before[2], []),
+        (before[3], [text, finish, added]),
+    ]
+
+
+def test_providers_own_stream_is_found_faulty() -> None:
+    faults = module("_demo_check").faults
+    chunks = module("_demo_provider").chunks
+    asked = {"stream_options": {"include_usage": True}}
+    events = ["data: " + json.dumps(chunk) for chunk in chunks(asked)]
+    found = faults(events, asked)
+    assert "it does not end with [DONE]" in found
+    assert "usage does not come once, at the end, if it was asked for" in found
+    assert "role is null" in found
+    assert "the finish reason does not stand alone at the end" in found

@@ -1,0 +1,197 @@
+"""Every fix keeps what it declares: its examples, its hands off the rest."""
+
+import copy
+import re
+from typing import Any
+
+import pytest
+
+from llm_normalize.body import repair_body
+from llm_normalize.chunk import dumps
+from llm_normalize.fix import DONE, Example, Fix, Wire, chunk, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.sse import encode
+from llm_normalize.step import Step
+from llm_normalize.stream_state import Asked
+from streams import STREAM, alone, repaired, run_example
+
+EXAMPLES = [
+    pytest.param(fix, example, id=f"{fix.name}/{example.name}")
+    for fix in FIXES
+    for example in fix.examples
+]
+STREAMS = [each for each in EXAMPLES if each.values[1].kind == "stream"]  # type: ignore[union-attr]
+BODIES = [each for each in EXAMPLES if each.values[1].kind != "stream"]  # type: ignore[union-attr]
+
+
+def body_bytes(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else dumps(body)
+
+
+def run_body(data: bytes, fix: type[Fix], example: Example) -> Step:
+    status = example.status if example.kind == "error" else 200
+    return repair_body(data, status, example.asked, alone(fix))
+
+
+@pytest.mark.parametrize(("fix", "example"), STREAMS)
+def test_stream_example_comes_out_as_declared(fix: type[Fix], example: Example) -> None:
+    assert run_example(example, alone(fix)) == wire(example.after)
+
+
+@pytest.mark.parametrize(("fix", "example"), STREAMS)
+def test_stream_example_names_its_fix_only_where_it_changes(
+    fix: type[Fix], example: Example
+) -> None:
+    steps: list[Step] = []
+    before = wire(example.before)
+    repaired(before, example.asked, alone(fix), ended=example.ended, steps=steps)
+    named = {name for step in steps if step.changed for name in step.fixes}
+    assert named == ({fix.name} if example.changes else set())
+
+
+@pytest.mark.parametrize(("fix", "example"), STREAMS)
+def test_repairing_twice_equals_repairing_once(
+    fix: type[Fix], example: Example
+) -> None:
+    once = wire(example.after)
+    assert repaired(once, example.asked, alone(fix), ended=example.ended) == once
+    everything = repaired(once, example.asked, ended=example.ended)
+    assert repaired(everything, example.asked, ended=example.ended) == everything
+
+
+@pytest.mark.parametrize("example", [each.values[1] for each in STREAMS])
+def test_without_fixes_a_stream_keeps_its_bytes(example: Example) -> None:
+    before = wire(example.before)
+    assert repaired(before, example.asked, [], ended=example.ended) == before
+
+
+@pytest.mark.parametrize(("fix", "example"), BODIES)
+def test_body_example_comes_out_as_declared(fix: type[Fix], example: Example) -> None:
+    step = run_body(body_bytes(example.before[0]), fix, example)
+    assert step.after == [body_bytes(example.after[0])]
+    assert step.fixes == ([fix.name] if example.changes else [])
+    again = run_body(step.after[0], fix, example)
+    assert not again.changed
+
+
+@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+def test_declaration_is_complete(fix: type[Fix]) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", fix.name)
+    assert fix.changes
+    assert fix.why.endswith(".")
+    assert fix.providers
+    assert all(re.match(r"https://\S+$", source) for source in fix.sources)
+    assert fix.sources
+    assert any(example.changes for example in fix.examples)
+    assert any(not example.changes for example in fix.examples)
+    assert len({example.name for example in fix.examples}) == len(fix.examples)
+    assert fix.__doc__
+
+
+def test_names_are_unique() -> None:
+    assert len({fix.name for fix in FIXES}) == len(FIXES)
+
+
+CALL = {
+    "index": 0,
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "f", "arguments": ""},
+}
+OPENAI: dict[str, tuple[Asked, Wire]] = {
+    "text": (
+        STREAM,
+        [
+            chunk({"role": "assistant", "content": "", "refusal": None}),
+            chunk({"content": "Hi"}),
+            chunk({}, finish="stop"),
+            DONE,
+        ],
+    ),
+    "usage": (
+        Asked(stream=True, usage=True),
+        [
+            chunk({"role": "assistant", "content": ""}, usage=None),
+            chunk({"content": "Hi"}, usage=None),
+            chunk({}, finish="stop", usage=None),
+            chunk(None, usage={"total_tokens": 1}),
+            DONE,
+        ],
+    ),
+    "tool call": (
+        Asked(stream=True, tools=True),
+        [
+            chunk({"role": "assistant", "content": None}),
+            chunk({"tool_calls": [CALL]}),
+            chunk({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}),
+            chunk({}, finish="tool_calls"),
+            DONE,
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+@pytest.mark.parametrize("name", OPENAI)
+def test_fix_leaves_openai_alone(fix: type[Fix], name: str) -> None:
+    asked, events = OPENAI[name]
+    assert repaired(wire(events), asked, alone(fix)) == wire(events)
+
+
+@pytest.mark.parametrize(
+    "fix", [fix for fix in FIXES if fix.edit is not Fix.edit], ids=lambda fix: fix.name
+)
+def test_one_repaired_event_leaves_its_neighbours_bytes_alone(fix: type[Fix]) -> None:
+    example = next(each for each in fix.examples if each.kind == "stream")
+    before = [each for each in example.before if isinstance(each, dict)][:1]
+    # Spaces and escapes that a new encoding would not have written.
+    first, last = (
+        b'data: {"choices": [{"index":7, "delta":{%b"content":"\\u00e9"}}]}\n\n' % role
+        for role in (b'"role":"assistant", ', b"")
+    )
+    out = repaired(first + wire(before) + last, example.asked, alone(fix), ended=False)
+    assert out.startswith(first)
+    assert out.endswith(last)
+
+
+JUNK: list[Any] = [
+    None, 0, "", "x", [], {}, [None], [[]], [{}], {"a": None}, True, 1e9,
+]  # fmt: skip
+SHAPES: list[Any] = [{"choices": junk} for junk in JUNK if isinstance(junk, list)] + [
+    {"choices": [part]}
+    for junk in JUNK
+    for part in (
+        {"delta": junk},
+        {"index": junk, "delta": {"content": "x"}},
+        {"delta": {"role": junk, "content": junk, "tool_calls": junk}},
+        {"delta": {"tool_calls": [{"index": junk, "id": junk, "function": junk}]}},
+        {"delta": {"tool_calls": [{"function": {"name": junk, "arguments": junk}}]}},
+        {"delta": {}, "finish_reason": junk},
+        {"delta": {"content": "x"}, "finish_reason": junk, "logprobs": junk},
+        {"message": junk, "finish_reason": junk},
+        {"message": {"role": junk, "content": junk, "tool_calls": junk}},
+    )
+]
+
+
+@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+def test_no_shape_of_json_makes_a_fix_fail(
+    fix: type[Fix], caplog: pytest.LogCaptureFixture
+) -> None:
+    for shape in SHAPES:
+        data = encode(dumps(shape))
+        repaired(data * 2 + DONE, STREAM, alone(fix))
+        repaired(data, Asked(stream=True, tools=True, usage=True), alone(fix))
+        for status in (200, 500):
+            repair_body(dumps(shape), status, STREAM, alone(fix))
+            repair_body(dumps({"error": shape}), status, STREAM, alone(fix))
+    assert not caplog.records
+
+
+def test_examples_are_not_changed_by_running_them() -> None:
+    for fix in FIXES:
+        for example in fix.examples:
+            before = copy.deepcopy(example.before)
+            if example.kind == "stream":
+                run_example(example, alone(fix))
+            assert example.before == before

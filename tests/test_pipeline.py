@@ -1,0 +1,472 @@
+import json
+import logging
+import random
+import re
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from form import lost, meaning_of_stream
+from llm_normalize import pipeline, sse
+from llm_normalize.chunk import Chunk
+from llm_normalize.ending import Ending
+from llm_normalize.fix import DONE, USAGE, Fix, chunk, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.pipeline import Pipeline
+from llm_normalize.sse import Event
+from llm_normalize.step import Step
+from llm_normalize.stream_state import Asked
+from streams import STREAM, feed, repaired
+
+OPENING = chunk({"role": "assistant", "content": None})
+NULL_ROLE = chunk({"role": None, "content": "Hi"})
+LAST = chunk({"role": None, "content": ""}, finish="stop", choice={"stop_reason": None})
+NIM = wire([OPENING, NULL_ROLE, NULL_ROLE, LAST, DONE])
+NIM_AFTER = wire(
+    [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Hi"}),
+        chunk({"content": "Hi"}),
+        chunk({}, finish="stop"),
+        DONE,
+    ]
+)
+GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
+
+
+def without(*names: str) -> list[type[Fix]]:
+    return [fix for fix in FIXES if fix.name not in names]
+
+
+def test_nim_stream_comes_out_as_openai_sends_it() -> None:
+    assert repaired(NIM) == NIM_AFTER
+
+
+def test_each_event_leaves_with_its_last_byte() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    text = wire([NULL_ROLE])
+    assert pipe.feed(wire([OPENING])) != []
+    assert pipe.feed(text[:-1]) == []
+    assert pipe.feed(text[-1:]) == [wire([chunk({"content": "Hi"})])]
+
+
+def test_crlf_event_leaves_with_its_carriage_return() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD.replace(b"\n", b"\r\n")[:-1]) == [GOOD]
+    assert pipe.feed(b"\n") == []
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (b"data: hello\n\n", "not-json"),
+        (b'data: {"choices":[{"delta":{"role":null,"a":NaN}}]}\n\n', "not-json"),
+        (b"data: " + b"[" * 9000 + b"\n\n", "not-json"),
+        (b'data: {"choices":[{"delta":{"role":null,"role":""}}]}\n\n', "repeated-key"),
+        (b'data: {"choices":[{"delta":{"content":"\xff"}}]}\n\n', "bad-encoding"),
+        (b'data: {"type":"ping"}\n\n', "not-a-chunk"),
+        (b"data: null\r\n\r\n", "not-a-chunk"),
+        (b'event: ping\ndata: {"type":"ping"}\n\n', "not-a-chunk"),
+        (b'{"choices":[{"delta":{"role":null}}]}\n\n', "foreign-line"),
+    ],
+)
+def test_event_that_is_not_understood_passes_as_it_is(
+    event: bytes, reason: str
+) -> None:
+    assert repaired(event) == event
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(event)
+    pipe.end()
+    assert dict(pipe.raw_events) == {reason: 1}
+
+
+def test_event_too_large_passes_and_later_ones_are_repaired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    large = wire([chunk({"role": None, "content": "x" * 600})])
+    out = repaired(wire([OPENING]) + large + wire([NULL_ROLE]))
+    assert large in out
+    assert out.endswith(wire([chunk({"content": "Hi"})]))
+
+
+def test_opening_that_waits_leaves_before_an_event_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    large = wire([chunk({"content": "x" * 600})])
+    out = repaired(wire([OPENING]) + large, Asked(stream=True, tools=True))
+    assert out == wire([chunk({"role": "assistant", "content": ""})]) + large
+
+
+def test_extra_blank_lines_leave_when_they_come() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD) == [GOOD]
+    assert pipe.feed(b"\n") == [b"\n"]
+    assert repaired(b"\n\n" + GOOD + b"\n\n\n" + DONE) == (
+        b"\n\n" + GOOD + b"\n\n\n" + wire([chunk({}, finish="stop")]) + DONE
+    )
+
+
+def test_extra_blank_lines_of_a_repaired_event_are_respelled() -> None:
+    crlf = GOOD.replace(b"\n", b"\r\n")
+    assert (
+        repaired(crlf + b"\r\n\r\n" + crlf + b"\r")
+        == GOOD + b"\n\n" + GOOD.replace(b'"role":"assistant",', b"") + b"\n"
+    )
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\r", b"\n"])
+def test_line_ends_stay_where_their_fix_is_skipped(end: bytes) -> None:
+    stop = chunk({}, finish="stop")
+    data = (GOOD + b"\n" + wire([stop, DONE])).replace(b"\n", end)
+    assert repaired(data, fixes=without("line-end-cr")) == data
+
+
+def test_keep_alive_overtakes_a_finish_that_waits() -> None:
+    stop = wire([chunk({}, finish="stop")])
+    assert feed([GOOD, stop, b": ping\n\n", DONE]) == [
+        GOOD,
+        b"",
+        b"\n",
+        stop + DONE,
+        b"",
+    ]
+
+
+def test_comment_between_opening_and_tool_call_overtakes_the_opening() -> None:
+    call = {"index": 0, "id": "c", "type": "function"}
+    called = chunk(
+        {"tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]}
+    )
+    asked = Asked(stream=True, tools=True)
+    opening = wire([OPENING])
+    assert feed([opening, b": x\n\n", wire([called])], asked, ended=False) == [
+        b"",
+        b"\n",
+        opening + wire([called]),
+    ]
+
+
+def test_half_an_event_passes_as_it_is() -> None:
+    half = wire([NULL_ROLE])[:60]
+    assert repaired(GOOD + half) == GOOD + half
+
+
+def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
+    end = wire([chunk({}, finish="stop")])
+    assert repaired(GOOD + end + b"data: [DONE]") == GOOD + end + DONE
+    assert repaired(GOOD + end + b"data: [DONE]\r") == GOOD + end + DONE
+
+
+def test_bytes_after_an_error_event_get_nothing_added() -> None:
+    error = b'data: {"error":{"message":"Overloaded","code":"x"}}\n\n'
+    assert repaired(GOOD + error) == GOOD + error
+    assert repaired(GOOD + error + DONE) == GOOD + error + DONE
+
+
+def test_pretty_printed_chunk_becomes_one_line() -> None:
+    text = json.dumps(chunk({"role": "assistant", "content": "a\nb"}), indent=1)
+    event = "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"
+    out = repaired(event.encode())
+    assert out.count(b"\n") == 2
+    assert json.loads(out[6:]) == json.loads(text)
+
+
+def test_framing_repair_keeps_the_payload_as_it_was_spelled() -> None:
+    payload = (
+        b'{"choices": [{"delta":{"role":"assistant","content":"\\u00e9"}}], "x":1.10}'
+    )
+    assert repaired(b"data:" + payload + b"\n\n", ended=False) == (
+        b"data: " + payload + b"\n\n"
+    )
+
+
+def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
+    keep = b'"content":"\\ud83d","z":1.10,"y":1e400,"x":-0,"w":%b' % (b"9" * 5000)
+    event = b'data: {"choices":[{"index":0,"delta":{"role":"assistant",%b}}]}\n\n'
+    nulls = b'"tool_calls":null,' + keep
+    assert repaired(event % nulls, ended=False) == event % keep
+
+
+# -- steps ---------------------------------------------------------------------
+
+
+def steps_of(data: bytes, asked: Asked = STREAM) -> list[Step]:
+    steps: list[Step] = []
+    feed([data], asked, steps=steps)
+    return steps
+
+
+def test_each_block_is_one_step_numbered_from_zero() -> None:
+    steps = steps_of(b": hi\n\n\n" + NIM)
+    assert [step.n for step in steps] == [0, 1, 2, 3, 4, 5]
+    assert steps[0].before == b": hi\n\n"
+    assert steps[0].after == [b"\n"]
+    assert steps[1].fixes == ["content-null"]
+    assert steps[2].fixes == ["role-null"]
+    assert [step.changed for step in steps] == [True] * 5 + [False]
+
+
+def test_split_event_is_one_step_with_several_afters() -> None:
+    text = chunk({"content": "!"}, finish="stop")
+    steps = steps_of(GOOD + wire([text, DONE]))
+    assert [step.n for step in steps] == [0, 1, 2]
+    assert steps[1].after == [
+        wire([chunk({"content": "!"})]),
+        wire([chunk({}, finish="stop")]),
+    ]
+
+
+def test_dropped_event_is_a_step_without_after() -> None:
+    nothing = chunk({"role": None, "content": None})
+    steps = steps_of(GOOD + wire([nothing, chunk({}, finish="stop"), DONE]))
+    assert steps[1].after == []
+    assert steps[1].changed
+
+
+def test_added_event_names_the_event_it_follows() -> None:
+    steps = steps_of(GOOD + DONE)
+    added = next(step for step in steps if step.before is None)
+    assert (added.n, added.fixes) == (0, ["finish-missing"])
+    steps = steps_of(GOOD + wire([chunk({}, finish="stop")]))
+    assert (steps[-1].n, steps[-1].before, steps[-1].after) == (2, None, [DONE])
+
+
+def test_line_feed_that_comes_late_belongs_to_its_step() -> None:
+    steps: list[Step] = []
+    crlf = wire([OPENING]).replace(b"\n", b"\r\n")
+    feed([crlf[:-1], crlf[-1:], crlf], steps=steps)
+    assert [step.before for step in steps] == [crlf, crlf]
+
+
+def test_step_of_a_stream_that_breaks_off_is_closed() -> None:
+    steps: list[Step] = []
+    pipe = Pipeline(STREAM, FIXES, steps.append)
+    pipe.feed(GOOD + wire([LAST]))
+    assert len(steps) == 1
+    assert pipe.abandon() is True
+    assert [step.n for step in steps] == [0, 1]
+    assert pipe.abandon() is False
+
+
+# -- bugs ----------------------------------------------------------------------
+
+
+class Boom(Fix):
+    name = "boom-now"
+
+    def event(self, event: Event) -> list[Event] | None:
+        if b"frame" in event.raw:
+            raise RuntimeError(event.raw)
+        return None
+
+    def edit(self, chunk: Chunk) -> bool:
+        if "boom" in json.dumps(chunk):
+            chunk["half"] = "done"
+            raise RuntimeError(chunk)
+        return False
+
+
+BOOM = wire([chunk({"role": None, "content": "boom"})])
+
+
+def test_fix_that_fails_costs_itself_and_leaves_the_event_raw(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = GOOD + BOOM + BOOM + wire([NULL_ROLE])
+    out = repaired(data, fixes=[*FIXES, Boom], ended=False)
+    text = wire([chunk({"content": "boom"}), chunk({"content": "Hi"})])
+    assert out == GOOD + BOOM + text
+    assert [each.message for each in caplog.records if "whole" not in each.message] == [
+        "stream: fix boom-now failed and is off for this stream"
+    ] * 2  # once for each of the two ways to feed
+
+
+def test_framing_fix_that_fails_costs_itself_only() -> None:
+    data = b": frame\n" + GOOD
+    assert repaired(data + data, fixes=[Boom, *FIXES], ended=False).startswith(GOOD)
+
+
+def test_fix_that_fails_behind_a_split_loses_nothing() -> None:
+    event = wire([chunk({"content": "x"}, finish="boom")])
+    out = repaired(GOOD + event, fixes=[*FIXES, Boom], ended=False)
+    assert b'"content":"x"' in out
+
+
+def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = wire([chunk({}, finish="stop")])
+    comment = b": x\n\n"
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(GOOD + stop) == [GOOD]
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Ending, "chunk", fail)
+    assert pipe.feed(GOOD) == [stop, GOOD]
+    monkeypatch.undo()
+    assert pipe.feed(BOOM + comment) == [BOOM, comment]
+    assert pipe.end() == []
+    assert "the rest passes as it is" in caplog.text
+
+
+def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = wire([chunk({}, finish="stop")])
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(GOOD + stop)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(Ending, "end", fail)
+    assert pipe.end() == [stop]
+
+
+def test_bug_after_a_part_has_left_does_not_send_the_event_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = Ending.chunk
+
+    def fail(self: Ending, piece: Any) -> None:
+        original(self, piece)
+        raise RuntimeError
+
+    monkeypatch.setattr(Ending, "chunk", fail)
+    pipe = Pipeline(STREAM, FIXES)
+    assert pipe.feed(BOOM) == [wire([chunk({"role": "assistant", "content": "boom"})])]
+
+
+# -- properties ----------------------------------------------------------------
+
+TEXT = st.text(max_size=8)
+FUNCTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["f", "g", "", None]),
+        "arguments": st.sampled_from(["", "{", "}", "{}", None]),
+    },
+)
+# Always with an index: without, nobody can tell two calls from one told twice.
+CALLS = st.fixed_dictionaries(
+    {"index": st.sampled_from([0, 1])},
+    optional={
+        "id": st.sampled_from(["a", "b", "", None]),
+        "type": st.sampled_from(["function", None]),
+        "function": FUNCTIONS,
+    },
+).map(lambda each: [each])
+DELTAS = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["assistant", "", None]),
+        "content": st.one_of(st.none(), TEXT),
+        "reasoning_content": st.one_of(st.none(), TEXT),
+        "refusal": st.one_of(st.none(), TEXT),
+        "tool_calls": st.one_of(st.none(), CALLS),
+    },
+)
+CHUNKS = st.builds(
+    lambda delta, finish, index, usage: chunk(
+        delta, finish=finish, index=index, **usage
+    ),
+    DELTAS,
+    st.sampled_from([None, None, None, "stop", "length", "tool_calls"]),
+    st.sampled_from([0, 0, 0, 1]),
+    st.sampled_from([{}, {}, {"usage": None}, {"usage": USAGE}]),
+)
+EVENTS = st.one_of(
+    CHUNKS.map(lambda each: wire([each])),
+    CHUNKS.map(lambda each: wire([each]).replace(b"\n", b"\r\n")),
+    CHUNKS.map(lambda each: wire([each]).replace(b"data: ", b"data:")),
+    st.sampled_from(
+        [
+            wire([chunk(None, usage=USAGE)]),
+            DONE,
+            b": ping\n\n",
+            b"\n",
+            b"event: x\nid: 1\n\n",
+            b"data: junk\n\n",
+            b'data: {"error":{"message":"no"}}\n\n',
+        ]
+    ),
+)
+STREAMS = st.lists(EVENTS, max_size=12).map(b"".join)
+ASKED = st.builds(Asked, stream=st.just(True), usage=st.booleans(), tools=st.booleans())
+
+
+def cut(data: bytes, seed: int) -> list[bytes]:
+    draw = random.Random(seed)
+    reads = []
+    while data:
+        size = draw.choice([1, 2, 3, 17, 200])
+        reads.append(data[:size])
+        data = data[size:]
+    return reads
+
+
+@given(STREAMS, ASKED, st.integers(0, 99))
+def test_any_cut_gives_the_same_output(data: bytes, asked: Asked, seed: int) -> None:
+    whole: list[Step] = []
+    parts: list[Step] = []
+    assert b"".join(feed(cut(data, seed), asked, steps=parts)) == b"".join(
+        feed([data], asked, steps=whole)
+    )
+    assert parts == whole
+
+
+def losses(before: bytes, after: bytes, *, broke: bool = False) -> list[str]:
+    """Return what *after* lost; of contradicting finish reasons one is kept."""
+    assume(b'"error"' not in before.partition(DONE)[2])  # no stream goes on so
+    reasons = set(re.findall(rb'"finish_reason":"(\w+)"', before))
+    found = lost(meaning_of_stream(before), meaning_of_stream(after), broke=broke)
+    return [each for each in found if len(reasons) < 2 or "finish reason" not in each]
+
+
+@given(STREAMS, ASKED)
+def test_nothing_is_lost_and_nothing_is_forged(data: bytes, asked: Asked) -> None:
+    out = b"".join(feed([data], asked))
+    assert losses(data, out) == []
+
+
+@given(STREAMS, ASKED, st.sampled_from(FIXES))
+def test_without_one_fix_nothing_is_lost(
+    data: bytes, asked: Asked, off: type[Fix]
+) -> None:
+    fixes = [fix for fix in FIXES if fix is not off]
+    out = b"".join(feed([data], asked, fixes))
+    assert losses(data, out) == []
+
+
+@given(STREAMS, ASKED)
+def test_repairing_twice_equals_repairing_once(data: bytes, asked: Asked) -> None:
+    once = b"".join(feed([data], asked))
+    assert b"".join(feed([once], asked)) == once
+
+
+@given(STREAMS, ASKED)
+def test_without_fixes_every_byte_stays(data: bytes, asked: Asked) -> None:
+    assert b"".join(feed([data], asked, [])) == data
+
+
+@given(st.binary(max_size=400), ASKED, st.integers(0, 99))
+def test_random_bytes_pass_whole(data: bytes, asked: Asked, seed: int) -> None:
+    assert b"".join(feed(cut(data, seed), asked, [])) == data
+    feed(cut(data, seed), asked)
+
+
+@given(STREAMS, ASKED, st.integers(0, 2000))
+def test_stream_that_breaks_off_gets_nothing_made_up(
+    data: bytes, asked: Asked, at: int
+) -> None:
+    out = b"".join(feed([data[:at]], asked, ended=False))
+    found = lost(meaning_of_stream(data[:at]), meaning_of_stream(out), broke=True)
+    assert [each for each in found if "made up" in each or "forged" in each] == []
+
+
+def test_module_logs_under_its_own_name() -> None:
+    assert pipeline.logger is logging.getLogger("llm_normalize.pipeline")

@@ -1,0 +1,142 @@
+"""Invariants over answers that real providers sent.
+
+The recordings are other people's words, so they stay out of this repository: their
+folder is named by LLM_CAPTURES, else it lies beside the repository.
+"""
+
+import json
+import os
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import form
+from llm_normalize.body import repair_body
+from llm_normalize.fixes import FIXES
+from llm_normalize.stream_state import Asked
+from streams import feed, repaired
+
+FOLDER = Path(
+    os.environ.get("LLM_CAPTURES") or Path(__file__).parents[2] / "shared" / "captures"
+)
+MANIFEST = FOLDER / "manifest.json"
+ENTRIES: list[dict[str, Any]] = (
+    json.loads(MANIFEST.read_text()) if MANIFEST.exists() else []
+)
+# What these providers send is repaired whole; of the others, what the fixes concern.
+WHOLE = ("nvidia-nim", "openai", "vllm")
+
+pytestmark = pytest.mark.skipif(
+    not ENTRIES, reason=f"no recorded answers in {FOLDER}; LLM_CAPTURES names a folder"
+)
+
+
+def is_fragment(entry: dict[str, Any]) -> bool:
+    return "fragment" in (entry.get("notes") or "")
+
+
+def asked_of(entry: dict[str, Any]) -> Asked:
+    body = entry["request_body"]
+    asked = Asked.from_body(json.dumps(body).encode() if body else None)
+    return replace(asked, stream=bool(entry["stream"]))
+
+
+def request_of(entry: dict[str, Any]) -> form.Request:
+    return form.Request.from_body(entry["request_body"], stream=entry["stream"])
+
+
+def data_of(entry: dict[str, Any]) -> bytes:
+    return (FOLDER / entry["file"]).read_bytes()
+
+
+def select(*, stream: bool, provider: tuple[str, ...] = ()) -> list[Any]:
+    return [
+        pytest.param(entry, id=entry["file"])
+        for entry in ENTRIES
+        if entry["file"].endswith(".sse") is stream
+        and (not provider or entry["provider"] in provider)
+    ]
+
+
+def repair_whole(entry: dict[str, Any]) -> bytes:
+    status = entry["http_status"]
+    return repair_body(data_of(entry), status, asked_of(entry), FIXES).after[0]
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_stream_keeps_its_meaning_at_every_cut(entry: dict[str, Any]) -> None:
+    data, asked = data_of(entry), asked_of(entry)
+    out = repaired(data, asked)
+    draw = random.Random(entry["file"])
+    for _ in range(3):
+        cuts = sorted(draw.sample(range(len(data)), min(20, len(data))))
+        reads = [data[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        assert b"".join(feed(reads, asked)) == out
+    before, after = form.meaning_of_stream(data), form.meaning_of_stream(out)
+    if entry["file"].startswith("cerebras/zai-glm-4.7"):
+        # Two answers in one recording: the second's usage is no second usage.
+        before = replace(before, usage=after.usage)
+    assert form.lost(before, after) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_repairing_a_stream_twice_equals_once(entry: dict[str, Any]) -> None:
+    once = repaired(data_of(entry), asked_of(entry))
+    assert repaired(once, asked_of(entry)) == once
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_stream_that_breaks_off_loses_and_forges_nothing(
+    entry: dict[str, Any],
+) -> None:
+    data, asked = data_of(entry), asked_of(entry)
+    draw = random.Random(entry["file"])
+    for at in draw.sample(range(len(data)), min(12, len(data))):
+        out = b"".join(feed([data[:at]], asked, ended=False))
+        # Half an event has no meaning yet, and nothing can be sent after a break.
+        ends = [each.end() for each in re.finditer(rb"(\r?\n){2}", data[:at])]
+        before = form.meaning_of_stream(data[: max(ends, default=0)])
+        # Usage has its place at the end: before it, there is none to send it in.
+        before = replace(before, usage=form.meaning_of_stream(out).usage, unread=[])
+        assert form.lost(before, form.meaning_of_stream(out), broke=True) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=True, provider=WHOLE))
+def test_stream_has_the_form_of_openai(entry: dict[str, Any]) -> None:
+    out = repaired(data_of(entry), asked_of(entry))
+    complete = not is_fragment(entry)
+    assert form.check_stream(out, request_of(entry), complete=complete) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=False))
+def test_body_keeps_its_meaning(entry: dict[str, Any]) -> None:
+    before = form.meaning_of_body(data_of(entry))
+    assert form.lost(before, form.meaning_of_body(repair_whole(entry))) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=False, provider=WHOLE))
+def test_body_has_the_form_of_openai(entry: dict[str, Any]) -> None:
+    out = repair_whole(entry)
+    if entry["http_status"] >= 400:
+        assert form.check_error_body(out) == []
+    else:
+        assert form.check_body(out, request_of(entry)) == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        each
+        for stream in (True, False)
+        for each in select(stream=stream, provider=("openai",))
+    ],
+)
+def test_openai_leaves_byte_for_byte(entry: dict[str, Any]) -> None:
+    if entry["file"].endswith(".sse"):
+        assert repaired(data_of(entry), asked_of(entry)) == data_of(entry)
+    else:
+        assert repair_whole(entry) == data_of(entry)

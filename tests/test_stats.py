@@ -1,0 +1,39 @@
+from llm_normalize.stats import Stats
+
+HEAD = ["host", "model", "responses", "repaired", "fix", "events"]
+
+
+def test_without_responses_the_table_is_its_head() -> None:
+    assert list(Stats().rows()) == [HEAD]
+
+
+def test_fixes_are_summed_by_host_and_model_the_most_frequent_first() -> None:
+    stats = Stats()
+    stats.add("a.test", "m", {"content-null": 2, "bom-sent": 1})
+    stats.add("a.test", "m", {"done-missing": 1, "content-null": 3})
+    stats.add("a.test", "m", {})
+    assert list(stats.rows()) == [
+        HEAD,
+        ["a.test", "m", "3", "2", "content-null", "5"],
+        ["a.test", "m", "3", "2", "bom-sent", "1"],
+        ["a.test", "m", "3", "2", "done-missing", "1"],
+    ]
+
+
+def test_a_response_without_repair_has_a_line_too() -> None:
+    stats = Stats()
+    stats.add("a.test", "m", {})
+    assert list(stats.rows()) == [HEAD, ["a.test", "m", "1", "0", "", ""]]
+
+
+def test_hosts_and_models_are_told_apart_and_sorted() -> None:
+    stats = Stats()
+    stats.add("b.test", "m", {"content-null": 1})
+    stats.add("a.test", "n", {"content-null": 2})
+    stats.add("a.test", "m", {})
+    assert list(stats.rows()) == [
+        HEAD,
+        ["a.test", "m", "1", "0", "", ""],
+        ["a.test", "n", "1", "1", "content-null", "2"],
+        ["b.test", "m", "1", "1", "content-null", "1"],
+    ]
