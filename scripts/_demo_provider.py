@@ -5,22 +5,17 @@ one chunk with its finish reason, usage in every chunk that asked for it. The wo
 made up, and the same for the same request, so that two answers can be compared.
 """
 
-from __future__ import annotations
-
 import contextlib
-import datetime
 import http.server
-import ipaddress
 import json
 import ssl
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from _demo_certificates import write_certificates
 
 HOST = "127.0.0.1"
 MODEL = "demo/nim-like-8b"
@@ -29,8 +24,6 @@ PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
 WORDS = ("Streams", " are", " fun", " when", " they", " parse", ".")
 ARGUMENTS = '{"city": "Lisbon"}'
 CREATED = int(time.time())
-
-Json = dict  # what a chunk, a body and a request are
 
 
 class Provider(NamedTuple):
@@ -48,7 +41,7 @@ class Provider(NamedTuple):
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[Provider]:
     """Run the provider, its certificates in *folder*."""
-    ca, chain = write_certificates(folder)
+    ca, chain = write_certificates(folder, HOST)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     server = _Server((HOST, 0), _Requests)
@@ -68,13 +61,13 @@ def running(folder: Path) -> Iterator[Provider]:
 # What it answers
 
 
-def chunks(asked: Json[str, Any]) -> Iterator[Json[str, Any]]:
+def chunks(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the chunks of a streamed answer to the request *asked*."""
     tools = bool(asked.get("tools"))
     counting = bool((asked.get("stream_options") or {}).get("include_usage"))
     spent = 0
 
-    def chunk(*choices: Json[str, Any]) -> Json[str, Any]:
+    def chunk(*choices: dict[str, Any]) -> dict[str, Any]:
         made = {**_envelope("chat.completion.chunk", tools), "choices": [*choices]}
         return {**made, "usage": _usage(spent)} if counting else made
 
@@ -93,10 +86,11 @@ def chunks(asked: Json[str, Any]) -> Iterator[Json[str, Any]]:
         yield chunk()
 
 
-def body(asked: Json[str, Any]) -> Json[str, Any]:
+def body(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the answer in one piece to the request *asked*."""
     tools = bool(asked.get("tools"))
-    message = {"role": "assistant", "content": None if tools else "".join(WORDS)}
+    text = None if tools else "".join(WORDS)
+    message: dict[str, Any] = {"role": "assistant", "content": text}
     if tools:
         message["tool_calls"] = [_call()]
     choice = {
@@ -110,20 +104,20 @@ def body(asked: Json[str, Any]) -> Json[str, Any]:
     return {**made, "usage": _usage(len(WORDS)), "prompt_logprobs": None}
 
 
-def _envelope(kind: str, tools: bool) -> Json[str, Any]:
+def _envelope(kind: str, tools: bool) -> dict[str, Any]:
     name = "chat-" + ("7001" if tools else "7e87") * 8
     return {"id": name, "object": kind, "created": CREATED, "model": MODEL}
 
 
-def _choice(delta: Json[str, Any]) -> Json[str, Any]:
+def _choice(delta: dict[str, Any]) -> dict[str, Any]:
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
 
 
-def _last(delta: Json[str, Any], reason: str) -> Json[str, Any]:
+def _last(delta: dict[str, Any], reason: str) -> dict[str, Any]:
     return {**_choice(delta), "finish_reason": reason, "stop_reason": None}
 
 
-def _call() -> Json[str, Any]:
+def _call() -> dict[str, Any]:
     return {
         "id": "chatcmpl-tool-" + "ca11" * 8,
         "type": "function",
@@ -132,11 +126,11 @@ def _call() -> Json[str, Any]:
     }
 
 
-def _usage(spent: int) -> Json[str, Any]:
+def _usage(spent: int) -> dict[str, Any]:
     return {"prompt_tokens": 21, "total_tokens": 21 + spent, "completion_tokens": spent}
 
 
-def _dumps(value: Json[str, Any]) -> bytes:
+def _dumps(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -158,7 +152,7 @@ class _Requests(http.server.BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing: the output is the demo's."""
 
-    def do_GET(self) -> None:  # noqa: N802 - the base class's name
+    def do_GET(self) -> None:
         if self.path == "/v1/models":
             model = {"id": MODEL, "object": "model", "created": CREATED}
             owned = {**model, "owned_by": "demo"}
@@ -166,7 +160,7 @@ class _Requests(http.server.BaseHTTPRequestHandler):
         else:
             self._answer(404, {"status": 404, "title": "Not Found"})
 
-    def do_POST(self) -> None:  # noqa: N802 - the base class's name
+    def do_POST(self) -> None:
         sent = self.rfile.read(int(self.headers.get("content-length") or 0))
         if self.path != "/v1/chat/completions":
             self._answer(404, {"status": 404, "title": "Not Found"})
@@ -184,7 +178,7 @@ class _Requests(http.server.BaseHTTPRequestHandler):
         else:
             self._answer(200, body(asked))
 
-    def _answer(self, status: int, value: Json[str, Any]) -> None:
+    def _answer(self, status: int, value: dict[str, Any]) -> None:
         data = _dumps(value)
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -192,7 +186,7 @@ class _Requests(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def _stream(self, asked: Json[str, Any]) -> None:
+    def _stream(self, asked: dict[str, Any]) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
@@ -202,59 +196,3 @@ class _Requests(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
             time.sleep(PAUSE)
         self.wfile.write(b"0\r\n\r\n")
-
-
-# Its certificates
-
-
-def write_certificates(folder: Path) -> tuple[Path, Path]:
-    """Write a throw-away CA, and a key with certificate for this machine; return both."""
-    ca_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    ca_name, name = _name("llm_normalize demo CA"), _name(HOST)
-    ca_id = x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key())
-    certificate = (
-        _certificate(ca_name, ca_name, ca_key.public_key())
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage_of_key("key_cert_sign", "crl_sign"), critical=True)
-        .sign(ca_key, hashes.SHA256())
-    )
-    address = x509.IPAddress(ipaddress.ip_address(HOST))
-    leaf = (
-        _certificate(name, ca_name, key.public_key())
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(ca_id),
-            critical=False,
-        )
-        .sign(ca_key, hashes.SHA256())
-    )
-    ca, chain = folder / "provider-ca.pem", folder / "provider.pem"
-    ca.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    chain.write_bytes(private + leaf.public_bytes(serialization.Encoding.PEM))
-    return ca, chain
-
-
-def _name(text: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
-
-
-def _certificate(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
-) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.timezone.utc)
-    identifier = x509.SubjectKeyIdentifier.from_public_key(key)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(identifier, critical=False)
-    )

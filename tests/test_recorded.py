@@ -50,7 +50,8 @@ def request_of(entry: dict[str, Any]) -> form.Request:
 
 
 def data_of(entry: dict[str, Any]) -> bytes:
-    return (FOLDER / entry["file"]).read_bytes()
+    path = FOLDER / str(entry["file"])
+    return path.read_bytes()
 
 
 def select(*, stream: bool, provider: tuple[str, ...] = ()) -> list[Any]:

@@ -1,6 +1,7 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -452,7 +453,9 @@ def _pairs_path(text: str) -> Path:
     addresses = ctx.master.addons.get("proxyserver").listen_addrs()
     port = addresses[0][1] if addresses else ctx.options.listen_port or 8080
     confdir = str(Path(ctx.options.confdir).expanduser())
-    path = text.replace("CONFDIR", confdir).replace("PORT", str(port))
+    values = {"CONFDIR": confdir, "PORT": str(port)}
+    # Whole words only: /srv/EXPORT holds no placeholder.
+    path = re.sub(r"\b(CONFDIR|PORT)\b", lambda found: values[found[1]], text)
     return Path(path).expanduser()
 
 

@@ -100,9 +100,10 @@ class Ending:
         if self._done and "done-repeated" in self._on:
             piece.fixed("done-repeated")
             return
-        self._settle()
+        left_out = self._left_out()
+        self._settle(last=not left_out)
         if not self._seen.error:
-            self._add_finish(piece.step.n - 1)
+            self._add_finish(left_out, piece.step.n - 1)
             self._flush_usage(piece.step.n - 1)
         self._done = True
         self._outlet.send(piece)
@@ -201,11 +202,14 @@ class Ending:
             and len(self._finished) >= self._asked.n
         )
 
-    def _add_finish(self, n: int) -> None:
-        """Add the finish reasons that the provider left out before its `[DONE]`."""
-        if "finish-missing" not in self._on:
-            return
-        for index in sorted(self._opened - self._finished):
+    def _left_out(self) -> list[int]:
+        """Return the choices whose finish reason the provider's `[DONE]` implies."""
+        if self._seen.error or "finish-missing" not in self._on:
+            return []
+        return sorted(self._opened - self._finished)
+
+    def _add_finish(self, indexes: list[int], n: int) -> None:
+        for index in indexes:
             called = self._seen.choice(index).called and not self._asked.forced_tool
             reason = "tool_calls" if called else "stop"
             chunk = self._envelope()
@@ -242,6 +246,7 @@ class Ending:
     def _unasked_usage(self, piece: Piece) -> None:
         name = "usage-unasked"
         if name not in self._on:
+            self._release_finish()
             self._outlet.send(piece)
             return
         piece.fixed(name)
@@ -278,9 +283,10 @@ class Ending:
 
     # -- what is added ---------------------------------------------------------
 
-    def _settle(self) -> None:
+    def _settle(self, *, last: bool = True) -> None:
+        """Send what waits; usage rides on its finish if that is the *last* one."""
         self._opening.settle(None)
-        if not self._asked.usage:
+        if last and not self._asked.usage:
             self._ride_on_finish()
         self._release_finish()
 

@@ -60,6 +60,13 @@ class Example:
         """Return an example of an answer in one piece."""
         return cls(name, [before], [after], asked=Asked(), kind="body")
 
+    @classmethod
+    def of_error(
+        cls, name: str, status: int, before: Chunk | bytes, after: Chunk
+    ) -> Self:
+        """Return an example of an error body."""
+        return cls(name, [before], [after], kind="error", status=status)
+
     @property
     def changes(self) -> bool:
         """Whether the example shows a repair."""
@@ -152,6 +159,24 @@ def completion(message: Chunk, /, **more: Any) -> Chunk:
         "usage": more.pop("usage", dict(USAGE)),
         **more,
     }
+
+
+def head(index: int | None = 0, arguments: str = "", **more: Any) -> Chunk:
+    """Return the first fragment of a tool call; *index* None leaves the key out."""
+    place = {} if index is None else {"index": index}
+    fragment = {**place, "id": f"call_{index}", "type": "function", **more}
+    return {**fragment, "function": {"name": "f", "arguments": arguments}}
+
+
+def rest(index: int | None = 0, arguments: str = "{}") -> Chunk:
+    """Return a later fragment of a tool call."""
+    place = {} if index is None else {"index": index}
+    return {**place, "function": {"arguments": arguments}}
+
+
+def calling(*fragments: Chunk) -> Chunk:
+    """Return a chunk with these tool call *fragments*."""
+    return chunk({"tool_calls": list(fragments)})
 
 
 USAGE: Chunk = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}

@@ -1,16 +1,14 @@
 """Event to fixes to ending to bytes: what happens to a stream, without any I/O.
 
-Unchanged events leave as the bytes they came as. A bug in a fix costs that fix: the
-event at hand leaves raw, the fix is off for the rest of the stream, the stream goes on.
-Every block is one `Step`, which `observe` gets when all of it has left.
+Unchanged events leave as the bytes they came as. Every block is one `Step`, which `observe` gets when all of it has left.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from .chunk import Chunk, RepeatedKeyError, is_chunk, is_error, loads
+from .chain import Chain
+from .chunk import RepeatedKeyError, is_chunk, is_error, loads
 from .ending import Ending
 from .fix import Fix
 from .sse import Event, EventParser, Gap, Item, Oversized
@@ -20,18 +18,6 @@ from .stream_state import Asked, Seen
 logger = logging.getLogger(__name__)
 
 DONE = b"[DONE]"
-
-
-def _overrides(fix: Fix, *methods: str) -> bool:
-    return any(getattr(type(fix), each) is not getattr(Fix, each) for each in methods)
-
-
-class _Edit(NamedTuple):
-    """What a fix does to a chunk; None where it does nothing."""
-
-    fix: Fix
-    edit: Callable[[Chunk], bool] | None
-    replace: Callable[[Chunk], list[Chunk] | None] | None
 
 
 class Pipeline:
@@ -57,17 +43,7 @@ class Pipeline:
         self._parser = EventParser()
         self._observe = observe
         self._label = label
-        made = [fix(asked, self.seen) for fix in fixes]
-        self._framing = [fix for fix in made if _overrides(fix, "event")]
-        self._edits = [
-            _Edit(
-                fix,
-                fix.edit if _overrides(fix, "edit") else None,
-                fix.replace if _overrides(fix, "replace") else None,
-            )
-            for fix in made
-            if _overrides(fix, "edit", "replace")
-        ]
+        self._chain = Chain([fix(asked, self.seen) for fix in fixes], label)
         names = {fix.name for fix in fixes}
         outlet = Outlet(self._emit, self._close)
         self._ending = Ending(asked, self.seen, names, outlet)
@@ -75,7 +51,6 @@ class Pipeline:
         self._open: Step | None = None  # the step being made
         self._last: Step | None = None  # ended by "\r": a "\n" may still join it
         self._verbatim = True  # the block before left as it came
-        self._off: list[Fix] = []
         self._broken = False  # a bug was met: all passes raw
 
     @property
@@ -202,7 +177,7 @@ class Pipeline:
         if event.foreign:
             self._pass(step, event.raw, "foreign-line")
             return
-        for each in self._frame(step, event):
+        for each in self._chain.frame(step, event):
             data = each.data
             raw = each.encode() if step.fixes else event.raw
             if data is None:
@@ -213,25 +188,6 @@ class Pipeline:
                 # Not ours to reframe: the client's parser may know what it is.
                 step.fixes.clear()
                 self._pass(step, event.raw, reason)
-
-    def _frame(self, step: Step, event: Event) -> list[Event]:
-        """Return the events that the framing fixes make of *event*."""
-        events = [event]
-        for fix in tuple(self._framing):
-            framed: list[Event] = []
-            for each in events:
-                try:
-                    made = fix.event(each)
-                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(fix, error)
-                    made = None
-                if made is None:
-                    framed.append(each)
-                else:
-                    framed += made
-                    step.fixed(fix.name)
-            events = framed
-        return events
 
     def _payload(  # noqa: PLR0911 - one return a reason
         self, step: Step, payload: bytes, raw: bytes
@@ -252,54 +208,8 @@ class Pipeline:
             self._ending.error(Piece(step, value, raw))
             return ""
         if is_chunk(value):
-            self._chunk(Piece(step, value, raw), payload)
+            for piece in self._chain.run(step, value, payload, raw):
+                self.seen.note(piece.chunk)
+                self._ending.chunk(piece)
             return ""
         return "not-a-chunk"
-
-    def _chunk(self, piece: Piece, payload: bytes) -> None:
-        """Run a chunk, and what it is split into, through the fixes, depth first."""
-        step = piece.step
-        raw = piece.raw
-        todo: list[tuple[Chunk, int, bytes | None]] = [(piece.chunk, 0, raw)]
-        edits = self._edits
-        while todo:
-            chunk, first, unchanged = todo.pop()
-            for at in range(first, len(edits)):
-                fix, edit, replace = edits[at]
-                if fix.rides and unchanged is not None:
-                    continue
-                try:
-                    if edit is not None and edit(chunk):
-                        unchanged = None
-                        step.fixed(fix.name)
-                    parts = None if replace is None else replace(chunk)
-                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(fix, error)
-                    if step.after or step.waiting:
-                        continue  # a part has left already: the rest must follow
-                    step.fixes.clear()
-                    self._leave(Piece(step, loads(payload), raw))
-                    return
-                if parts is not None:
-                    step.fixed(fix.name)
-                    todo.extend((part, at + 1, None) for part in reversed(parts))
-                    break
-            else:
-                self._leave(Piece(step, chunk, unchanged))
-
-    def _leave(self, piece: Piece) -> None:
-        self.seen.note(piece.chunk)
-        self._ending.chunk(piece)
-
-    def _turn_off(self, fix: Fix, error: Exception) -> None:
-        if fix in self._off:
-            return
-        self._off.append(fix)
-        logger.error(
-            "%s: fix %s failed and is off for this stream",
-            self._label,
-            fix.name,
-            exc_info=error,
-        )
-        self._framing = [each for each in self._framing if each is not fix]
-        self._edits = [each for each in self._edits if each.fix is not fix]

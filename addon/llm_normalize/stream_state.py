@@ -63,6 +63,12 @@ class Call:
     id: Json
     name: Json
 
+    def is_another(self, fragment: Chunk) -> bool:
+        """Tell whether *fragment* opens another call than this, under its index."""
+        identity = fragment.get("id")
+        named = function(fragment).get("name")
+        return bool(identity and named and identity != self.id)
+
 
 @dataclass(slots=True)
 class ChoiceSeen:

@@ -38,6 +38,7 @@ from .role_null import RoleNull
 from .role_repeated import RoleRepeated
 from .tool_call_head_repeated import ToolCallHeadRepeated
 from .tool_call_index_missing import ToolCallIndexMissing
+from .tool_call_index_wrong import ToolCallIndexWrong
 from .tool_call_whole import ToolCallWhole
 from .tool_calls_null import ToolCallsNull
 from .usage_early import UsageEarly
@@ -65,6 +66,7 @@ FIXES: tuple[type[Fix], ...] = (
     # one thing a chunk
     FinishWithDelta,
     ToolCallIndexMissing,
+    ToolCallIndexWrong,
     ToolCallHeadRepeated,
     ToolCallWhole,
     FinishStopWithCalls,

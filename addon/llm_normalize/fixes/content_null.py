@@ -1,26 +1,17 @@
 """`content: null` where OpenAI sends a string or nothing."""
 
 from ..chunk import Chunk, deltas, messages, stands_for_text
-from ..fix import Example, Fix, chunk, completion
+from ..fix import Example, Fix, calling, chunk, completion, head
 from ..stream_state import Asked
 
 _HI = chunk({"content": "Hi"})
 _NULL = chunk({"role": "assistant", "content": None})
 _EMPTY = chunk({"role": "assistant", "content": ""})
-_CALL = {
-    "index": 0,
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "f", "arguments": ""},
-}
 _TOOLS = Asked(stream=True, tools=True)
 
 
 class ContentNull(Fix):
-    """Send `""` in an opening, nothing in a later delta, a string in a message.
-
-    An opening that may turn out a tool call's waits for the next event, see ending.py.
-    """
+    """Send `""` in an opening, nothing later, a string in a message (opening.py)."""
 
     name = "content-null"
     changes = '`content: null` -> `""` in an opening, removed later, `""` in a body'
@@ -29,7 +20,6 @@ class ContentNull(Fix):
     sources = (
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
-        "https://github.com/quarkiverse/quarkus-langchain4j/issues/2553",
     )
     examples = (
         Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
@@ -51,10 +41,8 @@ class ContentNull(Fix):
             completion({"role": "assistant", "content": None}),
             completion({"role": "assistant", "content": ""}),
         ),
-        Example.untouched(
-            "tool call", [_NULL, chunk({"tool_calls": [_CALL]})], asked=_TOOLS
-        ),
-        Example.untouched("string", [_EMPTY, _HI], ended=False),
+        Example.untouched("tool call", [_NULL, calling(head())], asked=_TOOLS),
+        Example.untouched("string", [_EMPTY, _HI]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

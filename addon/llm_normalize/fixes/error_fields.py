@@ -1,9 +1,9 @@
 """An `error` object that lacks keys, or whose values are no strings."""
 
-from ..chunk import Chunk, Json, dumps
+from ..chunk import Chunk, Json
+from ..errors import KEYS, phrase, text_of
 from ..fix import Example, Fix
 
-_KEYS = ("message", "type", "param", "code")
 _BUSY = {"message": "Busy", "type": "Service Unavailable"}
 
 
@@ -19,12 +19,11 @@ class ErrorFields(Fix):
         "https://platform.openai.com/docs/guides/error-codes",
     )
     examples = (
-        Example(
+        Example.of_error(
             "number",
-            [{"error": {**_BUSY, "code": 503}}],
-            [{"error": {**_BUSY, "code": "503", "param": None}}],
-            kind="error",
-            status=503,
+            503,
+            {"error": {**_BUSY, "code": 503}},
+            {"error": {**_BUSY, "code": "503", "param": None}},
         ),
         Example.untouched(
             "OpenAI's own",
@@ -40,10 +39,10 @@ class ErrorFields(Fix):
         if not isinstance(error, dict):
             return None
         fixed = dict(error)
-        for key in _KEYS:
+        for key in KEYS:
             value = fixed.setdefault(key)
             if value is not None and not isinstance(value, str):
-                fixed[key] = dumps(value).decode()
+                fixed[key] = text_of(value)
         if fixed["message"] is None:
-            fixed["message"] = fixed["type"] or fixed["code"] or f"HTTP {status}"
+            fixed["message"] = fixed["type"] or fixed["code"] or phrase(status)
         return None if list(fixed.items()) == list(error.items()) else {"error": fixed}

@@ -1,26 +1,18 @@
 """Errors that are not wrapped in `{"error": {…}}`."""
 
-from http import HTTPStatus
-
-from ..chunk import Chunk, Json, dumps
+from ..chunk import Chunk, Json
+from ..errors import kind_of, message_of, phrase, text_of, wrapped
 from ..fix import Example, Fix
 
-_FUNCTION = "Function 'f-1': Not found for account 'a-1'"
-_KINDS: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "authentication_error",
-    HTTPStatus.FORBIDDEN: "permission_error",
-    HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
-}
 
-
-def _error(message: str, kind: str, code: Json, param: Json = None) -> Chunk:
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+def _error(message: str, kind: str, code: str | None = None) -> Chunk:
+    return wrapped(message, kind, None, code)
 
 
 class ErrorUnwrapped(Fix):
     """Wrap a problem document, a flat error, a string or plain text.
 
-    The provider's words make the message; what it says beside them is kept as it is.
+    The provider's words and its request id make the message.
     """
 
     name = "error-unwrapped"
@@ -33,88 +25,48 @@ class ErrorUnwrapped(Fix):
         "https://github.com/sipeed/picoclaw/issues/1019",
     )
     examples = (
-        Example(
+        Example.of_error(
             "problem document",
-            [{"status": 404, "title": "Not Found", "detail": _FUNCTION}],
-            [_error(f"Not Found: {_FUNCTION}", "invalid_request_error", None)],
-            kind="error",
-            status=404,
+            404,
+            {"status": 404, "title": "Not Found", "detail": "No function f-1"},
+            _error("Not Found: No function f-1", "invalid_request_error"),
         ),
-        Example(
+        Example.of_error(
             "title alone",
-            [{"status": 429, "title": "Too Many Requests"}],
-            [_error("Too Many Requests", "rate_limit_error", None)],
-            kind="error",
-            status=429,
+            429,
+            {"status": 429, "title": "Too Many Requests"},
+            _error("Too Many Requests", "rate_limit_error"),
         ),
-        Example(
+        Example.of_error(
             "flat",
-            [{"message": "No GPU", "type": "internal_server_error", "code": 500}],
-            [_error("No GPU", "internal_server_error", "500")],
-            kind="error",
+            500,
+            {"message": "No GPU", "type": "internal_server_error", "code": 500},
+            _error("No GPU", "internal_server_error", "500"),
         ),
-        Example(
-            "string",
-            [{"error": "Model is loading"}],
-            [_error("Model is loading", "server_error", None)],
-            kind="error",
-            status=503,
+        Example.of_error(
+            "string", 503, {"error": "Loading"}, _error("Loading", "server_error")
         ),
-        Example(
+        Example.of_error(
             "plain text",
-            [b"404 page not found\n"],
-            [_error("404 page not found", "invalid_request_error", None)],
-            kind="error",
-            status=404,
+            404,
+            b"404 page not found\n",
+            _error("404 page not found", "invalid_request_error"),
         ),
-        Example.untouched(
-            "wrapped", [_error("Bad key", "invalid_request_error", None)], kind="error"
-        ),
+        Example.untouched("wrapped", [_error("No", "server_error")], kind="error"),
     )
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return the wrapped error; None if it is wrapped, or not recognised."""
+        kind = kind_of(status)
         if isinstance(body, str):
-            text = body.strip() or _phrase(status)
+            text = body.strip() or phrase(status)
             # A web page is no message to show; it passes as it is.
-            return None if text.startswith("<") else _error(text, _kind(status), None)
+            return None if text.startswith("<") else wrapped(text, kind, None, None)
         if not isinstance(body, dict) or isinstance(body.get("error"), dict):
             return None
-        return _error(
-            _message(body, status),
-            _text(body.get("type")) or _kind(status),
-            _text(body.get("code")),
-            _text(body.get("param")),
+        return wrapped(
+            message_of(body, status),
+            text_of(body.get("type")) or kind,
+            text_of(body.get("param")),
+            text_of(body.get("code")),
         )
-
-
-def _message(body: Chunk, status: int) -> str:
-    words = [
-        text
-        for key in ("title", "message", "error", "detail", "error_message", "msg")
-        if (text := _text(body.get(key)))
-    ]
-    request = _text(body.get("requestId") or body.get("request_id"))
-    message = ": ".join(dict.fromkeys(words)) or _phrase(status)
-    return f"{message} (request {request})" if request else message
-
-
-def _text(value: Json) -> str | None:
-    """Return *value* as text, JSON where it has parts; None where it says nothing."""
-    if value is None or value in ("", [], {}):
-        return None
-    return value if isinstance(value, str) else dumps(value).decode()
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return f"HTTP status {status}"
-
-
-def _kind(status: int) -> str:
-    """Return the type that OpenAI's API gives errors of this *status*."""
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return "server_error"
-    return _KINDS.get(status, "invalid_request_error")

@@ -1,7 +1,9 @@
 """Events that a repair left without anything to say."""
 
-from ..chunk import Chunk, says_nothing
+from ..chunk import Chunk, choices, index_of, says_nothing
 from ..fix import DONE, Example, Fix, chunk
+
+_OPEN = chunk({"role": "assistant", "content": "Hi"})
 
 
 class EventEmpty(Fix):
@@ -17,16 +19,16 @@ class EventEmpty(Fix):
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
     rides = True
     examples = (
-        Example("empty", [chunk({})], [], ended=False),
-        Example.untouched(
-            "finish reason",
-            [chunk({"role": "assistant"}), chunk({}, finish="stop"), DONE],
-        ),
-        Example.untouched("usage", [chunk({}, usage={"total_tokens": 1})], ended=False),
-        Example.untouched("text", [chunk({"content": ""})], ended=False),
-        Example.untouched("something unknown", [chunk({}, timings=[1])], ended=False),
+        Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
+        Example.untouched("first of its choice", [chunk({})]),
+        Example.untouched("finish reason", [_OPEN, chunk({}, finish="stop"), DONE]),
+        Example.untouched("text", [_OPEN, chunk({"content": ""})]),
+        Example.untouched("something unknown", [_OPEN, chunk({}, timings=[1])]),
     )
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk if nothing in it says anything."""
-        return [] if says_nothing(chunk) else None
+        opened = {index_of(choice) for choice in choices(chunk)} <= set(
+            self.seen.choices
+        )
+        return [] if opened and says_nothing(chunk) else None

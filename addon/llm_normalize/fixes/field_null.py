@@ -1,41 +1,8 @@
 """Null fields that OpenAI does not define."""
 
-from collections.abc import Iterator
-
-from ..chunk import Chunk, choices
+from ..chunk import Chunk
+from ..fields import parts
 from ..fix import Example, Fix, chunk, completion
-
-_CHUNK = frozenset(
-    [
-        "id",
-        "object",
-        "created",
-        "model",
-        "choices",
-        "usage",
-        "service_tier",
-        "system_fingerprint",
-        "obfuscation",
-        "moderation",
-        "metadata",
-        "error",
-    ]
-)
-_CHOICE = frozenset(["index", "delta", "message", "logprobs", "finish_reason"])
-_MESSAGE = frozenset(
-    ["role", "content", "refusal", "tool_calls", "function_call", "audio"]
-)
-
-
-def _parts(chunk: Chunk) -> Iterator[tuple[Chunk, frozenset[str]]]:
-    """Yield the objects of *chunk* with the keys that OpenAI defines for them."""
-    yield chunk, _CHUNK
-    for choice in choices(chunk):
-        yield choice, _CHOICE
-        for key in ("delta", "message"):
-            part = choice.get(key)
-            if isinstance(part, dict):
-                yield part, _MESSAGE
 
 
 class FieldNull(Fix):
@@ -76,7 +43,7 @@ class FieldNull(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
         changed = False
-        for part, known in _parts(chunk):
+        for part, known in parts(chunk):
             empty = [
                 key for key, value in part.items() if value is None and key not in known
             ]

@@ -1,15 +1,9 @@
 """No finish reason before `[DONE]`."""
 
-from ..fix import DONE, Example, Fix, chunk
+from ..fix import DONE, Example, Fix, chunk, head
 
-_CALL = {
-    "index": 0,
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "f", "arguments": ""},
-}
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
+_CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
 _STOP = chunk({}, finish="stop")
 
 

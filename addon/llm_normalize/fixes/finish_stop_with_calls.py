@@ -1,15 +1,10 @@
 """`finish_reason: "stop"` although the model called tools."""
 
 from ..chunk import Chunk, calls, choices, index_of, messages
-from ..fix import DONE, Example, Fix, chunk, completion
+from ..fix import DONE, Example, Fix, chunk, completion, head
 from ..stream_state import Asked
 
-_CALL = {
-    "index": 0,
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "f", "arguments": ""},
-}
+_CALL = head()
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
 _STOP = chunk({}, finish="stop")
 

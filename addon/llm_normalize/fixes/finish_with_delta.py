@@ -4,11 +4,9 @@ from typing import Any
 
 from ..chunk import Chunk, choices, deltas
 from ..fix import DONE, Example, Fix, chunk
-from ..stream_state import Asked
 
 _FIRST = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
-_ASKED = Asked(stream=True, usage=True)
 
 
 class FinishWithDelta(Fix):
@@ -28,23 +26,13 @@ class FinishWithDelta(Fix):
     examples = (
         Example(
             "last word",
-            [_FIRST, chunk({"content": " there"}, finish="stop"), DONE],
-            [_FIRST, chunk({"content": " there"}), _STOP, DONE],
+            [_FIRST, chunk({"content": "!"}, finish="stop"), DONE],
+            [_FIRST, chunk({"content": "!"}), _STOP, DONE],
         ),
         Example(
             "empty text",
             [_FIRST, chunk({"content": ""}, finish="stop"), DONE],
             [_FIRST, _STOP, DONE],
-        ),
-        Example(
-            "log probabilities stay with the text",
-            [chunk({"content": "!"}, finish="stop", logprobs={"content": []})],
-            [
-                chunk({"content": "!"}, logprobs={"content": []}),
-                chunk({}, finish="stop", logprobs=None),
-            ],
-            asked=_ASKED,
-            ended=False,
         ),
         Example.untouched("alone", [_FIRST, _STOP, DONE]),
     )

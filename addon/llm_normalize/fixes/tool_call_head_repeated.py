@@ -1,17 +1,11 @@
 """`id`, `type` or `name` again, or null, on fragments after a call's first."""
 
 from ..chunk import Chunk, calls, deltas, function
-from ..fix import Example, Fix, chunk
+from ..fix import Example, Fix, calling, head, rest
 from ..stream_state import Call
 
-_HEAD = {
-    "index": 0,
-    "id": "call_1",
-    "type": "function",
-    "function": {"name": "f", "arguments": ""},
-}
-_OPEN = chunk({"tool_calls": [_HEAD]})
-_MORE = {"index": 0, "function": {"arguments": "{}"}}
+_OPEN = calling(head())
+_NULLS = {"id": None, "type": None, "function": {"name": None, "arguments": "{}"}}
 
 
 class ToolCallHeadRepeated(Fix):
@@ -26,42 +20,23 @@ class ToolCallHeadRepeated(Fix):
     providers = ("MiniMax on NVIDIA NIM", "SGLang", "Fireworks", "opencode Zen")
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/12230",
-        "https://github.com/langchain4j/langchain4j/issues/4544",
         "https://github.com/anomalyco/opencode/issues/43328",
     )
     examples = (
         Example(
             "repeated",
-            [_OPEN, chunk({"tool_calls": [{**_HEAD, **_MORE, "id": "call_1"}]})],
-            [_OPEN, chunk({"tool_calls": [_MORE]})],
+            [_OPEN, calling(head(0, "{}"))],
+            [_OPEN, calling(rest())],
             ended=False,
         ),
         Example(
             "null",
-            [
-                _OPEN,
-                chunk(
-                    {
-                        "tool_calls": [
-                            {
-                                "id": None,
-                                "index": 0,
-                                "type": "function",
-                                "function": {"name": None, "arguments": "{}"},
-                            }
-                        ]
-                    }
-                ),
-            ],
-            [_OPEN, chunk({"tool_calls": [_MORE]})],
+            [_OPEN, calling({"index": 0, **_NULLS})],
+            [_OPEN, calling(rest())],
             ended=False,
         ),
-        Example.untouched("once", [_OPEN, chunk({"tool_calls": [_MORE]})], ended=False),
-        Example.untouched(
-            "another call at the same index",
-            [_OPEN, chunk({"tool_calls": [{**_HEAD, "id": "call_2"}]})],
-            ended=False,
-        ),
+        Example.untouched("once", [_OPEN, calling(rest())]),
+        Example.untouched("another call", [_OPEN, calling(head(0, id="call_1"))]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -74,7 +49,7 @@ class ToolCallHeadRepeated(Fix):
             for call in found:
                 at = call.get("index")
                 opened = known.get(at) if isinstance(at, int) else None
-                if opened is None or _is_another(call, opened):
+                if opened is None or opened.is_another(call):
                     kept.append(call)
                     continue
                 changed |= _strip(call, opened)
@@ -89,31 +64,17 @@ class ToolCallHeadRepeated(Fix):
         return changed
 
 
-def _is_another(call: Chunk, opened: Call) -> bool:
-    """Tell whether *call* opens another call than *opened*, at the same index."""
-    identity = call.get("id")
-    return bool(identity and identity != opened.id and function(call).get("name"))
-
-
 def _strip(call: Chunk, opened: Call) -> bool:
     """Leave what *call* adds to the call that was *opened*; tell whether any went."""
-    stripped = "type" in call
+    before = (len(call), len(function(call)))
     call.pop("type", None)
-    if "id" in call and (opened.id or not call["id"]):
-        del call["id"]
-        stripped = True
-    inner = call.get("function")
-    if not isinstance(inner, dict):
-        stripped |= "function" in call
-        call.pop("function", None)
-        return stripped
-    if "name" in inner and (opened.name or not inner["name"]):
-        del inner["name"]
-        stripped = True
-    if inner.get("arguments", "") is None:
-        del inner["arguments"]
-        stripped = True
+    if opened.id or not call.get("id"):
+        call.pop("id", None)
+    inner = function(call)
+    if opened.name or not inner.get("name"):
+        inner.pop("name", None)
+    if inner.get("arguments") is None:
+        inner.pop("arguments", None)
     if not inner:
-        del call["function"]
-        stripped = True
-    return stripped
+        call.pop("function", None)
+    return before != (len(call), len(inner))

@@ -1,19 +1,11 @@
 """Tool call fragments without `index`."""
 
-from typing import Any
-
 from ..chunk import Chunk, calls, deltas, function, put_first
-from ..fix import Example, Fix, chunk
+from ..fix import Example, Fix, calling, head, rest
 from ..stream_state import Call
 
-
-def _call(number: int, **more: Any) -> Chunk:
-    return {
-        **more,
-        "id": f"call_{number}",
-        "type": "function",
-        "function": {"name": "f", "arguments": "{}"},
-    }
+_A = head(None, id="call_a")
+_B = head(None, id="call_b")
 
 
 class ToolCallIndexMissing(Fix):
@@ -31,25 +23,17 @@ class ToolCallIndexMissing(Fix):
     examples = (
         Example(
             "two calls in one chunk",
-            [chunk({"tool_calls": [_call(1), _call(2)]})],
-            [chunk({"tool_calls": [_call(1, index=0), _call(2, index=1)]})],
+            [calling(_A, _B)],
+            [calling({"index": 0, **_A}, {"index": 1, **_B})],
             ended=False,
         ),
         Example(
             "continued",
-            [
-                chunk({"tool_calls": [_call(1, index=0)]}),
-                chunk({"tool_calls": [{"function": {"arguments": "}"}}]}),
-            ],
-            [
-                chunk({"tool_calls": [_call(1, index=0)]}),
-                chunk({"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]}),
-            ],
+            [calling(head()), calling(rest(None))],
+            [calling(head()), calling(rest())],
             ended=False,
         ),
-        Example.untouched(
-            "counted", [chunk({"tool_calls": [_call(1, index=0)]})], ended=False
-        ),
+        Example.untouched("counted", [calling(head())]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

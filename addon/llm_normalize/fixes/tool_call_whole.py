@@ -1,13 +1,10 @@
 """A tool call whose arguments come with its head, in one fragment."""
 
 from ..chunk import Chunk, calls, deltas, function, index_of
-from ..fix import Example, Fix, chunk
+from ..fix import Example, Fix, calling, head, rest
 
-_ARGUMENTS = '{"city":"Ulm"}'
-_HEAD = {"index": 0, "id": "call_1", "type": "function"}
-_WHOLE = {**_HEAD, "function": {"name": "f", "arguments": _ARGUMENTS}}
-_OPENING = {**_HEAD, "function": {"name": "f", "arguments": ""}}
-_REST = {"index": 0, "function": {"arguments": _ARGUMENTS}}
+_WHOLE = calling(head(0, "{}"))
+_SPLIT = [calling(head()), calling(rest())]
 
 
 class ToolCallWhole(Fix):
@@ -25,20 +22,14 @@ class ToolCallWhole(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
+        Example("whole", [_WHOLE], _SPLIT, ended=False),
         Example(
-            "whole",
-            [chunk({"role": "assistant", "tool_calls": [_WHOLE]})],
-            [
-                chunk({"role": "assistant", "tool_calls": [_OPENING]}),
-                chunk({"tool_calls": [_REST]}),
-            ],
+            "two in one chunk",
+            [calling(head(0, "{}"), head(1, "[]"))],
+            [*_SPLIT, calling(head(1)), calling(rest(1, "[]"))],
             ended=False,
         ),
-        Example.untouched(
-            "head, then arguments",
-            [chunk({"tool_calls": [_OPENING]}), chunk({"tool_calls": [_REST]})],
-            ended=False,
-        ),
+        Example.untouched("head, then arguments", _SPLIT),
     )
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:

@@ -1,9 +1,7 @@
 """`tool_calls` or `function_call` is null, or an empty list, where there is no call."""
 
 from ..chunk import Chunk, deltas, messages
-from ..fix import Example, Fix, chunk, completion
-
-_CALL = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}
+from ..fix import Example, Fix, calling, chunk, completion, head
 
 
 class ToolCallsNull(Fix):
@@ -36,7 +34,7 @@ class ToolCallsNull(Fix):
             completion({"role": "assistant", "content": "Hi", "tool_calls": []}),
             completion({"role": "assistant", "content": "Hi"}),
         ),
-        Example.untouched("call", [chunk({"tool_calls": [_CALL]})], ended=False),
+        Example.untouched("call", [calling(head())], ended=False),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -1,0 +1,123 @@
+"""The fixes of one stream, in order, each kept from harming the others.
+
+A fix that fails is off for the rest of the stream and named in the log, once; the event
+at hand leaves as it came, unless a part of it has left already.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from .chunk import Chunk, loads
+from .fix import Fix
+from .sse import Event
+from .step import Piece, Step
+
+logger = logging.getLogger(__name__)
+
+
+class _Edit(NamedTuple):
+    """What a fix does to a chunk; None where it does nothing."""
+
+    fix: Fix
+    edit: Callable[[Chunk], bool] | None
+    replace: Callable[[Chunk], list[Chunk] | None] | None
+
+
+def _overrides(fix: Fix, method: str) -> bool:
+    return getattr(type(fix), method) is not getattr(Fix, method)
+
+
+class Chain:
+    """The fixes of one stream.
+
+    Args:
+        fixes: The fixes, in order.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(self, fixes: Sequence[Fix], label: str) -> None:
+        self._label = label
+        self._off: list[Fix] = []
+        self._framing = [fix for fix in fixes if _overrides(fix, "event")]
+        edits = [
+            _Edit(
+                fix,
+                fix.edit if _overrides(fix, "edit") else None,
+                fix.replace if _overrides(fix, "replace") else None,
+            )
+            for fix in fixes
+        ]
+        self._edits = [each for each in edits if each.edit or each.replace]
+
+    def frame(self, step: Step, event: Event) -> list[Event]:
+        """Return the events that the framing fixes make of *event*."""
+        events = [event]
+        for fix in self._framing:
+            framed: list[Event] = []
+            for each in events:
+                try:
+                    made = fix.event(each)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    made = None
+                if made is None:
+                    framed.append(each)
+                else:
+                    framed += made
+                    step.fixed(fix.name)
+            events = framed
+        return events
+
+    def run(
+        self, step: Step, chunk: Chunk, payload: bytes, raw: bytes
+    ) -> Iterator[Piece]:
+        """Yield what the fixes make of *chunk*, depth first.
+
+        Each piece has to be noted as seen before the next is drawn.
+
+        Args:
+            step: The block the chunk came in.
+            chunk: The chunk, changed in place.
+            payload: The JSON it was read from.
+            raw: The bytes it leaves as if nothing changes it.
+        """
+        todo: list[tuple[Chunk, int, bytes | None]] = [(chunk, 0, raw)]
+        edits = self._edits
+        while todo:
+            part, first, unchanged = todo.pop()
+            for at in range(first, len(edits)):
+                fix, edit, replace = edits[at]
+                if fix.rides and unchanged is not None:
+                    continue
+                try:
+                    if edit is not None and edit(part):
+                        unchanged = None
+                        step.fixed(fix.name)
+                    parts = None if replace is None else replace(part)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    if step.after or step.waiting:
+                        continue  # a part has left already: the rest must follow
+                    step.fixes.clear()
+                    yield Piece(step, loads(payload), raw)
+                    return
+                if parts is not None:
+                    step.fixed(fix.name)
+                    todo.extend((each, at + 1, None) for each in reversed(parts))
+                    break
+            else:
+                yield Piece(step, part, unchanged)
+
+    def _turn_off(self, fix: Fix, error: Exception) -> None:
+        if fix in self._off:
+            return
+        self._off.append(fix)
+        logger.error(
+            "%s: fix %s failed and is off for this stream",
+            self._label,
+            fix.name,
+            exc_info=error,
+        )
+        self._framing = [each for each in self._framing if each is not fix]
+        self._edits = [each for each in self._edits if each.fix is not fix]

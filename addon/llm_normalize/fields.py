@@ -1,0 +1,29 @@
+"""The fields that OpenAI's API defines for chunks and bodies.
+
+Source: https://platform.openai.com/docs/api-reference/chat, checked against recorded
+streams of OpenAI's.
+"""
+
+from collections.abc import Iterator
+
+from .chunk import Chunk, choices
+
+_TOP = """
+    id object created model choices usage service_tier system_fingerprint obfuscation
+    moderation metadata
+"""
+_CHOICE = "index delta message logprobs finish_reason"
+_MESSAGE = "role content refusal tool_calls function_call audio annotations"
+
+TOP, CHOICE, MESSAGE = (frozenset(names.split()) for names in (_TOP, _CHOICE, _MESSAGE))
+
+
+def parts(chunk: Chunk) -> Iterator[tuple[Chunk, frozenset[str]]]:
+    """Yield the objects of a chunk or body with the fields defined for each."""
+    yield chunk, TOP
+    for choice in choices(chunk):
+        yield choice, CHOICE
+        for key in ("delta", "message"):
+            part = choice.get(key)
+            if isinstance(part, dict):
+                yield part, MESSAGE

@@ -1,0 +1,167 @@
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from llm_normalize.chain import Chain
+from llm_normalize.chunk import Chunk
+from llm_normalize.fix import Fix, chunk
+from llm_normalize.sse import Event
+from llm_normalize.step import Piece, Step
+from llm_normalize.stream_state import Asked, Seen
+
+TEXT = chunk({"content": "Hi"})
+RAW = b"raw"
+
+
+class Mark(Fix):
+    """Writes its letter into the chunk."""
+
+    letter = "m"
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk["marks"] = chunk.get("marks", "") + self.letter
+        return True
+
+
+class A(Mark):
+    name = "mark-a"
+    letter = "a"
+
+
+class B(Mark):
+    name = "mark-b"
+    letter = "b"
+
+
+class Twice(Fix):
+    name = "chunk-twice"
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        return [{**chunk, "part": 1}, {**chunk, "part": 2}]
+
+
+class Rider(Mark):
+    name = "mark-rider"
+    letter = "r"
+    rides = True
+
+
+class Broken(Fix):
+    name = "always-broken"
+
+    def event(self, event: Event) -> list[Event] | None:
+        raise RuntimeError
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk.clear()
+        raise RuntimeError
+
+
+class Idle(Fix):
+    name = "always-idle"
+
+
+def run(*fixes: type[Fix]) -> tuple[list[Piece], Step]:
+    chain = Chain([fix(Asked(), Seen()) for fix in fixes], "test")
+    step = Step(0, RAW)
+    payload = json.dumps(TEXT).encode()
+    return list(chain.run(step, json.loads(payload), payload, RAW)), step
+
+
+def marks(pieces: list[Piece]) -> list[Any]:
+    return [(piece.chunk.get("part"), piece.chunk.get("marks")) for piece in pieces]
+
+
+def test_untouched_chunk_keeps_its_bytes() -> None:
+    pieces, step = run(Idle, Rider)
+    assert [piece.raw for piece in pieces] == [RAW]
+    assert step.fixes == []
+
+
+def test_fixes_act_in_order() -> None:
+    pieces, step = run(B, A)
+    assert marks(pieces) == [(None, "ba")]
+    assert step.fixes == ["mark-b", "mark-a"]
+    assert pieces[0].raw is None
+
+
+def test_what_a_fix_adds_runs_through_the_fixes_after_it_only() -> None:
+    assert marks(run(A, Twice, B)[0]) == [(1, "ab"), (2, "ab")]
+    assert marks(run(Twice, Twice)[0]) == [(1, None), (2, None)] * 2
+
+
+def test_rider_acts_only_behind_another_change() -> None:
+    assert marks(run(Rider, A)[0]) == [(None, "a")]
+    assert marks(run(A, Rider)[0]) == [(None, "ar")]
+    assert marks(run(Twice, Rider)[0]) == [(1, "r"), (2, "r")]
+
+
+def test_fix_that_fails_leaves_the_event_as_it_came(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pieces, step = run(A, Broken)
+    assert [(piece.raw, piece.chunk) for piece in pieces] == [(RAW, TEXT)]
+    assert step.fixes == []
+    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    assert "fix always-broken failed" in caplog.text
+
+
+def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
+    class Second(Fix):
+        name = "second-part"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if chunk.get("part") == 2:
+                raise RuntimeError
+            return False
+
+    chain = Chain([Twice(Asked(), Seen()), Second(Asked(), Seen())], "test")
+    step = Step(0, RAW)
+    parts = []
+    for piece in chain.run(step, dict(TEXT), b"{}", RAW):
+        step.after.append(b"left")
+        parts.append(piece.chunk["part"])
+    assert parts == [1, 2]
+
+
+def test_fix_that_fails_is_named_once_and_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fix = Broken(Asked(), Seen())
+    chain = Chain([fix, Twice(Asked(), Seen()), fix], "test")
+    event = Event(b"data: x\n\n", 0)
+    assert chain.frame(Step(0, b""), event) == [event]
+    payload = json.dumps(TEXT).encode()
+    pieces = list(chain.run(Step(0, RAW), dict(TEXT), payload, RAW))
+    assert [piece.chunk["part"] for piece in pieces] == [1, 2]
+    assert len(caplog.records) == 1
+
+
+def test_fix_that_fails_twice_in_one_event_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chain = Chain([Twice(Asked(), Seen()), Broken(Asked(), Seen())], "test")
+    step = Step(0, RAW, waiting=1)
+    assert len(list(chain.run(step, dict(TEXT), b"{}", RAW))) == 2
+    assert len(caplog.records) == 1
+
+
+def test_framing_fixes_see_what_the_one_before_made() -> None:
+    class Split(Fix):
+        name = "event-split"
+
+        def event(self, event: Event) -> list[Event] | None:
+            return [Event(b"a", 0), Event(b"b", 0)] if event.raw == b"ab" else None
+
+    class Drop(Fix):
+        name = "event-drop"
+
+        def event(self, event: Event) -> list[Event] | None:
+            return [] if event.raw == b"a" else None
+
+    chain = Chain([Split(Asked(), Seen()), Drop(Asked(), Seen())], "test")
+    step = Step(0, b"ab")
+    assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
+    assert step.fixes == ["event-split", "event-drop"]

@@ -1,0 +1,56 @@
+import pytest
+
+from llm_normalize.errors import kind_of, message_of, phrase, text_of, wrapped
+
+
+def test_wrapped_error_has_the_four_keys_in_openais_order() -> None:
+    assert list(wrapped("m", "t", None, "c")["error"].items()) == [
+        ("message", "m"),
+        ("type", "t"),
+        ("param", None),
+        ("code", "c"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"title": "Not Found", "detail": "No f-1"}, "Not Found: No f-1"),
+        ({"title": "Busy", "detail": "Busy"}, "Busy"),
+        ({"detail": [{"loc": ["body"], "msg": "no"}]}, '[{"loc":["body"],"msg":"no"}]'),
+        ({"error": "Loading", "requestId": "r-1"}, "Loading (request r-1)"),
+        ({"message": "No", "request_id": 7}, "No (request 7)"),
+        ({}, "Service Unavailable"),
+    ],
+)
+def test_message_keeps_the_providers_words(body: dict[str, object], words: str) -> None:
+    assert message_of(body, 503) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, None), ("", None), ([], None), ({}, None), (0, "0"), ("x", "x"), (5, "5")],
+)
+def test_value_as_text(value: object, text: str | None) -> None:
+    assert text_of(value) == text
+
+
+def test_phrase_of_a_status_that_http_does_not_know() -> None:
+    assert phrase(404) == "Not Found"
+    assert phrase(599) == "HTTP status 599"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (403, "permission_error"),
+        (429, "rate_limit_error"),
+        (499, "invalid_request_error"),
+        (500, "server_error"),
+        (599, "server_error"),
+    ],
+)
+def test_kind_follows_the_status(status: int, kind: str) -> None:
+    assert kind_of(status) == kind

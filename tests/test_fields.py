@@ -1,0 +1,22 @@
+from llm_normalize.fields import CHOICE, MESSAGE, TOP, parts
+from llm_normalize.fix import chunk, completion
+
+
+def test_parts_are_the_top_each_choice_and_its_delta() -> None:
+    made = chunk({"content": "Hi"})
+    choice = made["choices"][0]
+    assert list(parts(made)) == [
+        (made, TOP),
+        (choice, CHOICE),
+        (choice["delta"], MESSAGE),
+    ]
+
+
+def test_parts_of_a_body_are_its_messages() -> None:
+    made = completion({"content": "Hi"})
+    assert [known for _, known in parts(made)] == [TOP, CHOICE, MESSAGE]
+
+
+def test_what_is_no_object_is_no_part() -> None:
+    made = {"choices": [None, {"delta": None}]}
+    assert [known for _, known in parts(made)] == [TOP, CHOICE]

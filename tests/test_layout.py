@@ -1,0 +1,133 @@
+"""The architecture, held by tests: who imports whom, and what mirrors what."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from llm_normalize.fixes import FIXES
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "addon" / "llm_normalize"
+MODULES = sorted(PACKAGE.glob("*.py"))
+FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
+
+# A module imports only from layers above its own.
+LAYERS = (
+    ("chunk", "sse", "decoding", "selection", "stats"),
+    ("step", "stream_state", "errors", "fields"),
+    ("fix", "usage"),
+    ("opening",),
+    ("ending", "fixes", "pairs", "chain"),
+    ("pipeline", "body", "record"),
+    ("stream", "view"),
+    ("addon",),
+)
+KNOWS_MITMPROXY = {"addon", "view"}
+# The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
+# logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
+STDLIB = {
+    "collections", "contextlib", "dataclasses", "difflib", "fcntl", "functools",
+    "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
+    "threading", "time", "typing", "zlib",
+}  # fmt: skip
+BUDGET = {"addon": 520, "ending": 300}
+LINES = 265
+FIX_LINES = 80
+
+
+def imports(path: Path) -> tuple[set[str], set[str]]:
+    """Return the absolute and the relative modules that *path* imports."""
+    absolute, relative = set(), set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            absolute |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            names = [node.module] if node.module else [each.name for each in node.names]
+            relative |= {name.split(".")[0] for name in names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            absolute.add(node.module.split(".")[0])
+    return absolute, relative
+
+
+def layer(name: str) -> int:
+    return next(at for at, names in enumerate(LAYERS) if name in names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_module_imports_only_from_layers_above(path: Path) -> None:
+    if path.stem == "__init__":
+        assert imports(path) == (set(), set())
+        return
+    below = {name for name in imports(path)[1] if layer(name) >= layer(path.stem)}
+    assert below == set()
+
+
+@pytest.mark.parametrize("path", FIX_MODULES, ids=lambda path: path.stem)
+def test_fix_knows_no_other_fix(path: Path) -> None:
+    absolute, relative = imports(path)
+    assert relative <= {"chunk", "errors", "fields", "fix", "sse", "stream_state"}
+    assert absolute <= STDLIB
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_module_imports_what_the_standalone_binary_has(path: Path) -> None:
+    absolute, _ = imports(path)
+    allowed = STDLIB | ({"mitmproxy"} if path.stem in KNOWS_MITMPROXY else set())
+    assert absolute <= allowed | ({"brotli"} if path.stem == "decoding" else set())
+
+
+def test_listed_stdlib_is_stdlib() -> None:
+    assert set(sys.stdlib_module_names) >= STDLIB
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_module_has_its_tests_and_its_size(path: Path) -> None:
+    if path.stem != "__init__":
+        assert (ROOT / "tests" / f"test_{path.stem}.py").exists()
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= BUDGET.get(path.stem, LINES)
+
+
+@pytest.mark.parametrize("path", FIX_MODULES, ids=lambda path: path.stem)
+def test_fix_module_is_one_fix_named_as_its_file(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^class (\w+)\(Fix\)", text, re.MULTILINE) == [
+        "".join(part.title() for part in path.stem.split("_"))
+    ]
+    assert f'name = "{path.stem.replace("_", "-")}"' in text
+    assert len(text.splitlines()) <= FIX_LINES
+
+
+def test_every_fix_module_is_in_the_order() -> None:
+    listed = {fix.__module__.rpartition(".")[2] for fix in FIXES}
+    assert listed == {path.stem for path in FIX_MODULES}
+
+
+def test_no_provider_is_named_in_the_core() -> None:
+    for path in MODULES:
+        if path.stem in ("selection", "addon"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        strings = {
+            node.value.lower()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        } - {ast.get_docstring(tree, clean=False)}
+        names = ("nvidia", "sglang", "openrouter", "cloudflare", "mistral", "groq")
+        short = {text for text in strings if len(text) < 60}
+        assert not {text for text in short for name in names if name in text}
+
+
+def test_script_is_nothing_but_the_import() -> None:
+    text = (ROOT / "addon" / "normalize.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 20
+    assert "def " not in text
+
+
+def test_wheel_holds_the_package_alone() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'packages = ["addon/llm_normalize"]' in text
+    assert 'dependencies = ["mitmproxy>=12,<13"]' in text

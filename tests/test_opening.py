@@ -1,0 +1,84 @@
+import pytest
+
+from llm_normalize.fix import DONE, USAGE, chunk, wire
+from llm_normalize.stream_state import Asked
+from streams import feed, repaired
+
+TOOLS = Asked(stream=True, tools=True)
+NULL = chunk({"role": "assistant", "content": None})
+EMPTY = chunk({"role": "assistant", "content": ""})
+HEAD = {"index": 0, "id": "c", "type": "function"}
+CALL = chunk({"tool_calls": [{**HEAD, "function": {"name": "f", "arguments": ""}}]})
+
+
+def test_opening_waits_for_one_event_and_stays_null_before_a_call() -> None:
+    assert feed([wire([NULL]), wire([CALL])], TOOLS, ended=False) == [
+        b"",
+        wire([NULL, CALL]),
+    ]
+
+
+@pytest.mark.parametrize("key", ["refusal", "audio", "function_call"])
+def test_opening_stays_null_before_what_has_no_text(key: str) -> None:
+    following = chunk({key: {"name": "f", "arguments": ""} if "call" in key else "x"})
+    assert feed([wire([NULL, following])], TOOLS, ended=False) == [
+        wire([NULL, following])
+    ]
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        chunk({"content": "Hi"}),
+        chunk({"reasoning_content": "Hm"}),
+        chunk(None),
+        chunk({"role": "assistant", "content": ""}, index=1),
+        chunk({}, finish="stop"),
+    ],
+)
+def test_opening_becomes_a_texts_before_anything_else(following: object) -> None:
+    out = feed([wire([NULL]), wire([following])], TOOLS)  # type: ignore[list-item]
+    assert out[0] == b""
+    assert (out[1] + out[2]).startswith(wire([EMPTY]))
+
+
+def test_opening_becomes_a_texts_at_the_end_and_before_done() -> None:
+    assert repaired(wire([NULL]), TOOLS) == wire([EMPTY])
+    assert repaired(wire([NULL, DONE]), TOOLS).startswith(wire([EMPTY]))
+    raw = b"data: hello\n\n"
+    assert repaired(wire([NULL]) + raw, TOOLS) == wire([EMPTY]) + raw
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        chunk({"role": "assistant", "content": None, "reasoning_content": "Hm"}),
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"role": "assistant"}),
+        chunk({"role": "assistant", "content": None}, finish="stop", usage=USAGE),
+    ],
+)
+def test_nothing_else_waits(opening: object) -> None:
+    assert feed([wire([opening])], TOOLS, ended=False) != [b""]  # type: ignore[list-item]
+
+
+def test_opening_with_other_nulls_and_usage_waits_too() -> None:
+    nulls = {**chunk({"role": "assistant", "content": None, "tool_calls": None})}
+    first = {**nulls, "usage": USAGE}
+    assert feed([wire([first]), wire([CALL])], TOOLS, ended=False) == [
+        b"",
+        wire([NULL, CALL]),
+    ]
+
+
+def test_null_later_in_a_choice_does_not_wait() -> None:
+    later = chunk({"content": None, "x": 1})
+    assert feed([wire([EMPTY]), wire([later])], TOOLS, ended=False) == [
+        wire([EMPTY]),
+        wire([chunk({"x": 1})]),
+    ]
+
+
+def test_chunk_of_two_choices_does_not_wait() -> None:
+    two = {**NULL, "choices": [*NULL["choices"], {**NULL["choices"][0], "index": 1}]}
+    assert feed([wire([two])], TOOLS, ended=False) != [b""]
