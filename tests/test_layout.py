@@ -19,7 +19,7 @@ LAYERS = (
     ("chunk", "sse", "decoding", "selection", "stats"),
     ("step", "stream_state", "errors", "fields"),
     ("fix", "usage"),
-    ("opening",),
+    ("opening", "finish"),
     ("ending", "fixes", "pairs", "chain"),
     ("pipeline", "body", "record"),
     ("stream", "view"),
@@ -33,7 +33,7 @@ STDLIB = {
     "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
     "threading", "time", "typing", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 520, "ending": 300}
+BUDGET = {"addon": 520, "ending": 265}
 LINES = 265
 FIX_LINES = 80
 

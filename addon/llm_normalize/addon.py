@@ -1,8 +1,10 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
+import functools
 import logging
 import re
 from collections.abc import Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import cast
 
@@ -34,7 +36,11 @@ from .view import BeforeAfter
 
 logger = logging.getLogger(__name__)
 
+_MODES = ("repair", "observe")
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
+_COOKIE = 8
+_DISTRUST = ("unknown ca", "bad certificate", "certificate unknown")
+"""Alerts of a client that does not trust a certificate (mitmproxy's layers/tls.py)."""
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key", "cookie")
 
 
@@ -48,7 +54,7 @@ class Normalize:
         self.skips: list[tuple[HostPattern | None, str]] = []
         self.stats = Stats()
         self._log: PairsLog | None = None
-        self._old_logs: list[PairsLog] = []
+        self._logs: dict[Path, PairsLog] = {}
         self._answers: dict[str, tuple[Answer, Asked, Rewriter | None]] = {}
         self._distrustful: set[str] = set()
 
@@ -73,7 +79,7 @@ class Normalize:
             str,
             "repair",
             "Repair answers, or only observe what would be repaired.",
-            choices=["repair", "observe"],
+            choices=_MODES,
         )
         loader.add_option(
             "normalize_skip",
@@ -101,6 +107,11 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
+        if ctx.options.normalize_mode not in _MODES:
+            raise exceptions.OptionsError(
+                f"normalize_mode: {ctx.options.normalize_mode!r} is no mode; give "
+                "repair or observe"
+            )
         if "normalize_hosts" in updated:
             try:
                 self.hosts = Hosts.parse(ctx.options.normalize_hosts)
@@ -112,20 +123,39 @@ class Normalize:
             size = _size(ctx.options.normalize_pairs_size)
             if self._log is not None:
                 self._log.size = size
-        if "normalize_pairs" in updated and self._log is not None:
-            self._old_logs.append(self._log)  # running answers keep it
-            self._log = None
+        if "normalize_pairs" in updated:
+            self._log = None  # running answers keep theirs
 
     def done(self) -> None:
         """Write what is left of the logs."""
-        for answer, _, rewriter in list(self._answers.values()):
-            if rewriter is not None:
-                rewriter.pipeline.abandon()
-            self._close(answer, rewriter, None, "upstream-broke")
+        open_ = list(self._answers.values())
         self._answers.clear()
-        for log in (self._log, *self._old_logs):
-            if log is not None:
-                log.close()
+        if not ctx.master.should_exit.is_set():
+            # A reload: open streams go on, with this code and without its hooks.
+            streams = [(answer, each) for answer, _, each in open_ if each is not None]
+            left = len(streams)
+
+            def ended(answer: Answer, rewriter: Rewriter) -> None:
+                nonlocal left
+                self._close(answer, rewriter, 200, "complete")
+                left -= 1
+                if not left:
+                    self._close_logs()
+
+            for answer, rewriter in streams:
+                rewriter.on_end = functools.partial(ended, answer, rewriter)
+            if not streams:
+                self._close_logs()
+            return
+        for answer, _, running in open_:
+            if running is not None:
+                running.pipeline.abandon()
+            self._close(answer, running, None, "upstream-broke")
+        self._close_logs()
+
+    def _close_logs(self) -> None:
+        for log in self._logs.values():
+            log.close()
 
     # -- commands ----------------------------------------------------------------
 
@@ -157,7 +187,9 @@ class Normalize:
             or _is_reverse(data.context.client.proxy_mode)
         ):
             return
-        host, port, *_ = data.context.server.address or (None, None)
+        if data.context.server.address is None:
+            return  # TLS with the proxy itself; which host is meant comes inside
+        host, port, *_ = data.context.server.address
         if not (
             self.hosts.include(data.client_hello.sni, port)
             or self.hosts.include(host, port)
@@ -166,6 +198,9 @@ class Normalize:
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Say what to do when a client does not trust mitmproxy's CA."""
+        reason = data.conn.error or ""
+        if not any(each in reason for each in _DISTRUST):
+            return  # it hung up, or speaks another TLS
         host = data.conn.sni or (data.context.server.address or ("?",))[0]
         if host in self._distrustful:
             return
@@ -207,12 +242,15 @@ class Normalize:
         if found is None or flow.response is None:
             return
         answer, asked, rewriter = found
+        if rewriter and not rewriter.bytes_in and flow.response.raw_content:
+            # Made by another addon, or a server replay: it never passed the rewriter.
+            made = rewriter(flow.response.raw_content) + rewriter(b"")
+            flow.response.data.content = b"".join(made)
         if rewriter is None:
             self._repair_whole(flow, flow.response, answer, asked)
         else:
-            record = self._close(
-                answer, rewriter, flow.response.status_code, "complete"
-            )
+            end = "upstream-broke" if rewriter.given_up else "complete"
+            record = self._close(answer, rewriter, flow.response.status_code, end)
             self._keep(flow, answer, record)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -220,20 +258,22 @@ class Normalize:
         found = self._answers.pop(flow.id, None)
         if found is None:
             if self._is_ours(flow) and flow.response is None:
-                self._close(self._answer(flow, Asked()), None, None, "error")
+                asked = Asked.from_body(flow.request.get_content(strict=False))
+                gateway = None if _client_left(flow) else int(HTTPStatus.BAD_GATEWAY)
+                self._close(self._answer(flow, asked), None, gateway, "error")
             return
         answer, _, rewriter = found
-        message = flow.error.msg.lower() if flow.error else ""
-        left = "client" in message or not flow.client_conn.connected
+        left = _client_left(flow)
         if rewriter is not None and rewriter.pipeline.abandon():
             logger.warning(
                 "normalize: %s broke off while a finish reason waited", answer.host
             )
+        status = flow.response.status_code if flow.response else None
+        if flow.response and not flow.response.stream:
+            # Nothing had been sent: mitmproxy answers in the provider's place.
+            status = None if left else int(HTTPStatus.BAD_GATEWAY)
         record = self._close(
-            answer,
-            rewriter,
-            flow.response.status_code if flow.response else None,
-            "client-left" if left else "upstream-broke",
+            answer, rewriter, status, "client-left" if left else "upstream-broke"
         )
         self._keep(flow, answer, record)
 
@@ -241,6 +281,11 @@ class Normalize:
 
     def _begin(self, flow: http.HTTPFlow, response: http.Response) -> None:
         asked = Asked.from_body(flow.request.get_content(strict=False))
+        if flow.request.raw_content is None:
+            # Sent on unread (stream_large_bodies): the answer tells what was asked.
+            asked = Asked(
+                stream=is_event_stream(response.headers.get("content-type", ""))
+            )
         answer = self._answer(flow, asked)
         self._answers[flow.id] = (answer, asked, None)
         if not asked.stream or not 200 <= response.status_code < 300:  # noqa: PLR2004
@@ -275,7 +320,7 @@ class Normalize:
             Pipeline(asked, self._fixes(flow), answer.step, label),
             decoder,
             repair=not answer.observe,
-            give_up=flow.kill,
+            give_up=lambda: _break_off(flow),
             sent=answer.sent,
             label=label,
         )
@@ -310,7 +355,10 @@ class Normalize:
         """Repair an answer in one piece."""
         raw = response.raw_content
         size = len(raw or b"")
-        content = None if callable(response.stream) else response.get_content(False)
+        try:
+            content = response.get_content()
+        except ValueError:
+            content = None  # in an encoding that is not undone: passes as it is
         events = 0
         if content:
             events = 1
@@ -407,12 +455,46 @@ class Normalize:
     def _pairs_log(self) -> PairsLog | None:
         """Return the pairs log, begun with the first answer that needs it."""
         if self._log is None and ctx.options.normalize_pairs:
-            self._log = PairsLog(
-                _pairs_path(ctx.options.normalize_pairs),
-                _size(ctx.options.normalize_pairs_size),
-                lambda text: logger.warning("normalize: %s", text),
-            )
+            path = _pairs_path(ctx.options.normalize_pairs)
+            size = _size(ctx.options.normalize_pairs_size)
+            self._log = self._logs.get(path)  # the option may have changed back
+            if self._log is None:
+                self._log = self._logs[path] = PairsLog(
+                    path, size, lambda text: logger.warning("normalize: %s", text)
+                )
+            self._log.size = size
         return self._log
+
+
+def _break_off(flow: http.HTTPFlow) -> None:
+    """Break off an answer in mid-stream.
+
+    A kill alone is seen at the stream's end only (mitmproxy #4711), so the provider's
+    connection is closed as if it had broken; the kill is for answers whose clean end
+    that would be.
+    """
+    if flow.killable:
+        flow.kill()
+    open_ = ctx.master.addons.get("proxyserver").connections
+    connection = open_.get(flow.client_conn.id)
+    if connection is not None and flow.server_conn.connected:
+        connection.close_connection(flow.server_conn)
+
+
+def _client_left(flow: http.HTTPFlow) -> bool:
+    """Tell whether it was the client that ended *flow*.
+
+    mitmproxy says "stream reset by client" of either side's HTTP/2 reset
+    (mitmproxy/proxy/layers/http/_http2.py); only a client has a reason to cancel.
+    """
+    message = flow.error.msg.lower() if flow.error else ""
+    if not flow.client_conn.connected or "client disconnected" in message:
+        return True
+    if "stream reset by client" not in message:
+        return False
+    if not (flow.response and flow.response.is_http2):
+        return True
+    return flow.request.is_http2 and "(cancel)" in message
 
 
 def _host(flow: http.HTTPFlow) -> str:
@@ -441,7 +523,7 @@ def _size(text: str) -> int:
         size = human.parse_size(text)
     except ValueError:
         size = None
-    if not size:
+    if size is None or size <= 0:
         raise exceptions.OptionsError(
             f"normalize_pairs_size: {text!r} is no size; give a number of bytes such "
             "as 64m"
@@ -460,19 +542,27 @@ def _pairs_path(text: str) -> Path:
 
 
 def _secrets(request: http.Request) -> tuple[str, ...]:
-    """Return what in the request's headers must not reach a log."""
+    """Return what in the request's headers and query must not reach a log."""
     values = [
-        value.removeprefix("Bearer ").strip()
-        for name in _SECRET_HEADERS
-        for value in request.headers.get_all(name)
+        value for name in _SECRET_HEADERS for value in request.headers.get_all(name)
     ]
-    return tuple(value for value in values if value)
+    values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
+    values += [
+        value for name, value in request.query.items(multi=True) if "key" in name
+    ]
+    # A cookie's short values, such as a theme's name, would blacken ordinary words.
+    cookies = (value for _, value in request.cookies.items(multi=True))
+    values += [value for value in cookies if len(value) >= _COOKIE]
+    return tuple(sorted(filter(None, set(values)), key=len, reverse=True))
 
 
 def _prepare_headers(request: http.Request, response: http.Response) -> None:
     """Make the headers fit a body whose length and encoding change as it passes."""
     headers = response.headers
     headers.pop("content-encoding", None)
+    kind = headers.get("content-type", "")
+    if not is_event_stream(kind) and "json" not in kind:
+        headers["content-type"] = "text/event-stream"
     sized = headers.pop("content-length", None) is not None
     if request.http_version == "HTTP/1.0":
         headers.pop("transfer-encoding", None)  # it ends when the connection does

@@ -15,26 +15,11 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 from collections.abc import Iterator
 
 from .chunk import ENVELOPE, Chunk, choices, index_of, says_nothing
+from .finish import Finish, finished_of, is_bare_finish
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 from .usage import Usage, usage_of
-
-
-def _finished(chunk: Chunk) -> set[int]:
-    """Return the indexes of the choices that *chunk* finishes."""
-    return {
-        index_of(choice)
-        for choice in choices(chunk)
-        if isinstance(choice.get("finish_reason"), str)
-    }
-
-
-def _is_bare_finish(chunk: Chunk) -> bool:
-    """Tell whether *chunk* brings nothing but finish reasons."""
-    return len(_finished(chunk)) == len(chunk["choices"]) and not any(
-        choice.get("delta") for choice in choices(chunk)
-    )
 
 
 class Ending:
@@ -53,11 +38,9 @@ class Ending:
         self._on = on
         self._outlet = outlet
         self._opening = Opening(asked, on, outlet)
+        self._finish = Finish(asked, seen, on, outlet)
         self._usage = Usage(asked, on)
-        self._finish: Piece | None = None
         self._usage_chunk: Piece | None = None
-        self._opened: set[int] = set()
-        self._finished: set[int] = set()
         self._done = False
         self._last: Piece | None = None
 
@@ -74,25 +57,26 @@ class Ending:
         if not chunk["choices"]:
             self._chunk_without_choices(piece)
             return
-        opened = set(self._opened)
+        opened = set(self._finish.opened)
         indexes = {index_of(choice) for choice in choices(chunk)}
-        self._opened |= indexes
-        finished = _finished(chunk)
-        if finished and finished <= self._finished and self._repeats(piece):
+        self._finish.opened |= indexes
+        finished = finished_of(chunk)
+        if finished and finished <= self._finish.finished and self._repeats(piece):
             return
-        self._finished |= finished
-        last = self._all_finished()
+        self._finish.finished |= finished
+        last = self._finish.all_finished
         taken = self._usage.take_off(piece, finishes=bool(finished), last=last)
         if taken and says_nothing(chunk) and "event-empty" in self._on:
             piece.fixed("event-empty")
             return
         if self._opening.takes(piece, opened):
             return
-        if finished and _is_bare_finish(chunk):
+        if finished and is_bare_finish(chunk):
             self._bare_finish(piece)
             return
-        if self._finish and not indexes & _finished(self._finish.chunk):
-            self._release_finish()
+        waiting = self._finish.waiting
+        if waiting and not indexes & finished_of(waiting.chunk):
+            self._finish.release()
         self._outlet.send(piece)
 
     def done(self, piece: Piece) -> None:
@@ -100,7 +84,7 @@ class Ending:
         if self._done and "done-repeated" in self._on:
             piece.fixed("done-repeated")
             return
-        left_out = self._left_out()
+        left_out = self._finish.left_out()
         self._settle(last=not left_out)
         if not self._seen.error:
             self._add_finish(left_out, piece.step.n - 1)
@@ -125,7 +109,8 @@ class Ending:
         if self._done or self._seen.error:
             return
         self._flush_usage(count)
-        if self._all_finished() and "done-missing" in self._on:
+        if self._finish.all_finished and "done-missing" in self._on:
+            self._done = True  # more may follow an empty HTTP/2 frame, see stream.py
             self._outlet.add(count, b"data: [DONE]\n\n", "done-missing")
 
     # -- a stream that does not come to its end ----------------------------------
@@ -145,77 +130,51 @@ class Ending:
 
     def join(self, step: Step, data: bytes) -> None:
         """Add a line end's last byte to what waits of *step*."""
-        for piece in (self._opening.waiting, self._finish, self._usage_chunk):
+        for piece in (self._opening.waiting, self._finish.waiting, self._usage_chunk):
             if piece is not None and piece.step is step and piece.raw is not None:
                 piece.raw += data
 
     def _take_waiting(self) -> Iterator[Piece]:
-        waiting = (self._opening.waiting, self._finish, self._usage_chunk)
-        self._opening.waiting = self._finish = self._usage_chunk = None
+        waiting = (self._opening.waiting, self._finish.waiting, self._usage_chunk)
+        self._opening.waiting = self._finish.waiting = self._usage_chunk = None
         return (piece for piece in waiting if piece is not None)
 
     # -- finish reasons --------------------------------------------------------
 
     def _repeats(self, piece: Piece) -> bool:
         """Drop a finish that its choices had already, but for the usage it brings."""
-        if not _is_bare_finish(piece.chunk) or "finish-repeated" not in self._on:
+        if not is_bare_finish(piece.chunk) or "finish-repeated" not in self._on:
             return False
         piece.fixed("finish-repeated")
-        self._overrule(piece.chunk)
+        self._finish.overrule(piece.chunk, "finish-repeated")
         if usage_of(piece.chunk):
             self._usage.keep(piece.chunk, "finish-repeated")
-            if self._all_finished():
+            if self._finish.all_finished:
                 self._ride_on_finish()
         return True
 
-    def _overrule(self, chunk: Chunk) -> None:
-        """Let a `stop` that waits give way to the more telling reason of *chunk*."""
-        told = {index_of(each): each["finish_reason"] for each in choices(chunk)}
-        for choice in choices(self._finish.chunk) if self._finish else ():
-            reason = told.get(index_of(choice), "stop")
-            if self._finish and choice["finish_reason"] == "stop" != reason:
-                choice["finish_reason"] = reason
-                self._finish.fixed("finish-repeated")
-
     def _bare_finish(self, piece: Piece) -> None:
-        self._release_finish()
+        self._finish.release()
         if self._asked.usage or self._usage.sent:
             self._outlet.send(piece)
-        elif self._usage.kept and self._all_finished():
+        elif self._usage.kept and self._finish.all_finished:
             piece.fixed(self._usage.fix)
             self._usage.ride(piece.chunk)
             self._outlet.send(piece)
         elif self._on & {"usage-unasked", "finish-repeated"}:
-            self._finish = self._outlet.hold(piece)
+            self._finish.hold(piece)
         else:
             self._outlet.send(piece)
 
-    def _release_finish(self) -> None:
-        if self._finish is not None:
-            piece, self._finish = self._finish, None
-            self._outlet.release(piece)
-
-    def _all_finished(self) -> bool:
-        return (
-            bool(self._opened)
-            and self._opened <= self._finished
-            and len(self._finished) >= self._asked.n
-        )
-
-    def _left_out(self) -> list[int]:
-        """Return the choices whose finish reason the provider's `[DONE]` implies."""
-        if self._seen.error or "finish-missing" not in self._on:
-            return []
-        return sorted(self._opened - self._finished)
-
     def _add_finish(self, indexes: list[int], n: int) -> None:
+        """Add the finish reasons that the provider left out before its `[DONE]`."""
         for index in indexes:
-            called = self._seen.choice(index).called and not self._asked.forced_tool
-            reason = "tool_calls" if called else "stop"
             chunk = self._envelope()
+            reason = self._finish.reason(index)
             chunk["choices"] = [{"index": index, "delta": {}, "finish_reason": reason}]
-            self._finished.add(index)
-            if self._usage.kept and not self._asked.usage and self._all_finished():
+            self._finish.finished.add(index)
+            last = self._finish.all_finished and not self._asked.usage
+            if self._usage.kept and last:
                 self._usage.ride(chunk)
             self._outlet.add(n, chunk, "finish-missing")
 
@@ -237,7 +196,7 @@ class Ending:
             self._usage_chunk.fixed("usage-early")
             self._outlet.drop(self._usage_chunk)
             self._usage_chunk = None
-        if self._all_finished() or "usage-early" not in self._on:
+        if self._finish.all_finished or "usage-early" not in self._on:
             self._usage.pass_by()
             self._outlet.send(piece)
         else:
@@ -246,24 +205,25 @@ class Ending:
     def _unasked_usage(self, piece: Piece) -> None:
         name = "usage-unasked"
         if name not in self._on:
-            self._release_finish()
+            self._finish.release()
             self._outlet.send(piece)
             return
         piece.fixed(name)
         self._usage.keep(piece.chunk, name)
-        if self._finish is not None:
+        if self._finish.waiting is not None:
             for key, value in piece.chunk.items():
                 if key not in ("choices", "usage") and value is not None:
-                    self._finish.chunk.setdefault(key, value)
-        if self._all_finished():
+                    self._finish.waiting.chunk.setdefault(key, value)
+        if self._finish.all_finished:
             self._ride_on_finish()
 
     def _ride_on_finish(self) -> None:
         """Let the usage that is kept ride on the finish reason that waits for it."""
-        if self._finish is not None and self._usage.kept:
-            self._usage.ride(self._finish.chunk)
-            self._finish.fixed(self._usage.fix)
-            self._release_finish()
+        piece = self._finish.waiting
+        if piece is not None and self._usage.kept:
+            self._usage.ride(piece.chunk)
+            piece.fixed(self._usage.fix)
+            self._finish.release()
 
     def _flush_usage(self, n: int) -> None:
         """Send usage that came and found no place before event *n* was over."""
@@ -274,9 +234,13 @@ class Ending:
         elif self._usage.kept:
             chunk = self._envelope()
             chunk["choices"] = []
-            if self._opened and not self._asked.usage:
+            if self._finish.opened and not self._asked.usage:
                 # Nobody asked: a chunk without choices would crash short loops.
-                bare = {"index": min(self._opened), "delta": {}, "finish_reason": None}
+                bare = {
+                    "index": min(self._finish.opened),
+                    "delta": {},
+                    "finish_reason": None,
+                }
                 chunk["choices"] = [bare]
             self._usage.ride(chunk)
             self._outlet.add(n, chunk, self._usage.fix)
@@ -288,7 +252,7 @@ class Ending:
         self._opening.settle(None)
         if last and not self._asked.usage:
             self._ride_on_finish()
-        self._release_finish()
+        self._finish.release()
 
     def _envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""

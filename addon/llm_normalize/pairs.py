@@ -47,7 +47,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     """
     for secret in secrets:
         text = text.replace(secret, "***")
-    if not any(f'"{key}"' in text or f"'{key}'" in text for key in _MASKED):
+    if not any(key in text for key in _MASKED):  # quoted, maybe escaped
         return text
     head, brace, rest = text.partition("{")
     try:

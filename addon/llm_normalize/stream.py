@@ -2,8 +2,8 @@
 
 mitmproxy loses the read's bytes if the callable raises, and ends an HTTP/1.1 answer if
 it returns `b""`, alone or in a list (mitmproxy/proxy/layers/http/_http1.py, #8242): so
-everything is caught, and nothing to send is `[]`. Bytes that come after an end pass
-raw: mitmproxy also forwards empty HTTP/2 frames that are not the last.
+everything is caught, and nothing to send is `[]`. `b""` comes in at the end, but also
+for an empty HTTP/2 frame in mid-stream: repair goes on after it.
 """
 
 import logging
@@ -41,7 +41,9 @@ class Rewriter:
         self.pipeline = pipeline
         self.bytes_in = 0
         self.bytes_out = 0
-        self.ended = False
+        self.given_up = False
+        """Whether the answer was broken off because it was corrupt."""
+        self.on_end: Callable[[], None] = lambda: None
         self._decoder: Decoder | None = decoder
         self._repair = repair
         self._give_up = give_up
@@ -52,10 +54,11 @@ class Rewriter:
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
-        if self.ended:
-            return self._leave(data)
         out = b"".join(self._pieces(data))
-        return self._leave(out if self._repair else data)
+        sent = self._leave(out if self._repair else data)
+        if not data:
+            self.on_end()
+        return sent
 
     def _leave(self, data: bytes) -> list[bytes]:
         self.bytes_out += len(data)
@@ -71,7 +74,6 @@ class Rewriter:
                 for piece in self._decoder.feed(data):
                     out += self.pipeline.feed(piece)
             elif not data:
-                self.ended = True
                 out += self.pipeline.end()
         except CorruptBodyError as error:
             self._corrupt = True
@@ -82,5 +84,6 @@ class Rewriter:
                 "; the answer is broken off" if self._repair else "",
             )
             if self._repair:
+                self.given_up = True
                 self._give_up()
         return out

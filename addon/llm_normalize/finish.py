@@ -1,0 +1,93 @@
+"""Finish reasons: which choices have theirs, and the one that waits."""
+
+from .chunk import Chunk, choices, index_of
+from .step import Outlet, Piece
+from .stream_state import Asked, Seen
+
+STOP_WITH_CALLS = "finish-stop-with-calls"
+
+
+def finished_of(chunk: Chunk) -> set[int]:
+    """Return the indexes of the choices that *chunk* finishes."""
+    return {
+        index_of(choice)
+        for choice in choices(chunk)
+        if isinstance(choice.get("finish_reason"), str)
+    }
+
+
+def is_bare_finish(chunk: Chunk) -> bool:
+    """Tell whether *chunk* brings nothing but finish reasons."""
+    return len(finished_of(chunk)) == len(chunk["choices"]) and not any(
+        choice.get("delta") for choice in choices(chunk)
+    )
+
+
+class Finish:
+    """The finish reasons of one stream.
+
+    Args:
+        asked: What the request asked.
+        seen: What the stream has said, kept by the pipeline.
+        on: Names of the fixes that are to be applied.
+        outlet: Where pieces leave and wait.
+    """
+
+    def __init__(self, asked: Asked, seen: Seen, on: set[str], outlet: Outlet) -> None:
+        self.waiting: Piece | None = None
+        """The bare finish that waits for what may follow."""
+        self.opened: set[int] = set()
+        """Indexes of the choices that have begun."""
+        self.finished: set[int] = set()
+        """Indexes of the choices that have a finish reason."""
+        self._asked = asked
+        self._seen = seen
+        self._on = on
+        self._outlet = outlet
+
+    @property
+    def all_finished(self) -> bool:
+        """Whether every choice that began, and was asked for, has finished."""
+        return (
+            bool(self.opened)
+            and self.opened <= self.finished
+            and len(self.finished) >= self._asked.n
+        )
+
+    def reason(self, index: int) -> str:
+        """Return the reason that the end of choice *index* implies."""
+        called = self._seen.choice(index).called and not self._asked.forced_tool
+        return "tool_calls" if called else "stop"
+
+    def hold(self, piece: Piece) -> None:
+        """Let *piece* wait."""
+        self.waiting = self._outlet.hold(piece)
+
+    def release(self) -> None:
+        """Send what waits, if anything; a tool may have been called meanwhile."""
+        piece, self.waiting = self.waiting, None
+        if piece is None:
+            return
+        for choice in choices(piece.chunk) if STOP_WITH_CALLS in self._on else ():
+            if choice["finish_reason"] == "stop" != self.reason(index_of(choice)):
+                choice["finish_reason"] = "tool_calls"
+                piece.fixed(STOP_WITH_CALLS)
+        self._outlet.release(piece)
+
+    def overrule(self, chunk: Chunk, fix: str) -> None:
+        """Let a `stop` that waits give way to the more telling reason of *chunk*."""
+        piece = self.waiting
+        if piece is None:
+            return
+        told = {index_of(each): each["finish_reason"] for each in choices(chunk)}
+        for choice in choices(piece.chunk):
+            reason = told.get(index_of(choice), "stop")
+            if choice["finish_reason"] == "stop" != reason:
+                choice["finish_reason"] = reason
+                piece.fixed(fix)
+
+    def left_out(self) -> list[int]:
+        """Return the choices that the provider's `[DONE]` says have finished."""
+        if self._seen.error or "finish-missing" not in self._on:
+            return []
+        return sorted(self.opened - self.finished)

@@ -1,0 +1,159 @@
+"""The provider that the clients talk to, and mitmdump with the addon before it."""
+
+import http.server
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from clients.families import FAMILIES, Answer
+
+ROOT = Path(__file__).resolve().parents[2]
+ADDON = ROOT / "addon" / "normalize.py"
+WAIT = 60  # seconds, for a machine that is busy with other things
+MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+_PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
+
+
+def environment() -> dict[str, str]:
+    """Return the process environment without what leads loopback traffic astray."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.lower().endswith("_proxy") and not name.startswith("PYTHON")
+    }
+    return {**kept, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1", "NO_PROXY": "*"}
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body in few segments
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        found = _PATH.fullmatch(self.path)
+        if found is None:
+            self.send_error(404)
+            return
+        family = FAMILIES[found[2]]
+        self._send(family.quirk if found[1] == "quirk" else family.openai)
+
+    def _send(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        self.send_header("content-type", answer.content_type)
+        if answer.content_type == "text/event-stream":
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            for piece in answer.pieces:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                self.wfile.flush()
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            body = b"".join(answer.pieces)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: a failure shows in what the client reports."""
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: clients leave as they like."""
+
+
+class Provider:
+    """Serves `/quirk/FAMILY/v1` and, in OpenAI's own shape, `/openai/FAMILY/v1`."""
+
+    def __enter__(self) -> Self:
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Proxy:
+    """A mitmdump with the addon as a reverse proxy of *upstream*."""
+
+    LISTENS: ClassVar = re.compile(r"listening at (?:http://)?(127\.0\.0\.1:\d+)")
+
+    def __init__(self, upstream: str, folder: Path) -> None:
+        self._command = [
+            *(sys.executable, "-c", MITMDUMP),
+            *("-s", str(ADDON), "--mode", f"reverse:{upstream}"),
+            *("--listen-host", "127.0.0.1", "--listen-port", "0"),
+            *("--set", f"confdir={folder}"),
+            *("--set", f"normalize_pairs={folder / 'pairs.jsonl'}"),
+        ]
+        self.lines: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            env=environment(),
+        )
+        found: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, args=(found,))
+        self._reader.start()
+        try:
+            address = found.get(timeout=WAIT)
+        except queue.Empty:
+            address = ""
+        if not address:
+            self.__exit__(None, None, None)
+            raise RuntimeError("mitmdump does not listen:\n" + "\n".join(self.lines))
+        self.url = f"http://{address}"
+        return self
+
+    def _read(self, found: "queue.Queue[str]") -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.append(line.rstrip())
+            if address := self.LISTENS.search(line):
+                found.put(address[1])
+        found.put("")
+
+    def wait_quiet(self) -> None:
+        """Return when nothing more is being logged."""
+        for _ in range(20):
+            count = len(self.lines)
+            time.sleep(0.05)
+            if count == len(self.lines):
+                return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()

@@ -1,0 +1,889 @@
+"""What the end-to-end tests stand on: a scripted provider, mitmdump, and clients.
+
+All of it is real (sockets, threads, TLS, a process) and stays on loopback; every port
+is a free one. Order is proven with gates, never with sleeps: a provider that waits for
+its gate has not sent what comes after it. Whatever waits gives up after `PATIENCE`, so
+that a defect fails a test and does not hang it.
+"""
+
+import contextlib
+import enum
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self
+
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from mitmproxy import certs
+
+ADDON = Path(__file__).resolve().parent.parent / "addon"
+LOOPBACK = "127.0.0.1"
+PATIENCE = 20.0
+"""Seconds after which whatever waits gives up."""
+
+type Json = Any
+
+
+# -- certificates ------------------------------------------------------------------
+
+
+def make_ca(folder: Path, name: str) -> Path:
+    """Make a throw-away CA in *folder*, and return its certificate (PEM)."""
+    certs.CertStore.create_store(folder, name, 2048)
+    return folder / f"{name}-ca-cert.pem"
+
+
+def server_context(folder: Path, name: str, alpn: Sequence[str]) -> ssl.SSLContext:
+    """Return TLS settings for loopback names, signed by the CA *name* of *folder*."""
+    store = certs.CertStore.from_store(folder, name, 2048)
+    names = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOOPBACK))]
+    entry = store.get_cert("localhost", names)
+    pem = folder / f"{name}-leaf.pem"
+    key = entry.privatekey.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    pem.write_bytes(key + entry.cert.to_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    context.set_alpn_protocols(list(alpn))
+    return context
+
+
+# -- the provider ------------------------------------------------------------------
+
+
+class Break(enum.Enum):
+    """Ends of an answer that are none."""
+
+    RESET = "reset the connection (HTTP/2: the stream)"
+    CUT = "close the connection, though the answer is not complete"
+
+
+type Part = bytes | float | threading.Event | Break
+"""What an answer consists of: an HTTP chunk (or DATA frame), a pause in seconds, a gate
+that the test opens, or a break."""
+
+_NUMBERS = itertools.count(1)
+
+type Framing = Literal["chunked", "length", "close", "http10"]
+
+
+@dataclass
+class Request:
+    """A request as the provider got it."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Script:
+    """What the provider answers on one path, and what it was asked there."""
+
+    path: str
+    parts: Sequence[Part]
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    framing: Framing = "chunked"
+    silent: threading.Event | None = None
+    """A gate before the headers."""
+    requests: list[Request] = field(default_factory=list)
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Set when a request has come."""
+
+    @property
+    def bytes(self) -> bytes:
+        """The body of the answer."""
+        return b"".join(each for each in self.parts if isinstance(each, bytes))
+
+    def head(self) -> list[tuple[str, str]]:
+        """Return the header fields."""
+        fields = {"content-type": "text/event-stream", **self.headers}
+        if self.framing == "length":
+            fields["content-length"] = str(len(self.bytes))
+        return list(fields.items())
+
+
+_UNKNOWN = Script("", [b"the test has no script for this path"], status=500)
+
+
+class _Broken(Exception):  # noqa: N818 - nothing went wrong
+    pass
+
+
+class Provider:
+    """A scripted upstream: HTTP/1.1 or HTTP/2 (by ALPN), plain or TLS.
+
+    Args:
+        context: TLS settings; None for plain TCP.
+    """
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self._context = context
+        self._scripts: dict[str, Script] = {}
+        self._listener = socket.create_server((LOOPBACK, 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.protocols: list[str] = []
+        """The protocol of each connection, in order."""
+        self._open: set[socket.socket] = set()
+        self._start(self._accept)
+
+    def script(
+        self, *parts: Part, path: str = "/v1/chat/completions", **more: Any
+    ) -> Script:
+        """Return a script for a path of its own, which ends in *path*."""
+        path = f"/{next(_NUMBERS)}{path}"
+        script = self._scripts[path] = Script(path, parts, **more)
+        return script
+
+    def alias(self, script: Script, path: str) -> None:
+        """Answer with *script* on *path*, too."""
+        self._scripts[path] = script
+
+    def close(self) -> None:
+        """Close every socket."""
+        for each in (self._listener, *tuple(self._open)):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _start(self, target: Any, *args: Any) -> None:
+        threading.Thread(target=target, args=args, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self._start(self._serve, connection)
+
+    def _serve(self, connection: socket.socket) -> None:
+        self._open.add(connection)
+        # A peer that hangs up, at whatever point, is part of the game.
+        with contextlib.suppress(OSError, _Broken, h2.exceptions.ProtocolError):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                self._open.discard(connection)
+                connection = self._context.wrap_socket(connection, server_side=True)
+                self._open.add(connection)
+            alpn = isinstance(connection, ssl.SSLSocket) and (
+                connection.selected_alpn_protocol()
+            )
+            self.protocols.append(alpn or "http/1.1")
+            if alpn == "h2":
+                _Http2Answers(connection, self._scripts).run()
+            else:
+                _serve_http1(connection, self._scripts)
+        self._open.discard(connection)
+        connection.close()
+
+
+def _play(script: Script) -> Iterator[bytes | Break]:
+    """Yield what is to be sent, each piece at its time."""
+    for part in script.parts:
+        match part:
+            case threading.Event():
+                if not part.wait(PATIENCE):
+                    yield Break.CUT
+            case float() | int():
+                time.sleep(part)
+            case bytes() | Break():
+                yield part
+
+
+def _serve_http1(connection: socket.socket, scripts: Mapping[str, Script]) -> None:
+    with connection.makefile("rb") as stream:
+        while line := stream.readline():
+            path = line.split()[1].decode()
+            headers: dict[str, str] = {}
+            while field_line := stream.readline().strip():
+                name, _, value = field_line.decode().partition(":")
+                headers[name.lower()] = value.strip()
+            body = stream.read(int(headers.get("content-length", "0")))
+            script = scripts.get(path, _UNKNOWN)
+            script.requests.append(Request(headers, body))
+            script.asked.set()
+            _answer_http1(connection, script)
+            if script.framing in ("close", "http10"):
+                return
+
+
+def _answer_http1(connection: socket.socket, script: Script) -> None:
+    if script.silent is not None:
+        script.silent.wait(PATIENCE)
+    version = "1.0" if script.framing == "http10" else "1.1"
+    lines = [f"HTTP/{version} {script.status} Whatever"]
+    lines += [f"{name}: {value}" for name, value in script.head()]
+    chunked = script.framing == "chunked"
+    lines += ["transfer-encoding: chunked"] if chunked else []
+    connection.sendall("\r\n".join([*lines, "", ""]).encode())
+    for piece in _play(script):
+        if isinstance(piece, Break):
+            if piece is Break.RESET:
+                # Zero seconds of lingering: the kernel sends RST instead of FIN.
+                linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            raise _Broken
+        connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+    if chunked:
+        connection.sendall(b"0\r\n\r\n")
+
+
+class _Http2Answers:
+    """One HTTP/2 connection of a provider; its streams are answered side by side."""
+
+    def __init__(
+        self, connection: socket.socket, scripts: Mapping[str, Script]
+    ) -> None:
+        self._socket = connection
+        self._scripts = scripts
+        self._lock = threading.Lock()
+        self._h2 = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        )
+        self._requests: dict[int, tuple[str, Request]] = {}
+
+    def run(self) -> None:
+        """Serve until the peer leaves."""
+        with self._lock:
+            self._h2.initiate_connection()
+            self._flush()
+        while data := self._socket.recv(65536):
+            with self._lock:
+                events = self._h2.receive_data(data)
+                for event in events:
+                    self._take(event)
+                self._flush()
+
+    def _flush(self) -> None:
+        if data := self._h2.data_to_send():
+            self._socket.sendall(data)
+
+    def _take(self, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.RequestReceived):
+            assert event.stream_id
+            headers = {_text(name): _text(value) for name, value in event.headers or ()}
+            request = Request(headers, b"")
+            self._requests[event.stream_id] = (headers[":path"], request)
+        elif isinstance(event, h2.events.DataReceived):
+            assert event.stream_id
+            self._requests[event.stream_id][1].body += event.data or b""
+            self._h2.acknowledge_received_data(
+                event.flow_controlled_length or 0, event.stream_id
+            )
+        elif isinstance(event, h2.events.StreamEnded):
+            assert event.stream_id
+            path, request = self._requests.pop(event.stream_id)
+            script = self._scripts.get(path, _UNKNOWN)
+            script.requests.append(request)
+            script.asked.set()
+            threading.Thread(
+                target=self._answer, args=(event.stream_id, script), daemon=True
+            ).start()
+
+    def _answer(self, stream: int, script: Script) -> None:
+        try:
+            with self._lock:
+                head = [(":status", str(script.status)), *script.head()]
+                self._h2.send_headers(stream, head)
+                self._flush()
+            for piece in _play(script):
+                with self._lock:
+                    if piece is Break.CUT:
+                        self._socket.shutdown(socket.SHUT_RDWR)
+                        return
+                    if isinstance(piece, Break):
+                        code = h2.errors.ErrorCodes.INTERNAL_ERROR
+                        self._h2.reset_stream(stream, code)
+                        self._flush()
+                        return
+                    self._h2.send_data(stream, piece)
+                    self._flush()
+            with self._lock:
+                self._h2.end_stream(stream)
+                self._flush()
+        except (OSError, h2.exceptions.ProtocolError):
+            pass  # the peer has hung up
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode()
+
+
+# -- mitmdump ----------------------------------------------------------------------
+
+_START = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+_LISTENS = re.compile(r"listening at \S*:(\d+)")
+
+CONTROL = '''\
+"""Lets a test change options and run commands while mitmdump runs."""
+
+import json
+
+from mitmproxy import ctx, http
+
+
+def tls_clienthello(data):
+    """Offer both protocols upstream, whatever the client speaks: the provider picks."""
+    data.context.server.alpn_offers = (b"h2", b"http/1.1")
+
+
+def request(flow):
+    if flow.request.path != "/_control":
+        return
+    asked = json.loads(flow.request.content)
+    try:
+        if "set" in asked:
+            ctx.options.update(**asked["set"])
+            answer = None
+        elif "get" in asked:
+            answer = getattr(ctx.options, asked["get"])
+        else:
+            answer = ctx.master.commands.execute(asked["command"])
+        answer = {"answer": answer}
+    except Exception as error:
+        answer = {"error": str(error)}
+    flow.response = http.Response.make(200, json.dumps(answer))
+'''
+
+
+class Mitmdump:
+    """A mitmdump process with the addon; its output is part of a failed test's report.
+
+    Args:
+        folder: An empty folder for all its files.
+        ca: Folder of mitmproxy's CA, so that not every process has to make one.
+        args: More arguments.
+        options: Values of options, a list for several.
+        scripts: Texts of more scripts to load, after the addon.
+        addon: The folder of the addon.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        ca: Path,
+        *args: str,
+        options: Mapping[str, str | Sequence[str]] | None = None,
+        scripts: Sequence[str] = (),
+        addon: Path = ADDON,
+    ) -> None:
+        self.confdir = folder / "conf"
+        shutil.copytree(ca, self.confdir)
+        self.ca = self.confdir / "mitmproxy-ca-cert.pem"
+        paths = [str(addon / "normalize.py")]
+        for number, text in enumerate((CONTROL, *scripts)):
+            path = folder / f"script{number}.py"
+            path.write_text(text)
+            paths.append(str(path))
+        listen = ("--listen-host", LOOPBACK, "--listen-port", "0")
+        command = [sys.executable, "-c", _START, *listen, *args]
+        for path_ in paths:
+            command += ["-s", path_]
+        for name, values in {"confdir": str(self.confdir), **(options or {})}.items():
+            for value in [values] if isinstance(values, str) else values:
+                command += ["--set", f"{name}={value}"]
+        self._command = command
+        self._folder = folder
+        self._scripts = paths
+        self._lines: list[str] = []
+        self._changed = threading.Condition()
+        self.port = 0
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            self._command,
+            cwd=self._folder,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        try:
+            for path in self._scripts:
+                self.wait_for(f"Loading script {path}")
+            self.wait_for("listening at ")
+            found = _LISTENS.search(self.log)
+            assert found
+            self.port = int(found[1])
+            self._ask()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _ask(self) -> None:
+        """See that it stays: after an error in a script it listens, and ends."""
+        try:
+            with connect(self.port) as raw:
+                raw.sendall(b"?\r\n\r\n")  # no request, so that no flow comes of it
+                answer = raw.recv(65536)
+        except OSError:
+            answer = b""
+        assert b" 400 " in answer, "mitmdump ended as it started"
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            # To pytest's capture, which shows it with the test that fails.
+            sys.stdout.write(f"mitmdump {self._process.pid}: {line}")
+            with self._changed:
+                self._lines.append(line)
+                self._changed.notify_all()
+
+    @property
+    def log(self) -> str:
+        """What it has printed so far."""
+        with self._changed:
+            return "".join(self._lines)
+
+    def wait_for(self, text: str, *, times: int = 1) -> None:
+        """Wait until it has printed *text*."""
+        end = time.monotonic() + PATIENCE
+        with self._changed:
+            while "".join(self._lines).count(text) < times:
+                left = end - time.monotonic()
+                gone = self._process.poll() is not None and not self._reader.is_alive()
+                if left <= 0 or gone:
+                    raise AssertionError(f"mitmdump never said {text!r}")
+                self._changed.wait(min(left, 0.2))
+
+    def terminate(self) -> int:
+        """Ask it to end (SIGTERM), and return its exit code."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(PATIENCE)
+
+    def stop(self) -> None:
+        """End it, by force where it does not follow."""
+        self._process.terminate()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(5)
+        assert self._process.stdout
+        self._process.stdout.close()
+
+    # -- what a user would do in the console ---------------------------------------
+
+    def control(self, **what: Json) -> Json:
+        """Ask the control script, and return its answer.
+
+        Raises:
+            ValueError: It refused; the message is the refusal.
+        """
+        client = Http1Client(connect(self.port))
+        with client:
+            # Also in absolute form, so that every mode takes it.
+            url = "http://control.invalid/_control"
+            reply = client.post(url, what)
+            answer = json.loads(reply.rest())
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer["answer"]
+
+    def set(self, **options: Json) -> None:
+        """Change options of the running process."""
+        self.control(set=options)
+
+    @contextlib.contextmanager
+    def options(self, **options: Json) -> Iterator[None]:
+        """Change options for a while."""
+        old = {name: self.control(get=name) for name in options}
+        self.set(**options)
+        try:
+            yield
+        finally:
+            self.set(**old)
+
+    # -- the pairs log -------------------------------------------------------------
+
+    @property
+    def pairs_path(self) -> Path:
+        """Where the pairs log lies if no option says otherwise."""
+        return self.confdir / "normalize" / f"pairs-{self.port}.jsonl"
+
+    def pairs(self, path: Path | None = None) -> list[dict[str, Json]]:
+        """Return the records of the pairs log so far."""
+        path = path or self.pairs_path
+        if not path.exists():
+            return []
+        whole = path.read_text("utf-8").split("\n")[:-1]  # the last may be half
+        return [json.loads(line) for line in whole]
+
+    def records(
+        self, script: Script, path: Path | None = None
+    ) -> list[dict[str, Json]]:
+        """Return the records of the answer of *script*, once its flow has ended."""
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            found = self.pairs(path)
+            for record in found:
+                if record["type"] == "flow" and record["path"] == script.path:
+                    return [each for each in found if each["flow"] == record["flow"]]
+            time.sleep(0.05)
+        raise AssertionError(f"no flow record for {script.path}")
+
+
+# -- clients -----------------------------------------------------------------------
+
+
+class BrokenEndError(Exception):
+    """An answer broke off: its framing says that more should have come."""
+
+
+class Reply(Protocol):
+    """An answer as it arrives."""
+
+    status: int
+    headers: dict[str, str]
+
+    def piece(self) -> bytes:
+        """Return the next HTTP chunk, DATA frame or read; `b""` at a clean end."""
+        ...
+
+    def until(self, mark: bytes) -> bytes:
+        """Return the body up to the piece that completes *mark*."""
+        ...
+
+    def rest(self) -> bytes:
+        """Return the whole body, after a clean end."""
+        ...
+
+    def broken(self) -> bytes:
+        """Return what came of the body, which must break off."""
+        ...
+
+
+class _Reply:
+    status: int
+    headers: dict[str, str]
+
+    def __init__(self) -> None:
+        self.body = b""
+
+    def piece(self) -> bytes:
+        raise NotImplementedError
+
+    def until(self, mark: bytes) -> bytes:
+        while mark not in self.body:
+            piece = self.piece()
+            assert piece, f"{mark!r} never came; the answer was {self.body!r}"
+            self.body += piece
+        return self.body
+
+    def rest(self) -> bytes:
+        while piece := self.piece():
+            self.body += piece
+        return self.body
+
+    def broken(self) -> bytes:
+        try:
+            self.rest()
+        except BrokenEndError:
+            return self.body
+        raise AssertionError(f"a clean end after {self.body!r}")
+
+
+def connect(
+    port: int,
+    *,
+    tunnel: str | None = None,
+    ca: Path | None = None,
+    alpn: Sequence[str] = ("http/1.1",),
+    over_tls: str | None = None,
+) -> socket.socket:
+    """Return a connection to the proxy on *port*, or through it.
+
+    Args:
+        port: The proxy's port.
+        tunnel: `host:port` to CONNECT to, and to begin TLS with.
+        ca: The CA that is trusted.
+        alpn: Protocols to offer.
+        over_tls: Speak TLS with the proxy itself, under this name; without a tunnel.
+    """
+    raw: socket.socket = socket.create_connection((LOOPBACK, port), PATIENCE)
+    raw.settimeout(PATIENCE)
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    try:
+        if over_tls:
+            context = client_context(ca, ["http/1.1"])
+            raw = context.wrap_socket(raw, server_hostname=over_tls)
+        if tunnel is None:
+            return raw
+        raw.sendall(f"CONNECT {tunnel} HTTP/1.1\r\nhost: {tunnel}\r\n\r\n".encode())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            # One byte at a time: what follows belongs to TLS.
+            byte = raw.recv(1)
+            assert byte, f"CONNECT was refused: {head!r}"
+            head += byte
+        assert b" 200 " in head.split(b"\r\n")[0], head
+        host = tunnel.rpartition(":")[0]
+        return client_context(ca, alpn).wrap_socket(raw, server_hostname=host)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def client_context(ca: Path | None, alpn: Sequence[str]) -> ssl.SSLContext:
+    """Return TLS settings of a client that trusts *ca* alone; nobody without one."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if ca is not None:
+        context.load_verify_locations(ca)
+    context.set_alpn_protocols(list(alpn))
+    return context
+
+
+def _head_and_body(
+    body: Json, headers: Mapping[str, str] | None
+) -> tuple[dict[str, str], bytes]:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    fields = {
+        "content-type": "application/json",
+        "content-length": str(len(data)),
+        **(headers or {}),
+    }
+    return fields, data
+
+
+class Http1Client:
+    """HTTP/1.1 on a bare socket, so that chunks can be seen."""
+
+    def __init__(self, connection: socket.socket, host: str = "localhost") -> None:
+        self.socket = connection
+        self._host = host
+        self._buffer = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def post(
+        self,
+        path: str,
+        body: Json,
+        headers: Mapping[str, str] | None = None,
+        version: str = "1.1",
+    ) -> "Http1Reply":
+        """Send a request, and return the answer once its headers are in."""
+        self.send(path, body, headers, version)
+        return Http1Reply(self)
+
+    def send(
+        self,
+        path: str,
+        body: Json,
+        headers: Mapping[str, str] | None = None,
+        version: str = "1.1",
+    ) -> None:
+        """Send a request."""
+        fields, data = _head_and_body(body, headers)
+        lines = [f"POST {path} HTTP/{version}", f"host: {self._host}"]
+        lines += [f"{name}: {value}" for name, value in fields.items()]
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + data)
+
+    def line(self) -> bytes:
+        """Return the next line, without its end."""
+        while b"\r\n" not in self._buffer:
+            self._more()
+        line, _, self._buffer = self._buffer.partition(b"\r\n")
+        return line
+
+    def exactly(self, size: int) -> bytes:
+        """Return the next *size* bytes."""
+        while len(self._buffer) < size:
+            self._more()
+        data, self._buffer = self._buffer[:size], self._buffer[size:]
+        return data
+
+    def some(self) -> bytes:
+        """Return what is there; `b""` when the peer has closed."""
+        if not self._buffer:
+            return self._receive()
+        data, self._buffer = self._buffer, b""
+        return data
+
+    def _more(self) -> None:
+        data = self._receive()
+        if not data:
+            raise BrokenEndError
+        self._buffer += data
+
+    def _receive(self) -> bytes:
+        try:
+            return self.socket.recv(65536)
+        except (ConnectionError, ssl.SSLEOFError) as error:
+            raise BrokenEndError from error
+
+
+class Http1Reply(_Reply):
+    """An HTTP/1 answer; `framing` says how its end is told."""
+
+    def __init__(self, client: Http1Client) -> None:
+        super().__init__()
+        self._client = client
+        version, status, *_ = client.line().decode().split(" ")
+        self.version = version
+        self.status = int(status)
+        self.headers = {}
+        while line := client.line().decode():
+            name, _, value = line.partition(":")
+            self.headers[name.lower()] = value.strip()
+        self._left: int | None = None
+        if "chunked" in self.headers.get("transfer-encoding", ""):
+            self.framing = "chunked"
+        elif "content-length" in self.headers:
+            self.framing = "length"
+            self._left = int(self.headers["content-length"])
+        else:
+            self.framing = "close"
+
+    def piece(self) -> bytes:
+        """Return the next chunk, or what is there; `b""` at a clean end."""
+        if self.framing == "chunked":
+            size = int(self._client.line(), 16)
+            data = self._client.exactly(size)
+            assert self._client.line() == b""
+            return data
+        if self._left is None:
+            return self._client.some()
+        if not self._left:
+            return b""
+        data = self._client.exactly(min(self._left, 65536))
+        self._left -= len(data)
+        return data
+
+
+class Http2Client:
+    """HTTP/2 on a TLS connection, one request at a time."""
+
+    def __init__(self, connection: socket.socket, host: str = "localhost") -> None:
+        self.socket = connection
+        self._host = host
+        self.h2 = h2.connection.H2Connection(
+            h2.config.H2Configuration(header_encoding="utf-8")
+        )
+        self.h2.initiate_connection()
+        self.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def flush(self) -> None:
+        """Send what is due."""
+        if data := self.h2.data_to_send():
+            self.socket.sendall(data)
+
+    def post(
+        self, path: str, body: Json, headers: Mapping[str, str] | None = None
+    ) -> "Http2Reply":
+        """Send a request, and return the answer once its headers are in."""
+        fields, data = _head_and_body(body, headers)
+        stream = self.h2.get_next_available_stream_id()
+        head = [
+            (":method", "POST"),
+            (":scheme", "https"),
+            (":authority", self._host),
+            (":path", path),
+            *fields.items(),
+        ]
+        self.h2.send_headers(stream, head)
+        self.h2.send_data(stream, data, end_stream=True)
+        self.flush()
+        return Http2Reply(self, stream)
+
+
+class Http2Reply(_Reply):
+    """An HTTP/2 answer."""
+
+    def __init__(self, client: Http2Client, stream: int) -> None:
+        super().__init__()
+        self._client = client
+        self._stream = stream
+        self._pieces: list[bytes] = []
+        self._ended = False
+        self.headers = {}
+        while not self.headers:
+            self._read()
+        self.status = int(self.headers[":status"])
+
+    def piece(self) -> bytes:
+        """Return the next DATA frame that is not empty; `b""` at a clean end."""
+        while not self._pieces and not self._ended:
+            self._read()
+        return self._pieces.pop(0) if self._pieces else b""
+
+    def leave(self) -> None:
+        """Cancel the stream, as a client does that has read enough."""
+        self._client.h2.reset_stream(self._stream, h2.errors.ErrorCodes.CANCEL)
+        self._client.flush()
+
+    def _read(self) -> None:
+        try:
+            data = self._client.socket.recv(65536)
+        except (ConnectionError, ssl.SSLEOFError) as error:
+            raise BrokenEndError from error
+        if not data:
+            raise BrokenEndError
+        for event in self._client.h2.receive_data(data):
+            self._take(event)
+        self._client.flush()
+
+    def _take(self, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.ResponseReceived):
+            self.headers = {
+                _text(name): _text(value) for name, value in event.headers or ()
+            }
+        elif isinstance(event, h2.events.DataReceived):
+            if event.data:
+                self._pieces.append(event.data)
+            self._client.h2.acknowledge_received_data(
+                event.flow_controlled_length or 0, self._stream
+            )
+        elif isinstance(event, h2.events.StreamEnded):
+            self._ended = True
+        elif isinstance(event, (h2.events.StreamReset, h2.events.ConnectionTerminated)):
+            raise BrokenEndError(repr(event))

@@ -1,0 +1,92 @@
+"""What the documents say is what the code does."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mitmproxy.test import taddons
+
+from llm_normalize import __version__
+from llm_normalize.addon import Normalize
+from llm_normalize.fixes import FIXES
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "addon" / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_generated_docs_are_fresh() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+# Not through main(), which would enter the project's own environment.
+FRESH = """
+import sys
+sys.path.insert(0, "scripts")
+import gen_docs
+for path, text in gen_docs.documents().items():
+    if path.read_text(encoding="utf-8") != text:
+        print(path.name, "is stale: run python3 scripts/gen_docs.py")
+"""
+
+
+def rows(heading: str) -> list[list[str]]:
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in section.splitlines()
+        if line.startswith("| `")
+    ]
+
+
+async def test_every_option_is_documented_with_its_default() -> None:
+    with taddons.context(Normalize()) as context:
+        options = {
+            name: context.options.default(name)
+            for name in context.options.keys()  # noqa: SIM118 - no mapping
+            if name.startswith("normalize_")
+        }
+    documented = {row[0].strip("`"): row[1] for row in rows("Options")}
+    assert set(documented) == set(options)
+    for name in ("normalize_mode", "normalize_pairs", "normalize_pairs_size"):
+        assert documented[name] == f"`{options[name]}`"
+
+
+async def test_every_command_is_documented() -> None:
+    with taddons.context(Normalize()) as context:
+        commands = {
+            name
+            for name in context.master.commands.commands
+            if name.startswith("normalize.")
+        }
+    assert set(re.findall(r"`(normalize\.[a-z]+)`", README)) == commands
+
+
+def test_fix_table_has_every_fix_in_its_order() -> None:
+    table = re.findall(r"^\| \[`([a-z-]+)`\]", README, re.MULTILINE)
+    assert table == [fix.name for fix in FIXES]
+
+
+@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+def test_every_fix_is_in_the_changelog(fix: type) -> None:
+    assert f"`{fix.name}`" in CHANGELOG  # type: ignore[attr-defined]
+
+
+def test_changelog_has_the_version() -> None:
+    assert f"## {__version__} " in CHANGELOG
+
+
+def test_every_script_that_readme_names_exists() -> None:
+    for name in re.findall(r"python3 (scripts/\w+\.py)", README):
+        assert (ROOT / name).exists()
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    assert "`python3 scripts/test.py`" in README
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "\npython3 scripts/test.py\n" in ci
