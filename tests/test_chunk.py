@@ -142,6 +142,11 @@ def test_what_can_be_read_can_be_written(leaf: bytes) -> None:
     assert dumps(value) == text
 
 
+def test_many_parts_side_by_side_are_not_deep() -> None:
+    text = b"[" + b",".join([b'{"a":"[[\\"{{","b":[1.5,-0]}'] * 500) + b"]"
+    assert dumps(loads(text)) == text
+
+
 def test_what_is_no_json_value_is_not_written() -> None:
     with pytest.raises(TypeError):
         dumps({"a": object()})
@@ -232,7 +237,7 @@ def test_choices_that_are_no_objects_are_left_out() -> None:
 
 def test_deltas_come_with_their_index_and_choice() -> None:
     first = {"index": 2, "delta": {"content": "a"}}
-    second = {"delta": {}}
+    second: dict[str, Any] = {"delta": {}}
     chunk = {"choices": [first, {"index": 1, "delta": None}, {"index": 3}, second]}
     assert list(deltas(chunk)) == [(2, first, first["delta"]), (0, second, {})]
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize import decoding
 from llm_normalize.decoding import STEP, CorruptBodyError, Decoder, decoder_for
 
 TEXT = b"".join(b'data: {"n":%d}\n\n' % n for n in range(200))
@@ -226,7 +225,7 @@ def test_brotli_before_1_2_is_fed_in_small_slices(
             return out
 
     New = brotli.Decompressor  # noqa: N806 - it is a class
-    monkeypatch.setattr(decoding.brotli, "Decompressor", Old)
+    monkeypatch.setattr(brotli, "Decompressor", Old)
     body = random.Random(1).randbytes(1000)
     assert run("br", [brotli.compress(body)]) == (body, False)
     assert len(slices) > 1

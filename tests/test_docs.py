@@ -19,7 +19,11 @@ CHANGELOG = (ROOT / "addon" / "CHANGELOG.md").read_text(encoding="utf-8")
 
 def test_generated_docs_are_fresh() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FRESH], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", FRESH],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("", "")
 

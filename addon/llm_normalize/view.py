@@ -63,10 +63,27 @@ def _diffs(record: dict[str, Any]) -> list[str]:
         lines += ["", f"@@ {place}, {ms:g} ms: {', '.join(fixes)} @@"]
         old = _lines(before or b"")
         new = [line for block in after for line in _lines(block)]
+        folded = _fold([*old, *new])
+        old, new = folded[: len(old)], folded[len(old) :]
         lines += [line for line in difflib.ndiff(old, new) if not line.startswith("?")]
     if record["left_out"]:
         lines += ["", f"and {record['left_out']} more, see the pairs log"]
     return lines
+
+
+def _fold(lines: list[str]) -> list[str]:
+    """Leave out what all *lines* begin with, up to the object that holds the change."""
+    first, last = min(lines), max(lines)
+    size = next(
+        (at for at, (one, other) in enumerate(zip(first, last)) if one != other),  # noqa: B905 - up to the shorter
+        min(len(first), len(last)),
+    )
+    prefix = first[:size]
+    inner = prefix.rfind("{")
+    start = max(prefix.rfind(",", 0, inner), prefix.rfind("{", 0, inner)) + 1
+    if len(lines) == 1 or start <= len("data: {"):
+        return lines
+    return [f"data: …{line[start:]}" for line in lines]
 
 
 def _lines(block: bytes) -> list[str]:

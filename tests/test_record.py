@@ -1,0 +1,276 @@
+import io
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from mitmproxy import http
+from mitmproxy.io import FlowReader, FlowWriter
+from mitmproxy.test import tflow
+
+from llm_normalize import record
+from llm_normalize.pairs import Record
+from llm_normalize.record import KEY, Answer
+from llm_normalize.step import Step
+
+
+@dataclass
+class Clock:
+    """Stands in for `time` in the module."""
+
+    now: float = 1_700_000_000.25
+    steady: float = 50.0
+    strftime: Callable[..., str] = time.strftime
+    gmtime: Callable[..., time.struct_time] = time.gmtime
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.steady
+
+    def tick(self, seconds: float) -> None:
+        self.now += seconds
+        self.steady += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(record, "time", made)
+    return made
+
+
+def answer(records: list[Record] | None = None, **more: Any) -> Answer:
+    given: dict[str, Any] = {
+        "flow": "f1",
+        "host": "a.test",
+        "path": "/v1/chat/completions",
+        "model": "m",
+        "stream": True,
+        "observe": False,
+        "asked_at": 1_700_000_000.0,
+    }
+    if records is not None:
+        given["write"] = records.append
+    made = Answer(**(given | more))
+    clock: Any = vars(record)["time"]
+    made._headers_at = clock.monotonic()  # the default is the real clock's
+    return made
+
+
+def test_a_changed_event_is_a_pair(clock: Clock) -> None:
+    records: list[Record] = []
+    each = answer(records)
+    clock.tick(0.0126)
+    each.step(Step(3, b"before", [b"a", b"b"], ["x", "y"]))
+    assert records == [
+        {
+            "type": "pair",
+            "v": 1,
+            "flow": "f1",
+            "n": 3,
+            "ms": 12.6,
+            "fixes": ["x", "y"],
+            "before": b"before",
+            "after": [b"a", b"b"],
+        }
+    ]
+    assert each.changed == 1
+    assert each.fixes == {"x": 1, "y": 1}
+
+
+@pytest.mark.usefixtures("clock")
+def test_an_event_that_nothing_changed_is_no_pair() -> None:
+    records: list[Record] = []
+    each = answer(records)
+    each.step(Step(0, b"same", [b"same"]))
+    each.step(Step(1, b"same", [b"same"], ["x"]))
+    assert records == []
+    assert (each.changed, each.fixes) == (0, {})
+
+
+@pytest.mark.usefixtures("clock")
+def test_an_added_event_counts_for_its_fix_but_not_as_changed() -> None:
+    records: list[Record] = []
+    each = answer(records)
+    each.step(Step(9, None, [b"data: [DONE]\n\n"], ["done-missing"]))
+    assert records[0]["before"] is None
+    assert (each.changed, each.fixes) == (0, {"done-missing": 1})
+
+
+def test_the_flow_record_says_it_all(clock: Clock) -> None:
+    records: list[Record] = []
+    each = answer(records)
+    clock.tick(0.5)
+    each.step(Step(0, b"same", [b"same"]))
+    clock.tick(0.5)
+    each.step(Step(1, b"a", [], ["y"]))
+    each.step(Step(2, b"a", [b"b"], ["x", "y"]))
+    clock.tick(1)
+    closed = each.close(200, "complete", 3, 100, 90)
+    assert records[-1] is closed
+    assert list(closed.items()) == [
+        ("type", "flow"),
+        ("v", 1),
+        ("flow", "f1"),
+        ("time", "2023-11-14T22:13:22.250Z"),
+        ("host", "a.test"),
+        ("path", "/v1/chat/completions"),
+        ("status", 200),
+        ("model", "m"),
+        ("stream", True),
+        ("events", 3),
+        ("changed", 2),
+        ("fixes", {"y": 2, "x": 1}),
+        ("bytes_in", 100),
+        ("bytes_out", 90),
+        ("first_ms", 750.0),
+        ("total_ms", 2250.0),
+        ("end", "complete"),
+    ]
+
+
+def test_a_flow_without_an_answer_has_no_status_and_no_first_event() -> None:
+    closed = answer().close(None, "error", 0, 0, 0)
+    assert closed["status"] is None
+    assert closed["first_ms"] is None
+    assert closed["end"] == "error"
+
+
+def test_the_time_is_rfc_3339_in_utc() -> None:
+    closed = answer().close(200, "complete", 0, 0, 0)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", closed["time"])
+
+
+def test_a_clock_that_was_set_back_gives_no_negative_time(clock: Clock) -> None:
+    clock.now -= 3600
+    assert answer().close(200, "complete", 0, 0, 0)["total_ms"] == 0
+
+
+@pytest.mark.usefixtures("clock")
+def test_observe_marks_every_record() -> None:
+    records: list[Record] = []
+    each = answer(records, observe=True)
+    each.step(Step(0, b"a", [b"b"], ["x"]))
+    each.close(200, "complete", 1, 1, 1)
+    assert [(it["type"], it["mode"]) for it in records] == [
+        ("pair", "observe"),
+        ("flow", "observe"),
+    ]
+
+
+@pytest.mark.usefixtures("clock")
+def test_repair_marks_none() -> None:
+    assert "mode" not in answer().close(200, "complete", 1, 1, 1)
+
+
+def test_what_leaves_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "_BODY_BYTES", 10)
+    each = answer()
+    each.sent(b"123456")
+    each.sent(b"7890")
+    assert (bytes(each.body), each.body_cut) == (b"1234567890", False)
+    each.sent(b"x")
+    each.sent(b"y" * 100)
+    assert (bytes(each.body), each.body_cut) == (b"1234567890", True)
+
+
+def test_a_piece_over_the_limit_is_kept_in_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record, "_BODY_BYTES", 3)
+    each = answer()
+    each.sent(b"12345")
+    each.sent(b"")
+    assert (bytes(each.body), each.body_cut) == (b"123", True)
+
+
+def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
+    each = answer()
+    clock.tick(0.001)
+    each.step(Step(0, b"a", [b"b", b"c"], ["x"]))
+    each.step(Step(1, None, [b"d"], ["y"]))
+    each.step(Step(2, b"a", [], ["y"]))
+    closed = each.close(200, "client-left", 2, 1, 2)
+    assert each.metadata(closed) == {
+        "v": 1,
+        "observe": False,
+        "end": "client-left",
+        "events": 2,
+        "changed": 2,
+        "fixes": [["y", 2], ["x", 1]],
+        "pairs": [
+            [0, 1.0, ["x"], b"a", [b"b", b"c"]],
+            [1, 1.0, ["y"], None, [b"d"]],
+            [2, 1.0, ["y"], b"a", []],
+        ],
+        "left_out": 0,
+        "body_cut": False,
+    }
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_fix_in_the_metadata_is_not_changed_later() -> None:
+    each = answer()
+    step = Step(0, b"a", [b"b"], ["x"])
+    each.step(step)
+    step.fixes.append("z")
+    step.after.append(b"z")
+    pairs = each.metadata(each.close(200, "complete", 1, 1, 1))["pairs"]
+    assert pairs[0][2:] == [["x"], b"a", [b"b"]]
+
+
+def test_the_view_is_spared_pairs_beyond_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record, "_SHOWN_PAIRS", 2)
+    each = answer()
+    for n in range(5):
+        each.step(Step(n, b"a", [b"b"], ["x"]))
+    data = each.metadata(each.close(200, "complete", 5, 1, 1))
+    assert [pair[0] for pair in data["pairs"]] == [0, 1]
+    assert (data["left_out"], data["changed"]) == (3, 5)
+
+
+def test_the_view_is_spared_pairs_that_are_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(record, "_SHOWN_BYTES", 10)
+    each = answer()
+    each.step(Step(0, b"1234", [b"12", b"1234"], ["x"]))
+    each.step(Step(1, None, [b"1"], ["x"]))
+    data = each.metadata(each.close(200, "complete", 2, 1, 1))
+    assert [pair[0] for pair in data["pairs"]] == [0]
+    assert data["left_out"] == 1
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_metadata_survives_a_flow_file() -> None:
+    each = answer()
+    each.step(Step(0, b"\xff\0\r", [], ["y"]))
+    each.step(Step(1, None, ["ä".encode()], ["x"]))
+    each.step(Step(2, b"a", [b"b"], ["x"]))
+    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1))
+    flow = tflow.tflow(resp=True)
+    flow.metadata[KEY] = data
+    file = io.BytesIO()
+    FlowWriter(file).add(flow)
+    file.seek(0)
+    (read,) = FlowReader(file).stream()
+    assert isinstance(read, http.HTTPFlow)
+    assert read.metadata[KEY] == data
+
+
+def test_a_flow_record_is_json() -> None:
+    closed = answer(model="\ud83d", path="/\udcff").close(200, "complete", 1, 1, 1)
+    assert json.loads(json.dumps(closed)) == closed
+
+
+def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
+    each = answer()
+    each.step(Step(0, b"a", [b"b"], ["x"]))
+    assert each.close(200, "complete", 1, 1, 1)["changed"] == 1

@@ -1,0 +1,279 @@
+import gzip
+import random
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+
+import brotli
+import pytest
+
+from llm_normalize.decoding import Decoder, decoder_for
+from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.pipeline import Pipeline
+from llm_normalize.step import Step
+from llm_normalize.stream import Rewriter
+from llm_normalize.stream_state import Asked
+
+HEAD = chunk({"role": "assistant", "content": ""})
+TEXT = chunk({"content": "Hi"})
+FINISH = chunk({}, finish="stop")
+GOOD = wire([HEAD, TEXT, FINISH, DONE])
+BAD = b": ping\n\n" + GOOD.replace(b"data: ", b"data:").replace(b"\n\n", b"\r\n\r\n")
+
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {
+    "identity": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+}
+
+
+class Client:
+    """One rewriter, and what it says."""
+
+    def __init__(self, encoding: str = "", *, repair: bool = True) -> None:
+        self.steps: list[Step] = []
+        self.sent: list[bytes] = []
+        self.given_up = 0
+        decoder = decoder_for(encoding)
+        assert decoder is not None
+        self.pipeline = Pipeline(Asked(stream=True), FIXES, self.steps.append)
+        self.rewriter = Rewriter(
+            self.pipeline,
+            decoder,
+            repair=repair,
+            give_up=self.give_up,
+            sent=self.sent.append,
+            label="label",
+        )
+
+    def give_up(self) -> None:
+        self.given_up += 1
+
+    def read(self, data: bytes) -> bytes:
+        out = self.rewriter(data)
+        assert isinstance(out, list)
+        # An empty element would end an HTTP/1.1 answer.
+        assert all(out)
+        return b"".join(out)
+
+    def run(self, reads: Sequence[bytes]) -> bytes:
+        return b"".join(map(self.read, [*(each for each in reads if each), b""]))
+
+
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Yield *data* whole, one byte at a time, and cut at random."""
+    yield [data]
+    yield [data[at : at + 1] for at in range(len(data))]
+    dice = random.Random(data)
+    for _ in range(5):
+        places = sorted(dice.choices(range(len(data) + 1), k=3))
+        starts = [0, *places]
+        yield [
+            data[start:end]
+            for start, end in zip(starts, [*places, len(data)], strict=True)
+        ]
+
+
+def rewrite(data: bytes, encoding: str = "", *, repair: bool = True) -> bytes:
+    """Return what *data* becomes, which must be the same in any cut."""
+    whole = Client(encoding, repair=repair).run([data])
+    for reads in cuts(data):
+        assert Client(encoding, repair=repair).run(reads) == whole, reads
+    return whole
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_a_stream_is_decoded_and_repaired_in_any_cut(encoding: str) -> None:
+    assert rewrite(ENCODERS[encoding](GOOD), encoding) == GOOD
+    assert rewrite(ENCODERS[encoding](BAD), encoding) == b"\n" + GOOD
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_observing_leaves_every_byte_encoded_as_it_came(encoding: str) -> None:
+    data = ENCODERS[encoding](BAD)
+    assert rewrite(data, encoding, repair=False) == data
+
+
+def test_observing_sees_what_repair_would_do() -> None:
+    watched, repaired = Client("gzip", repair=False), Client("gzip")
+    for each in (watched, repaired):
+        each.run([gzip.compress(BAD)])
+    assert watched.steps == repaired.steps
+    assert any(step.changed for step in watched.steps)
+
+
+def test_nothing_to_send_is_an_empty_list() -> None:
+    rewriter = Client().rewriter
+    assert rewriter(b"data: ") == []
+    assert rewriter(b"{") == []
+    assert Client().rewriter(b"") == []
+
+
+def test_an_event_leaves_with_its_last_byte() -> None:
+    client = Client()
+    assert client.read(wire([HEAD, TEXT])) == wire([HEAD, TEXT])
+    assert client.read(wire([TEXT])[:-1]) == b""
+    assert client.read(b"\n") == wire([TEXT])
+
+
+def test_bytes_are_counted_as_they_come_and_leave() -> None:
+    client = Client("gzip")
+    data = gzip.compress(BAD)
+    out = client.run([data[:30], data[30:]])
+    rewriter = client.rewriter
+    assert (rewriter.bytes_in, rewriter.bytes_out) == (len(data), len(out))
+
+
+@pytest.mark.parametrize("repair", [True, False])
+def test_what_leaves_is_reported(repair: bool) -> None:
+    client = Client(repair=repair)
+    out = client.run([BAD[:50], BAD[50:]])
+    assert b"".join(client.sent) == out
+    assert all(client.sent)
+
+
+def test_bytes_after_an_empty_read_are_not_lost() -> None:
+    # mitmproxy also forwards empty HTTP/2 frames that are not the last.
+    client = Client()
+    client.run([GOOD])
+    assert client.read(b"data:late\n\n") == b"data:late\n\n"
+    assert client.read(b"") == b""
+    assert client.read(b"x") + client.read(b"") == b"x"
+    assert client.rewriter.bytes_out == len(GOOD) + len(b"data:late\n\nx")
+
+
+def test_bytes_after_an_empty_read_are_decoded_all_the_same() -> None:
+    # The client was told that nothing is encoded.
+    client = Client("gzip")
+    data = gzip.compress(GOOD)
+    out = client.read(data[:40]) + client.read(b"") + client.read(data[40:])
+    assert out == GOOD
+
+
+def test_a_missing_done_is_added_at_the_end() -> None:
+    assert rewrite(wire([HEAD, TEXT, FINISH])) == GOOD
+
+
+# -- a corrupt body ----------------------------------------------------------------
+
+
+def broken_gzip(body: bytes) -> bytes:
+    deflate = zlib.compressobj(wbits=31)
+    return deflate.compress(body) + deflate.flush(zlib.Z_FULL_FLUSH) + b"\xff" * 9
+
+
+def test_a_corrupt_body_is_given_up_once_and_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = Client("gzip")
+    assert client.read(b"no gzip") == b""
+    assert client.read(b"more") == b""
+    client.read(b"")
+    assert client.given_up == 1
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith("label: the compressed body is corrupt (")
+    assert record.getMessage().endswith("; the answer is broken off")
+
+
+def test_what_came_before_the_corrupt_part_leaves() -> None:
+    client = Client("gzip")
+    data = broken_gzip(wire([HEAD, TEXT]))
+    assert client.read(data[:-9]) == wire([HEAD, TEXT])
+    assert client.read(data[-9:]) == b""
+    assert client.given_up == 1
+
+
+def test_what_came_before_the_corrupt_part_leaves_even_in_one_read() -> None:
+    client = Client("gzip")
+    assert client.read(broken_gzip(wire([HEAD, TEXT]))) == wire([HEAD, TEXT])
+    assert client.given_up == 1
+
+
+def test_a_corrupt_body_gets_no_done() -> None:
+    client = Client("gzip")
+    data = broken_gzip(wire([HEAD, TEXT, FINISH]))
+    client.run([data[:-9], data[-9:]])
+    assert b"[DONE]" not in b"".join(client.sent)
+
+
+def test_observing_a_corrupt_body_breaks_nothing_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert rewrite(b"no gzip", "gzip", repair=False) == b"no gzip"
+    client = Client("gzip", repair=False)
+    client.run([b"no gzip"])
+    assert client.given_up == 0
+    assert caplog.records[-1].getMessage().endswith(")")
+
+
+def test_giving_up_may_fail() -> None:
+    # A flow that the user has killed meanwhile cannot be killed again.
+    client = Client("gzip")
+
+    def fail() -> None:
+        raise RuntimeError
+
+    client.rewriter._give_up = fail
+    assert client.rewriter(b"no gzip") == []
+    assert client.rewriter(b"") == []
+
+
+# -- bugs --------------------------------------------------------------------------
+
+
+class BrokenDecoder(Decoder):
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        raise RuntimeError
+
+
+def test_an_observer_that_fails_costs_no_byte() -> None:
+    def fail(_: Step) -> None:
+        raise RuntimeError
+
+    pipeline = Pipeline(Asked(stream=True), FIXES, fail)
+    rewriter = Rewriter(pipeline, Decoder())
+    out = [piece for data in (GOOD, b"") for piece in rewriter(data)]
+    assert b"".join(out) == GOOD
+
+
+def test_a_pipeline_that_fails_costs_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client()
+    half = len(wire([HEAD])) + 9
+    out = client.read(GOOD[:half])
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    for name in ("feed", "end"):
+        monkeypatch.setattr(client.pipeline, name, fail)
+    out += client.read(GOOD[half:]) + client.read(b"")
+    assert out == GOOD
+
+
+def test_a_copy_that_fails_costs_no_byte() -> None:
+    def fail(_: bytes) -> None:
+        raise RuntimeError
+
+    pipeline = Pipeline(Asked(stream=True), FIXES)
+    rewriter = Rewriter(pipeline, Decoder(), sent=fail)
+    assert b"".join([*rewriter(GOOD), *rewriter(b"")]) == GOOD
+
+
+def test_a_decoder_that_fails_never_raises() -> None:
+    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), BrokenDecoder())
+    assert isinstance(rewriter(GOOD), list)
+    assert isinstance(rewriter(b""), list)
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_any_bytes_never_raise(encoding: str) -> None:
+    dice = random.Random(encoding)
+    for _ in range(50):
+        data = bytearray(ENCODERS[encoding](BAD))
+        for _ in range(dice.randrange(4)):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        client = Client(encoding)
+        client.run(list(cuts(bytes(data)))[2])
+        assert client.rewriter.bytes_in == len(data)

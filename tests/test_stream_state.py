@@ -1,0 +1,163 @@
+from typing import Any
+
+import pytest
+
+from llm_normalize.chunk import dumps
+from llm_normalize.fix import chunk
+from llm_normalize.stream_state import Asked, Call, ChoiceSeen, Seen
+
+
+def asked(**request: Any) -> Asked:
+    return Asked.from_body(dumps(request))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        None,
+        b"",
+        b"{",
+        b"\xff",
+        b'"stream"',
+        b'[{"stream":true}]',
+        b"[" * 100_000,
+        b'{"stream":NaN}',
+    ],
+)
+def test_what_is_no_json_object_asks_nothing(body: bytes | None) -> None:
+    assert Asked.from_body(body) == Asked()
+
+
+def test_an_empty_request_asks_for_one_choice_in_one_piece() -> None:
+    assert asked() == Asked(
+        stream=False, usage=False, tools=False, forced_tool=False, model="", n=1
+    )
+
+
+@pytest.mark.parametrize("value", [False, None, 1, "true", {}])
+def test_only_true_asks_for_a_stream_or_usage(value: Any) -> None:
+    assert asked(stream=True).stream
+    assert not asked(stream=value).stream
+    assert asked(stream_options={"include_usage": True}).usage
+    assert not asked(stream_options={"include_usage": value}).usage
+
+
+@pytest.mark.parametrize("options", [None, [], "include_usage", {}])
+def test_stream_options_of_another_shape_ask_nothing(options: Any) -> None:
+    assert not asked(stream_options=options).usage
+
+
+def test_a_request_that_repeats_a_key_means_its_last_value() -> None:
+    # As JSON parsers have it, the provider's among them.
+    body = b'{"model":"a","stream":false,"stream":true,"model":"b"}'
+    assert Asked.from_body(body) == Asked(stream=True, model="b")
+
+
+@pytest.mark.parametrize("key", ["tools", "functions"])
+def test_tools_have_to_be_offered(key: str) -> None:
+    assert asked(**{key: [{"name": "f"}]}).tools
+    assert not asked(**{key: []}).tools
+    assert not asked(**{key: None}).tools
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, True),
+        ({"function_call": {"name": "f"}}, True),
+        ({"tool_choice": None, "function_call": {"name": "f"}}, True),
+        ({"tool_choice": "required"}, False),
+        ({"tool_choice": {"type": "function", "function": {"name": ""}}}, False),
+        ({"tool_choice": {"type": "allowed_tools", "allowed_tools": {}}}, False),
+        ({"function_call": "auto"}, False),
+        ({"tool_choice": ["f"]}, False),
+    ],
+)
+def test_a_tool_is_forced_when_the_choice_names_one(
+    request_: dict[str, Any], expected: bool
+) -> None:
+    assert asked(**request_).forced_tool is expected
+
+
+@pytest.mark.parametrize(("model", "expected"), [("m", "m"), (None, ""), (7, "")])
+def test_a_model_is_a_string(model: Any, expected: str) -> None:
+    assert asked(model=model).model == expected
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(3, 3), (1, 1), (0, 1), (-2, 1), (None, 1), ("3", 1), (True, 1)]
+)
+def test_the_number_of_choices_is_a_number_over_0(n: Any, expected: int) -> None:
+    assert asked(n=n).n == expected
+
+
+def test_a_choice_that_has_sent_nothing_is_empty_and_not_kept() -> None:
+    seen = Seen()
+    assert seen.choice(3) == ChoiceSeen(role=False, calls={})
+    assert not seen.choice(3).called
+    assert seen.choices == {}
+    assert seen.error is False
+
+
+def test_a_role_is_seen_and_no_later_chunk_takes_it_back() -> None:
+    seen = Seen()
+    seen.note(chunk({"content": "Hi"}))
+    assert not seen.choice(0).role
+    seen.note(chunk({"role": "assistant", "content": ""}))
+    seen.note(chunk({"role": None, "content": "x"}, finish="stop"))
+    assert seen.choice(0) == ChoiceSeen(role=True)
+
+
+def test_choices_are_told_apart() -> None:
+    seen = Seen()
+    seen.note(chunk({"role": "assistant"}, index=1))
+    seen.note(chunk({"content": "x"}, index=0))
+    assert seen.choice(1).role
+    assert not seen.choice(0).role
+    assert set(seen.choices) == {0, 1}
+
+
+def test_the_first_id_and_name_of_a_call_count() -> None:
+    seen = Seen()
+    first = {"index": 1, "id": "c1", "function": {"name": "f", "arguments": ""}}
+    more = {"index": 1, "id": "c2", "function": {"name": "g", "arguments": "{}"}}
+    seen.note(chunk({"tool_calls": [first]}))
+    seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
+    assert seen.choice(0).calls == {1: Call("c1", "f"), 0: Call("c0", None)}
+
+
+def test_a_call_s_id_and_name_may_come_apart() -> None:
+    seen = Seen()
+    seen.note(chunk({"tool_calls": [{"index": 0, "id": "c1"}]}))
+    assert not seen.choice(0).called
+    seen.note(chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}))
+    assert seen.choice(0).calls == {0: Call("c1", "f")}
+    assert seen.choice(0).called
+
+
+def test_a_fragment_without_id_and_name_opens_no_call() -> None:
+    seen = Seen()
+    fragment = {"index": 0, "function": {"arguments": "{}"}}
+    seen.note(chunk({"tool_calls": [fragment]}))
+    assert seen.choice(0).calls == {}
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"),
+    [
+        ({"id": "c2", "function": {"name": "f"}}, True),
+        ({"id": "c1", "function": {"name": "f"}}, False),
+        ({"id": "c2", "function": {"arguments": "{}"}}, False),
+        ({"function": {"name": "g"}}, False),
+    ],
+)
+def test_another_id_with_a_name_opens_another_call(
+    fragment: dict[str, Any], expected: bool
+) -> None:
+    assert Call("c1", "f").is_another(fragment) is expected
+
+
+def test_a_choice_without_a_delta_sends_nothing() -> None:
+    seen = Seen()
+    seen.note({"choices": [{"index": 0, "finish_reason": "stop"}, None]})
+    assert seen.choices == {}
