@@ -1,8 +1,10 @@
 """What the documents say is what the code does."""
 
+import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,26 +50,33 @@ def rows(heading: str) -> list[list[str]]:
     ]
 
 
-async def test_every_option_is_documented_with_its_default() -> None:
-    with taddons.context(Normalize()) as context:
-        options = {
-            name: context.options.default(name)
-            for name in context.options.keys()  # noqa: SIM118 - no mapping
-            if name.startswith("normalize_")
-        }
+@pytest.fixture
+def context() -> Iterator[taddons.context]:
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    with taddons.context(Normalize()) as made:
+        yield made
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+def test_every_option_is_documented_with_its_default(
+    context: taddons.context,
+) -> None:
+    options = {
+        name: context.options.default(name)
+        for name in context.options.keys()  # noqa: SIM118 - no mapping
+        if name.startswith("normalize_")
+    }
     documented = {row[0].strip("`"): row[1] for row in rows("Options")}
     assert set(documented) == set(options)
     for name in ("normalize_mode", "normalize_pairs", "normalize_pairs_size"):
         assert documented[name] == f"`{options[name]}`"
 
 
-async def test_every_command_is_documented() -> None:
-    with taddons.context(Normalize()) as context:
-        commands = {
-            name
-            for name in context.master.commands.commands
-            if name.startswith("normalize.")
-        }
+def test_every_command_is_documented(context: taddons.context) -> None:
+    names = context.master.commands.commands
+    commands = {name for name in names if name.startswith("normalize.")}
     assert set(re.findall(r"`(normalize\.[a-z]+)`", README)) == commands
 
 

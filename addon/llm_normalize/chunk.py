@@ -6,6 +6,7 @@ must keep all it keeps, so numbers that Python would respell stay as `Number`.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ type Json = Any
 type Chunk = dict[str, Any]
 
 
+_DEEP = 200  # levels of nesting
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|([\[\]{}])')
 _LONG = 1000  # digits; `int` refuses a few thousand
 
 
@@ -83,6 +86,8 @@ def loads(data: bytes) -> Json:
         RecursionError: It is nested too deeply for Python.
     """
     text = data.decode()
+    if text.count("{") + text.count("[") > _DEEP:
+        _refuse_deep(text)
     if "-0" in text:
         return _plain(_decode_spelled(text))
     try:
@@ -91,6 +96,16 @@ def loads(data: bytes) -> Json:
         raise
     except ValueError:  # an integer longer than sys.get_int_max_str_digits()
         return _plain(_decode_spelled(text))
+
+
+def _refuse_deep(text: str) -> None:
+    """Refuse what could be read, but not be written: the encoder gives up sooner."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        if match[1]:
+            depth += 1 if match[1] in "[{" else -1
+            if depth > _DEEP:
+                raise RecursionError
 
 
 def _plain(value: Json) -> Json:

@@ -5,6 +5,7 @@ cut, give out what is there in bounded steps, and keep nothing but their window.
 left out: what mitmproxy imports for it differs between versions.
 """
 
+import contextlib
 import zlib
 from collections.abc import Callable, Iterator
 
@@ -38,36 +39,53 @@ class _Zlib(Decoder):
     def __init__(self, window: int) -> None:
         self._window = window
         self._inflate = zlib.decompressobj(window)
-        self._head: bytes | None = b""  # what came before anything came out
+        self._head: bytes | None = (
+            b""  # the first two bytes of a deflate body, until they are told
+        )
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._window == zlib.MAX_WBITS and self._head is not None:
+            data = self._head + data
+            if len(data) < 2:  # noqa: PLR2004
+                self._head = data
+                return
+            self._head = None
+            if not _is_zlib_header(data):
+                # RFC 9110 wants a zlib header, some servers leave it out.
+                self._window = -zlib.MAX_WBITS
+                self._inflate = zlib.decompressobj(self._window)
         more = bool(data)
         while more:
             if self._inflate.eof:
-                if not data.strip(b"\0"):
-                    return  # padding after the last member, which gzip allows
+                data = data.lstrip(b"\0")  # padding between members, or after the last
+                if not data:
+                    return
                 self._inflate = zlib.decompressobj(self._window)
-            out, data = self._step(data)
+            before = self._inflate.copy()
+            try:
+                out = self._inflate.decompress(data, STEP)
+            except zlib.error as error:
+                yield from _until_corrupt(before, data)
+                raise CorruptBodyError(str(error)) from error
+            data = self._inflate.unconsumed_tail or self._inflate.unused_data
             if out:
-                self._head = None
                 yield out
             # A full step may leave output inside zlib although its input is used up.
             more = bool(data) or len(out) == STEP
 
-    def _step(self, data: bytes) -> tuple[bytes, bytes]:
-        """Return one step's output, and the input that is left."""
-        try:
-            out = self._inflate.decompress(data, STEP)
-        except zlib.error as error:
-            if self._head is None or self._window != zlib.MAX_WBITS:
-                raise CorruptBodyError(str(error)) from error
-            # RFC 9110 wants a zlib header, some servers leave it out.
-            self._window = -zlib.MAX_WBITS
-            self._inflate = zlib.decompressobj(self._window)
-            return b"", self._head + data
-        if self._head is not None and not out:
-            self._head += data
-        return out, self._inflate.unconsumed_tail or self._inflate.unused_data
+
+def _is_zlib_header(data: bytes) -> bool:
+    """Tell whether *data* begins as RFC 1950 has it."""
+    return data[0] & 15 == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
+
+
+def _until_corrupt(inflate: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
+    """Yield what *data* gives before the byte that is corrupt: zlib says it at once."""
+    with contextlib.suppress(zlib.error):
+        for at in range(len(data)):  # pragma: no branch - it fails before its end
+            out = inflate.decompress(data[at : at + 1])
+            if out:
+                yield out
 
 
 class _Brotli(Decoder):
@@ -86,9 +104,14 @@ def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
         for start in range(0, len(data), 256):
             yield inflate.process(data[start : start + 256])
         return
-    yield inflate.process(data, output_buffer_limit=STEP)
-    while not inflate.can_accept_more_data():
-        yield inflate.process(b"", output_buffer_limit=STEP)
+    # "Can accept more" says that the input is used up, not that all output is out.
+    while True:
+        out = inflate.process(data, output_buffer_limit=STEP)
+        data = b""
+        if out:
+            yield out
+        if inflate.is_finished() or (not out and inflate.can_accept_more_data()):
+            return
 
 
 _DECODERS: dict[str, Callable[[], Decoder]] = {

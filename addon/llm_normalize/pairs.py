@@ -9,13 +9,14 @@ import contextlib
 import json
 import logging
 import os
-import re
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
+
+from .masking import mask, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -26,51 +27,6 @@ KEPT = 4
 
 _BATCH_SECONDS = 0.2
 _QUEUE_BYTES = 64 * 1024 * 1024
-_MASKED = frozenset(("input", "ctx", "body", "request"))
-_ECHO = re.compile(r"""(['"])(input|ctx|body|request)\1\s*:\s*.*""", re.DOTALL)
-
-
-def text_of(block: bytes) -> str:
-    r"""Return *block* as text; of one that is no UTF-8, other bytes as `\xNN`."""
-    try:
-        return block.decode()
-    except UnicodeDecodeError:
-        return block.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
-
-
-def mask(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return *text* without what a provider echoes of the request.
-
-    Args:
-        text: An event or a body, as it goes into the log.
-        secrets: Strings of the request that must not be there, such as its key.
-    """
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    if not any(key in text for key in _MASKED):  # quoted, maybe escaped
-        return text
-    head, brace, rest = text.partition("{")
-    try:
-        value, end = json.JSONDecoder().raw_decode(brace + rest)
-    except ValueError:
-        return _ECHO.sub(r"\1\2\1: ***", text)
-    if not isinstance(value, dict) or "choices" in value:
-        return text
-    masked = json.dumps(_masked(value), ensure_ascii=False, separators=(",", ":"))
-    return head + masked + (brace + rest)[end:]
-
-
-def _masked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            key: "***" if key in _MASKED else _masked(each)
-            for key, each in value.items()
-        }
-    if isinstance(value, list):
-        return [_masked(each) for each in value]
-    if isinstance(value, str):
-        return _ECHO.sub(r"\1\2\1: ***", value)
-    return value
 
 
 class PairsLog:
@@ -85,7 +41,7 @@ class PairsLog:
     def __init__(
         self, path: Path, size: int, say: Callable[[str], None] = logger.warning
     ) -> None:
-        self.path = path
+        self.path = self.wanted = path
         self.size = size
         self._say = say
         self._queue: SimpleQueue[tuple[Record, tuple[str, ...], int] | None] = (
@@ -101,6 +57,7 @@ class PairsLog:
         self._file: int | None = None
         self._lock: int | None = None
         self._written = 0
+        self._torn = False  # the file ends in half a line
         self._thread = threading.Thread(
             target=self._run, name="normalize-pairs", daemon=True
         )
@@ -144,17 +101,26 @@ class PairsLog:
             records = [each for each in batch if each is not None]
             try:
                 self._write(records)
-            except Exception:  # a record that cannot be formatted
+            except Exception:  # nothing may end the thread
                 logger.exception("pairs log: a batch failed")
                 self._failed += len(records)
             self._taken += sum(weight for *_, weight in records)
         self._close_file()
 
     def _write(self, batch: list[tuple[Record, tuple[str, ...], int]]) -> None:
-        lines = [_line(record, secrets) for record, secrets, _ in batch]
+        lines = []
+        for record, secrets, _ in batch:
+            try:
+                lines.append(_line(record, secrets))
+            except Exception:  # one bad record must not cost its neighbours
+                logger.exception("pairs log: a record cannot be written")
+                self._failed += 1
+        size = len(lines)
         lost = self.lost
         if lost > self._lost_said:
             count = lost - self._lost_said
+            if self._refused:
+                self._complain("the disk is too slow")
             lines.insert(0, _line({"type": "lost", "count": count}))
         start = 0
         while start < len(lines):
@@ -168,7 +134,7 @@ class PairsLog:
                     end += 1
                 self._append(b"".join(lines[start:end]))
             except OSError as error:
-                self._failed += min(len(lines) - start, len(batch))
+                self._failed += min(len(lines) - start, size)
                 self._complain(error)
                 return
             self._lost_said = lost
@@ -176,14 +142,21 @@ class PairsLog:
 
     def _append(self, data: bytes) -> None:
         assert self._file is not None
+        if self._torn:
+            data = b"\n" + data  # half a line would spoil the next
         view = memoryview(data)
         try:
             while view:
                 view = view[os.write(self._file, view) :]
         except OSError:
-            with contextlib.suppress(OSError):  # half a line would spoil the next
-                os.ftruncate(self._file, self._written)
+            if len(view) < len(data):
+                try:
+                    os.ftruncate(self._file, self._written)
+                except OSError:
+                    self._written += len(data) - len(view)
+                    self._torn = True
             raise
+        self._torn = False
         self._written += len(data)
 
     def _open(self) -> None:
@@ -194,15 +167,19 @@ class PairsLog:
             os.close(self._file)
             self._file = None
             self._rotate()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         self._file = os.open(self.path, flags, 0o600)
         self._written = os.fstat(self._file).st_size
+        # A crash may have left half a line.
+        os.lseek(self._file, max(self._written - 1, 0), os.SEEK_SET)
+        self._torn = os.read(self._file, 1) not in (b"", b"\n")
         if self._written >= self.size:
             os.close(self._file)
             self._file = None
             self._rotate()
             self._file = os.open(self.path, flags, 0o600)
             self._written = 0
+            self._torn = False
 
     def _take_free_name(self) -> None:
         """Lock the log's name, or the next free one if another instance has it."""
@@ -223,6 +200,7 @@ class PairsLog:
                 return
             os.close(lock)
             self.path = wanted.with_stem(f"{wanted.stem}-{number}")
+        self.path = wanted
         raise OSError(f"no free name for {wanted}")
 
     def _rotate(self) -> None:
@@ -237,10 +215,13 @@ class PairsLog:
                 os.close(each)
         self._file = self._lock = None
 
-    def _complain(self, error: OSError) -> None:
+    def _complain(self, error: OSError | str) -> None:
         if not self._said:
             self._said = True
-            self._say(f"cannot write the pairs log {self.path}: {error}")
+            try:
+                self._say(f"cannot write the pairs log {self.path}: {error}")
+            except Exception:
+                logger.exception("pairs log: cannot say that it cannot write")
 
 
 def _numbered(path: Path, number: int) -> Path:

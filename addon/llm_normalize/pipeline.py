@@ -70,6 +70,12 @@ class Pipeline:
             self._guarded(lambda: self._ending.end(self._parser.count))
         return out + self._take()
 
+    def rescue(self) -> bytes:
+        """Return all that is kept, as it came: the repair of this stream is over."""
+        self._broken = True
+        self._ending.bail()
+        return b"".join(self._take()) + self._parser.take()
+
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
 
@@ -154,7 +160,10 @@ class Pipeline:
 
     def _close(self, step: Step) -> None:
         if not step.waiting and step is not self._open and step is not self._last:
-            self._observe(step)
+            try:
+                self._observe(step)
+            except Exception:  # an observer cannot change bytes, nor cost any
+                logger.exception("%s: event %d is not recorded", self._label, step.n)
 
     def _count_raw(self, reason: str) -> None:
         self.raw_events[reason] += 1

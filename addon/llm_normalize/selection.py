@@ -82,13 +82,15 @@ class HostPattern:
         Raises:
             ValueError: It spells none; the message says why.
         """
-        name, colon, port = text.strip().rpartition(":")
-        if not colon or name.endswith(":") or port.endswith("]"):
-            name, port = text.strip(), ""
+        text = text.strip()
+        if "/" in text:
+            raise ValueError("give a host, not a URL")
+        name, colon, port = text.rpartition(":")
+        # An IPv6 address has colons of its own; with a port it stands in brackets.
+        if not colon or port.endswith("]") or (":" in name and not name.endswith("]")):
+            name, port = text, ""
         if port and not (port.isascii() and port.isdigit() and int(port) < 65536):  # noqa: PLR2004
             raise ValueError(f"{port!r} is no port")
-        if "/" in name:
-            raise ValueError("give a host, not a URL")
         name = name.strip("[]").rstrip(".").lower()
         open_start = name.startswith("*.")
         labels = name.removeprefix("*.").split(".") if ":" not in name else [name]

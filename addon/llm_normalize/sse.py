@@ -224,7 +224,8 @@ class EventParser:
 
     def _block(self, raw: bytes, items: list[Item]) -> None:
         self._after_cr = raw.endswith(b"\r")
-        if len(raw) > LIMIT:
+        # Not counting a last "\n" that might as well have come with the next read.
+        if len(raw) - raw.endswith(b"\r\n") > LIMIT:
             items.append(Oversized(raw))
         else:
             items.append(Event(raw, self.count))

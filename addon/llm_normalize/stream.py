@@ -44,46 +44,68 @@ class Rewriter:
         self.given_up = False
         """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = lambda: None
-        self._decoder: Decoder | None = decoder
+        """Called when the stream has come to its end."""
+        self._decoder = decoder
         self._repair = repair
         self._give_up = give_up
         self._sent = sent
         self._label = label
         self._corrupt = False
+        self._raw = False  # the pipeline failed: what is decoded passes as it is
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
         out = b"".join(self._pieces(data))
-        sent = self._leave(out if self._repair else data)
+        out = out if self._repair else data
+        self.bytes_out += len(out)
+        if out:
+            self._try("a copy is not kept", lambda: self._sent(out))
         if not data:
-            self.on_end()
-        return sent
-
-    def _leave(self, data: bytes) -> list[bytes]:
-        self.bytes_out += len(data)
-        if not data:
-            return []
-        self._sent(data)
-        return [data]
+            self._try("its record is not closed", self.on_end)
+        return [out] if out else []
 
     def _pieces(self, data: bytes) -> list[bytes]:
         out: list[bytes] = []
+        if self._corrupt:
+            return out
         try:
-            if data and self._decoder is not None and not self._corrupt:
-                for piece in self._decoder.feed(data):
-                    out += self.pipeline.feed(piece)
-            elif not data:
-                out += self.pipeline.end()
+            if not data:
+                return [self._rewrite(b"")]
+            for piece in self._decoder.feed(data):
+                # One by one: what came before a corrupt byte must leave.
+                out.append(self._rewrite(piece))  # noqa: PERF401
         except CorruptBodyError as error:
-            self._corrupt = True
-            logger.warning(
-                "%s: the compressed body is corrupt (%s)%s",
-                self._label,
-                error,
-                "; the answer is broken off" if self._repair else "",
-            )
-            if self._repair:
-                self.given_up = True
-                self._give_up()
+            self._break_off(f"the compressed body is corrupt ({error})")
+        except Exception:
+            logger.exception("%s: the body cannot be decoded", self._label)
+            self._break_off("the body cannot be decoded")
         return out
+
+    def _rewrite(self, data: bytes) -> bytes:
+        """Return what *data*, decoded, becomes; `b""` is the stream's end."""
+        if self._raw:
+            return data
+        try:
+            out = self.pipeline.feed(data) if data else self.pipeline.end()
+        except Exception:
+            logger.exception("%s: repair failed, the rest passes", self._label)
+            self._raw = True
+            return self.pipeline.rescue() + data
+        return b"".join(out)
+
+    def _break_off(self, reason: str) -> None:
+        """End the answer so that the client notices, as its own decoder would have."""
+        self._corrupt = True
+        if not self._repair:
+            logger.warning("%s: %s", self._label, reason)
+            return
+        logger.warning("%s: %s; the answer is broken off", self._label, reason)
+        self.given_up = True
+        self._try("it cannot be broken off", self._give_up)
+
+    def _try(self, failure: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception:
+            logger.exception("%s: %s", self._label, failure)

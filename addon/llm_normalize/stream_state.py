@@ -3,10 +3,20 @@
 The pipeline keeps both; fixes only read them.
 """
 
+import json
 from dataclasses import dataclass, field
 from typing import Self
 
-from .chunk import Chunk, Json, calls, deltas, function, index_of, loads
+from .chunk import (
+    Chunk,
+    Json,
+    RepeatedKeyError,
+    calls,
+    deltas,
+    function,
+    index_of,
+    loads,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,8 @@ class Asked:
         """Return what the request's *body* asks. Never raises: no JSON asks nothing."""
         try:
             request = loads(body or b"")
+        except RepeatedKeyError:
+            request = json.loads(body or b"")  # the last one counts, as elsewhere
         except (ValueError, RecursionError):
             return cls()
         if not isinstance(request, dict):

@@ -9,7 +9,7 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
-from .pairs import text_of
+from .masking import text_of
 from .record import KEY
 
 
@@ -73,15 +73,17 @@ def _diffs(record: dict[str, Any]) -> list[str]:
 
 def _fold(lines: list[str]) -> list[str]:
     """Leave out what all *lines* begin with, up to the object that holds the change."""
+    if len(lines) < 2:  # noqa: PLR2004
+        return lines
     first, last = min(lines), max(lines)
     size = next(
-        (at for at, (one, other) in enumerate(zip(first, last)) if one != other),  # noqa: B905 - up to the shorter
+        (at for at in range(min(len(first), len(last))) if first[at] != last[at]),
         min(len(first), len(last)),
     )
     prefix = first[:size]
     inner = prefix.rfind("{")
     start = max(prefix.rfind(",", 0, inner), prefix.rfind("{", 0, inner)) + 1
-    if len(lines) == 1 or start <= len("data: {"):
+    if start <= len("data: {"):
         return lines
     return [f"data: …{line[start:]}" for line in lines]
 

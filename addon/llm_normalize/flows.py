@@ -1,0 +1,102 @@
+"""Small questions to mitmproxy's flows, and what only mitmproxy can do with them."""
+
+from mitmproxy import ctx, http
+from mitmproxy.proxy import mode_specs
+
+from .selection import Hosts, is_chat_request, is_event_stream
+
+_SECRET = 6
+"""Characters; shorter values are placeholders ("x", "none") and would garble lines."""
+
+_SECRET_HEADERS = (
+    "authorization",
+    "proxy-authorization",
+    "api-key",
+    "x-api-key",
+    "x-goog-api-key",
+    "cookie",
+)
+
+
+def is_reverse(mode: mode_specs.ProxyMode) -> bool:
+    """Tell whether a client came in through a reverse proxy."""
+    return isinstance(mode, mode_specs.ReverseMode)
+
+
+def is_selected(flow: http.HTTPFlow, hosts: Hosts) -> bool:
+    """Tell whether *flow* goes to one of *hosts*; a reverse proxy's upstream is one."""
+    request = flow.request
+    return (
+        is_reverse(flow.client_conn.proxy_mode)
+        or hosts.include(request.host, request.port)
+        or hosts.include(request.pretty_host, request.port)
+    )
+
+
+def is_ours(flow: http.HTTPFlow, hosts: Hosts) -> bool:
+    """Tell whether *flow* asks one of *hosts* for a chat completion."""
+    request = flow.request
+    return is_chat_request(request.method, request.path) and is_selected(flow, hosts)
+
+
+def answers_events(response: http.Response) -> bool:
+    """Tell whether *response* says that it is an event stream."""
+    return is_event_stream(response.headers.get("content-type", ""))
+
+
+def secrets_of(request: http.Request) -> tuple[str, ...]:
+    """Return what in the request's headers and query must not reach a log."""
+    values = [
+        value for name in _SECRET_HEADERS for value in request.headers.get_all(name)
+    ]
+    values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
+    values += [
+        value for name, value in request.query.items(multi=True) if "key" in name
+    ]
+    values += [value for _, value in request.cookies.items(multi=True)]
+    secrets = {value for value in values if len(value) >= _SECRET}
+    return tuple(sorted(secrets, key=len, reverse=True))
+
+
+def prepare_headers(request: http.Request, response: http.Response) -> None:
+    """Make the headers fit a body whose length and encoding change as it passes."""
+    headers = response.headers
+    headers.pop("content-encoding", None)
+    if "json" not in headers.get("content-type", "") and not answers_events(response):
+        headers["content-type"] = "text/event-stream"
+    sized = headers.pop("content-length", None) is not None
+    if "HTTP/1.0" in (request.http_version, response.http_version):
+        headers.pop("transfer-encoding", None)  # it ends when the connection does
+    elif request.is_http11 and (sized or response.is_http2 or response.is_http3):
+        headers["transfer-encoding"] = "chunked"
+
+
+def client_left(flow: http.HTTPFlow) -> bool:
+    """Tell whether it was the client that ended *flow*.
+
+    mitmproxy says "stream reset by client" of either side's HTTP/2 reset
+    (mitmproxy/proxy/layers/http/_http2.py); where both sides speak it, only a client
+    has a reason to cancel.
+    """
+    message = flow.error.msg.lower() if flow.error else ""
+    if not flow.client_conn.connected or "client disconnected" in message:
+        return True
+    if " by client (" not in message or flow.request.is_http11:
+        return False
+    upstream = flow.response is not None and not flow.response.is_http11
+    return not upstream or "(cancel)" in message
+
+
+def break_off(flow: http.HTTPFlow) -> None:
+    """Break off an answer in mid-stream.
+
+    A kill alone is seen at the stream's end only (mitmproxy #4711), so the provider's
+    connection is closed as if it had broken; the kill is for answers whose clean end
+    that would be.
+    """
+    if flow.killable:
+        flow.kill()
+    open_ = ctx.master.addons.get("proxyserver").connections
+    connection = open_.get(flow.client_conn.id)
+    if connection is not None and flow.server_conn.connected:
+        connection.close_connection(flow.server_conn)

@@ -1,0 +1,62 @@
+"""Blocks as text for the log, without what a provider echoes of the request."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+_MASK = r"\1\2\1: ***"
+_DECODER = json.JSONDecoder()
+_MASKED = frozenset(("input", "ctx", "body", "request"))
+# Quoted at any depth: an error message may be JSON in a JSON string.
+_ECHO = re.compile(r"""(\\*['"])(input|ctx|body|request)\1\s*:\s*.*""", re.DOTALL)
+
+
+def text_of(block: bytes) -> str:
+    r"""Return *block* as text; of one that is no UTF-8, other bytes as `\xNN`."""
+    try:
+        return block.decode()
+    except UnicodeDecodeError:
+        return block.replace(b"\\", b"\\\\").decode(errors="backslashreplace")
+
+
+def mask(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return *text* without what a provider echoes of the request.
+
+    Args:
+        text: An event or a body, as it goes into the log.
+        secrets: Strings of the request that must not be there, such as its key.
+    """
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    if not _ECHO.search(text):
+        return text
+    out = []
+    while (start := text.find("{")) >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, start)
+            if "choices" in value:
+                # Whatever a model says, only an error is an echo.
+                unchanged = not value.get("error")
+                masked = value | {"error": _masked(value.get("error"))}
+            else:
+                masked, unchanged = _masked(value), False
+            spelled = json.dumps(masked, ensure_ascii=False, separators=(",", ":"))
+        except (ValueError, RecursionError):
+            break
+        out += [text[:start], text[start:end] if unchanged else spelled]
+        text = text[end:]
+    return "".join(out) + _ECHO.sub(_MASK, text)
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: "***" if key in _MASKED else _masked(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    if isinstance(value, str):
+        return _ECHO.sub(_MASK, value)
+    return value
