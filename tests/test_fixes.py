@@ -145,8 +145,10 @@ def test_one_repaired_event_leaves_its_neighbours_bytes_alone(fix: type[Fix]) ->
     example = next(each for each in fix.examples if each.kind == "stream")
     before = [each for each in example.before if isinstance(each, dict)][:1]
     # Spaces and escapes that a new encoding would not have written.
+    frame = b'"id": "chatcmpl-1", "created":1700000000, "model":"acme-1"'
     first, last = (
-        b'data: {"choices": [{"index":7, "delta":{%b"content":"\\u00e9"}}]}\n\n' % role
+        b'data: {%b, "choices": [{"index":7, "delta":{%b"content":"\\u00e9"}}]}\n\n'
+        % (frame, role)
         for role in (b'"role":"assistant", ', b"")
     )
     out = repaired(first + wire(before) + last, example.asked, alone(fix), ended=False)

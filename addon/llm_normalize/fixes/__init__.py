@@ -4,8 +4,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 
 1. Framing comes first: what is not framed as data cannot be read. Among these fixes the
    order does not matter, each looks at other bytes of a block.
-2. Roles, then null content and null calls: what follows asks whether a delta says
-   anything, so what says nothing has to be gone.
+2. The envelope, which nothing else looks at. Then roles, null content and null calls:
+   what follows asks whether a delta says anything, so what says nothing has to be gone.
 3. The finish reason leaves its delta before a tool call is split, so that the order
    comes out as head, arguments, finish. A fragment needs its index before it can be
    told whether it opens a call, and loses a repeated head before a head is split.
@@ -23,6 +23,7 @@ from .data_lines_several import DataLinesSeveral
 from .data_space_missing import DataSpaceMissing
 from .done_missing import DoneMissing
 from .done_repeated import DoneRepeated
+from .envelope_changing import EnvelopeChanging
 from .error_fields import ErrorFields
 from .error_unwrapped import ErrorUnwrapped
 from .event_empty import EventEmpty
@@ -57,6 +58,8 @@ FIXES: tuple[type[Fix], ...] = (
     FieldNotData,
     CommentSent,
     BlankLineMissing,
+    # envelope
+    EnvelopeChanging,
     # deltas and messages
     RoleNull,
     RoleRepeated,
