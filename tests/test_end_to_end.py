@@ -7,6 +7,8 @@ import shutil
 import socket
 import ssl
 import stat
+import subprocess
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -1463,6 +1465,47 @@ def test_commands_tell_what_was_repaired_and_what_is_skipped(
     assert skipped["role-null"] == "everywhere"
     assert skipped["bom-sent"] == "on a.test"
     assert skipped["content-null"] == ""
+
+
+def test_flow_that_is_loaded_from_a_file_stays_what_it_was(
+    start: Start, provider: Provider, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    mitmdump = start(*to(provider), "-w", str(first))
+    post(mitmdump, provider.script(*NIM))
+    mitmdump.stop()
+    again = subprocess.run(
+        [
+            *(
+                sys.executable,
+                "-c",
+                "from mitmproxy.tools.main import mitmdump as m; m()",
+            ),
+            *(
+                "-s",
+                str(ADDON / "normalize.py"),
+                "-n",
+                "-r",
+                str(first),
+                "-w",
+                str(second),
+            ),
+            *("--set", f"confdir={tmp_path}"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert "repaired" not in again.stdout
+    states = []
+    for path in (first, second):
+        with path.open("rb") as file:
+            (flow,) = flow_io.FlowReader(file).stream()
+        assert isinstance(flow, http.HTTPFlow)
+        states.append((flow.metadata, flow.response and flow.response.raw_content))
+    assert states[0] == states[1]
+    assert not list(tmp_path.glob("normalize/*.jsonl"))
 
 
 def test_flow_file_holds_what_was_sent_and_what_the_view_needs(

@@ -24,9 +24,13 @@ def is_reverse(mode: mode_specs.ProxyMode) -> bool:
 
 
 def is_selected(flow: http.HTTPFlow, hosts: Hosts) -> bool:
-    """Tell whether *flow* goes to one of *hosts*; a reverse proxy's upstream is one."""
+    """Tell whether *flow* goes to one of *hosts*; a reverse proxy's upstream is one.
+
+    Not so a flow that is loaded from a file: mitmproxy runs its hooks, too
+    (mitmproxy/master.py, `load_flow`), but it has been repaired, or not, long ago.
+    """
     request = flow.request
-    return (
+    return flow.live and (
         is_reverse(flow.client_conn.proxy_mode)
         or hosts.include(request.host, request.port)
         or hosts.include(request.pretty_host, request.port)
