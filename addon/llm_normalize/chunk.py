@@ -7,7 +7,6 @@ must keep all it keeps, so numbers that Python would respell stay as `Number`.
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 type Json = Any
@@ -156,25 +155,28 @@ def is_error(value: Json) -> bool:
     return isinstance(value, dict) and bool(value.get("error"))
 
 
-def choices(chunk: Chunk) -> Iterator[Chunk]:
-    """Yield the choices of *chunk* that are objects."""
-    return (choice for choice in chunk["choices"] if isinstance(choice, dict))
+def choices(chunk: Chunk) -> list[Chunk]:
+    """Return the choices of *chunk* that are objects."""
+    return [choice for choice in chunk["choices"] if isinstance(choice, dict)]
 
 
-def deltas(chunk: Chunk) -> Iterator[tuple[int, Chunk, Chunk]]:
-    """Yield (index, choice, delta) for each choice of *chunk* that has a delta."""
-    for choice in choices(chunk):
-        delta = choice.get("delta")
-        if isinstance(delta, dict):
-            yield index_of(choice), choice, delta
+def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
+    """Return (index, choice, delta) for each choice of *chunk* that has a delta."""
+    # A list and no generator: every fix asks for it, for every event.
+    return [
+        (index_of(choice), choice, delta)
+        for choice in chunk["choices"]
+        if isinstance(choice, dict) and isinstance(delta := choice.get("delta"), dict)
+    ]
 
 
-def messages(body: Chunk) -> Iterator[tuple[Chunk, Chunk]]:
-    """Yield (choice, message) for each choice of *body* that has a message."""
-    for choice in choices(body):
-        message = choice.get("message")
-        if isinstance(message, dict):
-            yield choice, message
+def messages(body: Chunk) -> list[tuple[Chunk, Chunk]]:
+    """Return (choice, message) for each choice of *body* that has a message."""
+    return [
+        (choice, message)
+        for choice in choices(body)
+        if isinstance(message := choice.get("message"), dict)
+    ]
 
 
 def index_of(part: Chunk) -> int:

@@ -35,7 +35,7 @@ class Opening:
         """
         if not self._wanted:
             return False
-        found = list(deltas(piece.chunk))
+        found = deltas(piece.chunk)
         if len(found) != 1:
             return False
         index, choice, delta = found[0]
@@ -54,7 +54,7 @@ class Opening:
         piece, self.waiting = self.waiting, None
         if piece is None:
             return
-        index = index_of(next(choices(piece.chunk)))
+        index = index_of(choices(piece.chunk)[0])
         opens_call = following is not None and any(
             at == index and stands_for_text(delta) for at, _, delta in deltas(following)
         )
