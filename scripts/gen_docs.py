@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 README = _venv.ROOT / "README.md"
 CATALOGUE = _venv.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
+DONE = b"data: [DONE]\n\n"
+ENVELOPE = re.compile(
+    r'"id":"chatcmpl-1","object":"chat.completion(.chunk)?",'
+    r'"created":1700000000,"model":"acme-1",'
+)
 BEGIN = "<!-- begin {} (scripts/gen_docs.py writes this) -->"
 END = "<!-- end {} -->"
 
@@ -57,23 +63,26 @@ def _section(fix: type[Fix]) -> str:
 def _example(example: Example) -> str:
     if not example.changes:
         return f"Untouched: {example.name}."
-    before = "".join(f"-{line}\n" for line in _lines(example.before))
-    after = "".join(f"+{line}\n" for line in _lines(example.after))
-    return f"{example.name.capitalize()}:\n\n```diff\n{before}{after}```"
+    before, after = list(example.before), list(example.after)
+    # Where the framing is what matters, it is shown.
+    framed = any(isinstance(event, bytes) and event != DONE for event in before + after)
+    diff = [f"-{_line(event, framed)}" for event in before]
+    diff += [f"+{_line(event, framed)}" for event in after]
+    text = "\n".join(diff)
+    return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"
 
 
-def _lines(events: Any) -> list[str]:
-    """Return the events of an example, shortened to what matters."""
-    lines: list[str] = []
-    for event in events:
-        if isinstance(event, bytes):
-            text = event.decode("utf-8", "backslashreplace")
-            lines.append(json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"'))
-            continue
-        frame = ("id", "object", "created", "model")
-        short = {key: value for key, value in event.items() if key not in frame}
-        lines.append(json.dumps(short, ensure_ascii=False, separators=(",", ":")))
-    return lines
+def _line(event: Any, framed: bool) -> str:
+    """Return an event of an example, without the envelope that all share."""
+    if isinstance(event, bytes):
+        text = event.decode("utf-8", "backslashreplace")
+    else:
+        text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        text = f"data: {text}\n\n" if framed else text
+    if not framed:
+        text = text.rstrip("\n")
+    text = ENVELOPE.sub("…,", text)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def _cell(text: str) -> str:

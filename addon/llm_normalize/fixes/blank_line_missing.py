@@ -18,7 +18,7 @@ class BlankLineMissing(Fix):
     providers = ("Mistral", "chatglm.cpp")
     sources = (
         "https://html.spec.whatwg.org/multipage/server-sent-events.html",
-        "https://github.com/oobabooga/text-generation-webui/issues/4778",
+        "https://github.com/oobabooga/textgen/issues/4778",
     )
     examples = (
         Example("no line end", [_TEXT, b"data: [DONE]"], [_TEXT, DONE]),

@@ -15,7 +15,7 @@ class DoneMissing(Fix):
     providers = ("chatglm.cpp", "Perplexity", "Cerebras", "Hugging Face")
     sources = (
         "https://github.com/li-plus/chatglm.cpp",
-        "https://github.com/oobabooga/text-generation-webui/issues/4778",
+        "https://github.com/oobabooga/textgen/issues/4778",
     )
     examples = (
         Example("finished", [_TEXT, _STOP], [_TEXT, _STOP, DONE]),

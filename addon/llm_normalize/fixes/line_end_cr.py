@@ -17,7 +17,7 @@ class LineEndCr(Fix):
     )
     providers = ("Perplexity", "Azure", "sse-starlette servers such as chatglm.cpp")
     sources = (
-        "https://github.com/hey-api/openapi-ts/issues/3054",
+        "https://github.com/hey-api/hey-api/issues/3054",
         "https://github.com/farion1231/cc-switch/issues/1787",
         "https://github.com/EdamAme-x/pentect/issues/1438",
     )
