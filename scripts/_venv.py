@@ -132,6 +132,10 @@ def _pyenv_pythons() -> Iterator[Path]:
         roots += [Path.home() / ".pyenv", Path.home() / ".pyenv" / "pyenv-win"]
     # With another HOME the shims on PATH still tell where pyenv is.
     roots += [folder.parent for folder in _path_folders() if folder.name == "shims"]
+    # And so does an interpreter that is one of pyenv's own.
+    own = Path(sys.base_prefix).parent
+    if own.name == "versions":
+        roots.append(own.parent)
     for root in roots:
         found = []
         for folder in root.glob("versions/3.*"):

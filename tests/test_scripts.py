@@ -73,6 +73,7 @@ def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.delenv(module.FORCED, raising=False)
     old = stand_in(tmp_path / "running", "3.8.18", venv=False)
     monkeypatch.setattr(sys, "executable", str(old))
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "prefix"))
     return module
 
 
@@ -140,6 +141,15 @@ def test_pyenv_versions_are_tried_newest_first(
         stand_in(tmp_path / "pyenv" / "versions" / version / "bin/python3", version)
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
     assert found(venv) == ["3.13.0", "3.12.10", "3.12.2"]
+
+
+def test_pyenv_is_found_by_the_interpreter_that_runs(
+    venv: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = tmp_path / "pyenv" / "versions" / "3.12.1" / "bin/python3"
+    stand_in(found, "3.12.1")
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "pyenv/versions/3.8.18"))
+    assert found in list(venv._pyenv_pythons())
 
 
 def test_pyenv_is_found_by_its_shims_when_home_is_elsewhere(
