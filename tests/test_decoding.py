@@ -183,6 +183,10 @@ def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
     assert max(steps) <= STEP
 
 
+@pytest.mark.skipif(
+    not hasattr(brotli.Decompressor, "can_accept_more_data"),
+    reason="brotli before 1.2 has no output limit",
+)
 def test_a_brotli_bomb_comes_out_in_bounded_steps() -> None:
     decoder = made("br")
     data = brotli.compress(bytes(200 * STEP))
@@ -207,29 +211,55 @@ def test_a_body_of_exactly_one_step_comes_out_whole() -> None:
     assert run("gzip", [gzip.compress(body) * 2]) == (body * 2, False)
 
 
-def test_brotli_before_1_2_is_fed_in_small_slices(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    slices = []
+class OldBrotli:
+    """The interface before 1.2, which has no output limit."""
 
-    class Old:
-        """The interface that has no output limit."""
+    New = brotli.Decompressor
+    slices: list[int]
 
-        def __init__(self) -> None:
-            self._inflate = New()
+    def __init__(self) -> None:
+        self._inflate = self.New()
 
-        def process(self, data: bytes) -> bytes:
-            slices.append(len(data))
-            out = self._inflate.process(data)
-            assert isinstance(out, bytes)
-            return out
+    def process(self, data: bytes) -> bytes:
+        self.slices.append(len(data))
+        out = self._inflate.process(data)
+        assert isinstance(out, bytes)
+        return out
 
-    New = brotli.Decompressor  # noqa: N806 - it is a class
-    monkeypatch.setattr(brotli, "Decompressor", Old)
+
+@pytest.fixture
+def old_brotli(monkeypatch: pytest.MonkeyPatch) -> type[OldBrotli]:
+    monkeypatch.setattr(OldBrotli, "slices", [], raising=False)
+    monkeypatch.setattr(brotli, "Decompressor", OldBrotli)
+    return OldBrotli
+
+
+def test_brotli_before_1_2_is_fed_in_small_slices(old_brotli: type[OldBrotli]) -> None:
     body = random.Random(1).randbytes(1000)
     assert run("br", [brotli.compress(body)]) == (body, False)
-    assert len(slices) > 1
-    assert max(slices) <= 256
+    assert len(old_brotli.slices) > 1
+    assert max(old_brotli.slices) <= 256
+
+
+def empty_pieces(name: str) -> int:
+    """Count the empty ones among the pieces of a body that comes byte by byte."""
+    decoder = made(name.rpartition(" ")[2])
+    data = ENCODERS[name](TEXT)
+    reads = [data[at : at + 1] for at in range(len(data))]
+    pieces = [piece for read in reads for piece in decoder.feed(read)]
+    assert b"".join(pieces) == TEXT
+    return pieces.count(b"")
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_no_piece_is_empty(name: str) -> None:
+    # An empty piece would be taken for the stream's end.
+    assert empty_pieces(name) == 0
+
+
+@pytest.mark.usefixtures("old_brotli")
+def test_no_piece_is_empty_with_brotli_before_1_2() -> None:
+    assert empty_pieces("br") == 0
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])

@@ -3,6 +3,7 @@ import pytest
 from llm_normalize.chunk import Chunk
 from llm_normalize.fix import DONE, USAGE, Fix, Wire, chunk, wire
 from llm_normalize.fixes import FIXES
+from llm_normalize.pipeline import Pipeline
 from llm_normalize.stream_state import Asked
 from streams import STREAM, feed, repaired
 
@@ -199,3 +200,106 @@ def test_second_usage_with_a_finish_is_taken_off() -> None:
     fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
     data = wire([TEXT, with_usage(STOP), with_usage(STOP), DONE])
     assert repaired(data, fixes=fixes) == wire([TEXT, with_usage(STOP), STOP, DONE])
+
+
+# -- what waits, where something else comes ------------------------------------------
+
+
+TOOLS = Asked(stream=True, tools=True)
+OPENING = chunk({"role": "assistant", "content": None})
+EMPTY = chunk({"role": "assistant", "content": ""})
+
+
+def without(*names: str) -> list[type[Fix]]:
+    return [fix for fix in FIXES if fix.name not in names]
+
+
+def waiting(events: Wire, asked: Asked) -> Pipeline:
+    """Return a pipeline whose last event waits."""
+    pipeline = Pipeline(asked, FIXES)
+    pipeline.feed(wire(events[:-1]))
+    assert pipeline.feed(wire(events[-1:])) == []
+    return pipeline
+
+
+WAITING: dict[str, tuple[Wire, Asked]] = {
+    "opening": ([OPENING], TOOLS),
+    "finish": ([TEXT, STOP], STREAM),
+    "usage": ([TEXT, USED], ASKED),
+}
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_what_waits_leaves_as_it_came_when_the_repair_is_over(name: str) -> None:
+    events, asked = WAITING[name]
+    assert waiting(events, asked).rescue() == wire(events[-1:])
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_what_waits_in_a_stream_that_broke_off_is_lost_unless_it_is_an_opening(
+    name: str,
+) -> None:
+    events, asked = WAITING[name]
+    pipeline = waiting(events, asked)
+    assert pipeline.abandon() is (name != "opening")
+    assert pipeline.abandon() is False
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
+    events, asked = WAITING[name]
+    data = wire(events).replace(b"\n", b"\r\n")
+    fixes = without("line-end-cr")
+    pipeline = Pipeline(asked, fixes)
+    pipeline.feed(data[:-1])
+    assert pipeline.feed(data[-1:]) == []
+    assert data.endswith(pipeline.rescue())
+    assert pipeline.abandon() is False
+
+
+def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
+    junk = b"data: hello\n\n"
+    assert feed([wire([OPENING]), junk], TOOLS, ended=False) == [
+        b"",
+        wire([EMPTY]) + junk,
+    ]
+
+
+def test_chunk_without_choices_and_usage_passes() -> None:
+    filtered = {**chunk(None), "prompt_filter_results": [{"prompt_index": 0}]}
+    data = wire([filtered, TEXT, STOP, DONE])
+    assert repaired(data) == data
+    assert repaired(data, ASKED) == data
+
+
+def test_later_figures_replace_usage_that_waits() -> None:
+    later = {**USED, "usage": {**USAGE, "total_tokens": 9}}
+    assert run([TEXT, USED, later, STOP, DONE], ASKED) == [
+        wire([TEXT]),
+        b"",
+        b"",
+        wire([STOP]),
+        wire([later, DONE]),
+        b"",
+    ]
+
+
+def test_unasked_usage_before_a_finish_waits_for_it() -> None:
+    assert repaired(wire([TEXT, USED, STOP, DONE])) == wire(
+        [TEXT, with_usage(STOP), DONE]
+    )
+
+
+def test_usage_of_a_repeated_finish_waits_for_the_last_choice() -> None:
+    events: Wire = [TEXT, OTHER, STOP, with_usage(STOP), OTHER_STOP, DONE]
+    assert repaired(wire(events), TWO) == wire(
+        [TEXT, OTHER, STOP, with_usage(OTHER_STOP), DONE]
+    )
+
+
+def test_finish_does_not_wait_where_nothing_would_ride_on_it() -> None:
+    fixes = without("usage-unasked", "finish-repeated")
+    assert feed([wire([TEXT]), wire([STOP])], fixes=fixes, ended=False) == [
+        wire([TEXT]),
+        wire([STOP]),
+    ]

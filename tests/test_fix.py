@@ -1,4 +1,14 @@
-from llm_normalize.fix import DONE, Example, Fix, chunk, completion, wire
+from llm_normalize.fix import (
+    DONE,
+    Example,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.sse import Event
 from llm_normalize.stream_state import Asked, Seen
 
@@ -38,3 +48,31 @@ def test_fix_does_nothing_by_default() -> None:
     assert fix.replace({}) is None
     assert fix.body({}) is False
     assert fix.error({}, 400) is None
+
+
+def test_chunk_of_a_plain_delta_has_the_keys_that_openai_always_sends() -> None:
+    assert chunk({"content": "x"})["choices"] == [
+        {"index": 0, "delta": {"content": "x"}, "finish_reason": None}
+    ]
+
+
+def test_error_example_brings_its_status() -> None:
+    made = Example.of_error("a", 503, b"<html>", {"error": {}})
+    assert (made.kind, made.status, made.changes) == ("error", 503, True)
+
+
+def test_fragments_of_a_call_have_an_index_unless_it_is_left_out() -> None:
+    assert head(1, "{}", id="x") == {
+        "index": 1,
+        "id": "x",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+    }
+    assert rest(1) == {"index": 1, "function": {"arguments": "{}"}}
+    assert "index" not in head(None)
+    assert rest(None, "a") == {"function": {"arguments": "a"}}
+
+
+def test_calling_chunk_holds_its_fragments_in_order() -> None:
+    (choice,) = calling(head(), rest())["choices"]
+    assert choice["delta"] == {"tool_calls": [head(), rest()]}

@@ -8,7 +8,7 @@ import pytest
 
 from llm_normalize.body import repair_body
 from llm_normalize.chunk import dumps
-from llm_normalize.fix import DONE, Example, Fix, Wire, chunk, wire
+from llm_normalize.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.sse import encode
 from llm_normalize.step import Step
@@ -197,3 +197,72 @@ def test_examples_are_not_changed_by_running_them() -> None:
             if example.kind == "stream":
                 run_example(example, alone(fix))
             assert example.before == before
+
+
+# What the examples leave out: they are documentation, and stay short.
+NULL = {"role": "assistant", "content": None}
+NAMELESS = {"index": 0, "type": "function", "function": {"arguments": ""}}
+MORE: list[tuple[str, str, Wire, Wire]] = [
+    (
+        "content-null",
+        "null beside a call is OpenAI's own",
+        [chunk({**NULL, "tool_calls": [head()]})],
+        [chunk({**NULL, "tool_calls": [head()]})],
+    ),
+    (
+        "content-null",
+        "reasoning that opens is alone in its delta",
+        [chunk({**NULL, "reasoning_content": "so"})],
+        [chunk({"role": "assistant", "reasoning_content": "so"})],
+    ),
+    (
+        "tool-call-head-repeated",
+        "an id that comes later is kept, once",
+        [
+            calling({**NAMELESS, "function": {"name": "f", "arguments": ""}}),
+            calling({"index": 0, "id": "call_0", "function": {"arguments": "{"}}),
+            calling({"index": 0, "id": "call_0", "function": {"arguments": "}"}}),
+        ],
+        [
+            calling({**NAMELESS, "function": {"name": "f", "arguments": ""}}),
+            calling({"index": 0, "id": "call_0", "function": {"arguments": "{"}}),
+            calling(rest(0, "}")),
+        ],
+    ),
+    (
+        "tool-call-head-repeated",
+        "a name that comes later is kept, once",
+        [calling({**NAMELESS, "id": "call_0"}), *[calling(head(0, "{}"))] * 2],
+        [
+            calling({**NAMELESS, "id": "call_0"}),
+            calling({"index": 0, "function": {"name": "f", "arguments": "{}"}}),
+            calling(rest()),
+        ],
+    ),
+    (
+        "tool-call-head-repeated",
+        "of two fragments only the empty one goes",
+        [calling(head()), calling({"index": 0, "id": None}, head(1))],
+        [calling(head()), calling(head(1))],
+    ),
+    (
+        "tool-call-whole",
+        "a fragment that is no whole call stays in its place",
+        [calling(head()), calling(rest(), head(1, "{}"))],
+        [calling(head()), calling(rest()), calling(head(1)), calling(rest(1))],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        pytest.param(name, before, after, id=f"{name}/{what}")
+        for name, what, before, after in MORE
+    ],
+)
+def test_fix_repairs_what_it_means_and_no_more(
+    name: str, before: Wire, after: Wire
+) -> None:
+    (fix,) = (fix for fix in FIXES if fix.name == name)
+    assert repaired(wire(before), fixes=alone(fix), ended=False) == wire(after)

@@ -1,6 +1,7 @@
 import pytest
 
 from llm_normalize.fix import DONE, USAGE, chunk, wire
+from llm_normalize.fixes import FIXES
 from llm_normalize.stream_state import Asked
 from streams import feed, repaired
 
@@ -82,3 +83,12 @@ def test_null_later_in_a_choice_does_not_wait() -> None:
 def test_chunk_of_two_choices_does_not_wait() -> None:
     two = {**NULL, "choices": [*NULL["choices"], {**NULL["choices"][0], "index": 1}]}
     assert feed([wire([two])], TOOLS, ended=False) != [b""]
+
+
+def test_opening_of_a_request_without_tools_does_not_wait() -> None:
+    assert feed([wire([NULL])], ended=False) == [wire([EMPTY])]
+
+
+def test_opening_stays_null_and_does_not_wait_where_its_fix_is_skipped() -> None:
+    fixes = [fix for fix in FIXES if fix.name != "content-null"]
+    assert feed([wire([NULL])], TOOLS, fixes, ended=False) == [wire([NULL])]

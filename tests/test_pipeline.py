@@ -191,6 +191,12 @@ def test_repaired_event_keeps_numbers_surrogates_and_key_order() -> None:
     assert repaired(event % nulls, ended=False) == event % keep
 
 
+def test_blocks_are_counted_as_they_begin() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(b": hi\n\n" + NIM)
+    assert pipe.events == 6
+
+
 # -- steps ---------------------------------------------------------------------
 
 
@@ -339,6 +345,30 @@ def test_bug_after_a_part_has_left_does_not_send_the_event_again(
     monkeypatch.setattr(Ending, "chunk", fail)
     pipe = Pipeline(STREAM, FIXES)
     assert pipe.feed(BOOM) == [wire([chunk({"role": "assistant", "content": "boom"})])]
+
+
+def test_observer_that_fails_costs_its_record_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: Step) -> None:
+        raise RuntimeError
+
+    pipe = Pipeline(STREAM, FIXES, fail, "label")
+    assert pipe.feed(GOOD) + pipe.feed(DONE) + pipe.end() != []
+    assert [each.getMessage() for each in caplog.records] == [
+        "label: event 0 is not recorded",
+        "label: event 0 is not recorded",
+        "label: event 1 is not recorded",
+    ]
+
+
+def test_rescue_gives_back_all_that_is_kept_and_ends_the_repair() -> None:
+    stop = wire([chunk({}, finish="stop")])
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(GOOD + stop + BOOM[:9])
+    assert pipe.rescue() == stop + BOOM[:9]
+    assert pipe.feed(BOOM) == [BOOM]
+    assert pipe.end() == []
 
 
 # -- properties ----------------------------------------------------------------

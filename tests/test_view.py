@@ -144,3 +144,13 @@ def test_hostile_bytes_are_shown_and_do_nothing(
     block: bytes, expected: list[str]
 ) -> None:
     assert text(pairs=[pair(block)]).split("\n")[4:-1] == expected
+
+
+def test_what_all_lines_of_an_event_share_is_folded() -> None:
+    # An envelope fills the screen; what changed comes at the end of the line.
+    block = b'data: {"id":"x","model":"m","choices":[{"delta":{"content":%s}}]}\n\n'
+    lines = text(pairs=[pair(block % b"null", block % b'""')]).splitlines()
+    assert lines[4:] == [
+        '- data: …"delta":{"content":null}}]}',
+        '+ data: …"delta":{"content":""}}]}',
+    ]

@@ -156,7 +156,9 @@ class Answers:
         Args:
             idle: Called when the last of them has ended, at once if there is none.
         """
-        streams = [each for each in self._running.values() if each.rewriter]
+        streams = [
+            (each, each.rewriter) for each in self._running.values() if each.rewriter
+        ]
         self._running.clear()
         left = len(streams)
 
@@ -167,9 +169,8 @@ class Answers:
             if not left:
                 idle()
 
-        for running in streams:
-            if running.rewriter is not None:
-                running.rewriter.on_end = functools.partial(ended, running)
+        for running, rewriter in streams:
+            rewriter.on_end = functools.partial(ended, running)
         if not streams:
             idle()
 

@@ -102,7 +102,9 @@ class _Brotli(Decoder):
 def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
     if not hasattr(inflate, "can_accept_more_data"):  # brotli before 1.2
         for start in range(0, len(data), 256):
-            yield inflate.process(data[start : start + 256])
+            out = inflate.process(data[start : start + 256])
+            if out:  # an empty piece would be taken for the stream's end
+                yield out
         return
     # "Can accept more" says that the input is used up, not that all output is out.
     while True:

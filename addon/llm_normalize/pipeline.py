@@ -98,7 +98,7 @@ class Pipeline:
                     self._count_raw("too-large")
                     self._verbatim = True
                     self._out.append(item.raw)
-                case Event():
+                case _:
                     self._settle_last()
                     self._step(item)
         return self._take()

@@ -1,0 +1,518 @@
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mitmproxy import flow
+from mitmproxy.io import FlowReader, FlowWriter
+
+from llm_normalize import answers
+from llm_normalize.answers import Answers
+from llm_normalize.chunk import dumps
+from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.record import KEY
+from llm_normalize.stats import Stats
+from proxies import (
+    BAD,
+    BAD_BODY,
+    CHAT,
+    FINISH,
+    GOOD,
+    GOOD_BODY,
+    HEAD,
+    HOST,
+    SSE,
+    TEXT,
+    Proxy,
+    broken,
+    chat_flow,
+    fail,
+    headers_of,
+    messages,
+    response_of,
+)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+# -- streams -----------------------------------------------------------------------
+
+
+def test_a_stream_is_repaired_as_it_passes(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    half = BAD.index(b"\n\n") + 2
+    assert proxy.feed(made, BAD[:half]) == wire([HEAD])
+    assert proxy.feed(made, BAD[half:]) == wire([TEXT, FINISH, DONE])
+    assert proxy.feed(made, b"") == b""
+    proxy.addon.response(made)
+    *pairs, record = proxy.records()
+    assert [(each["type"], each["n"]) for each in pairs] == [
+        ("pair", 0),
+        ("pair", 1),
+        ("pair", 2),
+        ("pair", 3),
+    ]
+    assert pairs[3]["before"] == "data:[DONE]\n\n"
+    assert pairs[3]["after"] == ["data: [DONE]\n\n"]
+    expected = {
+        "type": "flow",
+        "flow": made.id,
+        "host": HOST,
+        "path": CHAT,
+        "status": 200,
+        "model": "m",
+        "stream": True,
+        "events": 4,
+        "changed": 4,
+        "fixes": {"data-space-missing": 4},
+        "bytes_in": len(BAD),
+        "bytes_out": len(GOOD),
+        "end": "complete",
+    }
+    assert {key: record[key] for key in expected} == expected
+    assert "mode" not in record
+
+
+def test_a_good_stream_leaves_as_it_came_and_has_a_record(proxy: Proxy) -> None:
+    assert proxy.stream(chat_flow(), GOOD[:50], GOOD[50:]) == GOOD
+    (record,) = proxy.records()
+    assert (record["changed"], record["fixes"], record["end"]) == (0, {}, "complete")
+
+
+def test_what_was_sent_and_changed_is_kept_with_the_flow(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.stream(made, BAD)
+    assert response_of(made).raw_content == GOOD
+    assert made.metadata[KEY]["changed"] == 4
+    assert made.metadata[KEY]["end"] == "complete"
+    file = io.BytesIO()
+    FlowWriter(file).add(made)
+    file.seek(0)
+    (read,) = FlowReader(file).stream()
+    assert read.metadata[KEY] == made.metadata[KEY]
+
+
+def test_a_body_that_mitmproxy_stored_stays(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, BAD)
+    response_of(made).data.content = b"stored"  # store_streamed_bodies
+    proxy.addon.response(made)
+    assert response_of(made).raw_content == b"stored"
+
+
+def test_a_repair_is_said_in_one_line(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    proxy.stream(chat_flow(), BAD)
+    proxy.stream(chat_flow(), GOOD)
+    assert messages(caplog, "INFO") == [
+        f"normalize: {HOST} m: 4 of 4 events repaired (data-space-missing 4)"
+    ]
+
+
+def test_an_encoded_stream_leaves_decoded(proxy: Proxy) -> None:
+    made = chat_flow(headers={"content-type": SSE, "content-encoding": "gzip"})
+    assert proxy.stream(made, gzip.compress(BAD)) == GOOD
+    assert headers_of(made) == {"content-type": SSE}
+
+
+def test_secrets_of_the_request_are_in_no_log(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    made = chat_flow(status=401, headers={"content-type": "text/plain"})
+    secrets = {
+        "authorization": "bearer nvapi-SECRET1",
+        "api-key": "SECRET2",
+        "x-api-key": "SECRET3",
+        "x-goog-api-key": "SECRET4",
+        "cookie": "a=SECRET5",
+        "proxy-authorization": "Basic SECRET6",
+    }
+    for name, value in secrets.items():
+        made.request.headers[name] = value
+    told = "bad keys: nvapi-SECRET1 SECRET2 SECRET3 SECRET4 a=SECRET5 SECRET6"
+    body = proxy.body(made, told.encode())
+    assert body is not None
+    assert b"SECRET1" in body  # the client gets the provider's words
+    proxy.close()
+    assert "SECRET" not in proxy.log.read_text()
+    assert "SECRET" not in caplog.text
+
+
+def test_a_placeholder_for_a_key_leaves_the_log_readable(proxy: Proxy) -> None:
+    # Clients of local servers have to send some key, and send "x" or "none".
+    made = chat_flow()
+    made.request.headers["authorization"] = "Bearer x"
+    proxy.stream(made, wire([chunk({"content": "x"})]).replace(b"data: ", b"data:"))
+    assert '"content":"x"' in proxy.records("pair")[0]["before"]
+
+
+def test_an_answer_that_another_addon_made_is_repaired_too(proxy: Proxy) -> None:
+    # Nor does a server replay pass the rewriter.
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    response_of(made).data.content = BAD
+    proxy.addon.response(made)
+    assert response_of(made).raw_content == GOOD
+    assert proxy.end() == "complete"
+
+
+def test_a_request_that_mitmproxy_did_not_keep_holds_no_stream_back(
+    proxy: Proxy,
+) -> None:
+    # stream_large_bodies: what the request asked is gone.
+    made = chat_flow()
+    made.request.raw_content = None
+    proxy.addon.responseheaders(made)
+    assert response_of(made).stream
+
+
+# -- what passes -------------------------------------------------------------------
+
+
+def test_a_stream_that_another_addon_streams_stays(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    response_of(made).stream = bytes.upper
+    proxy.addon.responseheaders(made)
+    assert response_of(made).stream == bytes.upper
+    assert messages(caplog) == [
+        f"normalize: another addon streams {HOST}; it stays as it is"
+    ]
+    proxy.addon.response(made)
+    assert proxy.end() == "complete"
+
+
+def test_a_body_that_another_addon_streams_stays(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"})
+    response_of(made).stream = bytes.upper
+    proxy.addon.responseheaders(made)
+    response_of(made).raw_content = dumps(BAD_BODY)  # store_streamed_bodies
+    proxy.addon.response(made)
+    assert response_of(made).raw_content == dumps(BAD_BODY)
+    assert [line["type"] for line in proxy.records()] == ["flow"]
+
+
+def test_an_encoding_that_cannot_be_undone_passes_streamed(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = {"content-type": SSE, "content-encoding": "zstd", "content-length": "9"}
+    made = chat_flow(headers=headers)
+    proxy.addon.responseheaders(made)
+    assert response_of(made).stream is True
+    assert headers_of(made) == headers
+    assert "not undone (zstd)" in messages(caplog)[0]
+    proxy.addon.response(made)
+    (record,) = proxy.records()
+    assert (record["end"], record["changed"]) == ("complete", 0)
+
+
+def test_what_was_streamed_already_is_not_repaired_in_the_saved_flow(
+    proxy: Proxy,
+) -> None:
+    # mitmproxy streams what is large (stream_large_bodies), and may store it as well.
+    made = chat_flow(request={"model": "m"})
+    response_of(made).stream = True
+    proxy.addon.responseheaders(made)
+    response_of(made).raw_content = dumps(BAD_BODY)
+    proxy.addon.response(made)
+    assert response_of(made).raw_content == dumps(BAD_BODY)
+    assert [line["type"] for line in proxy.records()] == ["flow"]
+
+
+def test_a_bug_in_the_repair_of_a_body_lets_it_pass_and_keeps_its_record(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "repair_body", fail)
+    made = chat_flow(request={"model": "m"})
+    assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
+    assert proxy.end() == "complete"
+
+
+# -- observe -----------------------------------------------------------------------
+
+
+def test_observing_changes_neither_bytes_nor_headers(proxy: Proxy) -> None:
+    proxy.set(normalize_mode="observe")
+    data = gzip.compress(BAD)
+    headers = {
+        "content-type": SSE,
+        "content-encoding": "gzip",
+        "content-length": str(len(data)),
+    }
+    made = chat_flow(headers=headers)
+    assert proxy.stream(made, data[:30], data[30:]) == data
+    assert headers_of(made) == headers
+    assert response_of(made).content == BAD
+    *pairs, record = proxy.records()
+    assert len(pairs) == 4
+    assert {each["mode"] for each in (*pairs, record)} == {"observe"}
+    assert record["bytes_out"] == len(data)
+
+
+def test_observing_leaves_a_body_alone(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    proxy.set(normalize_mode="observe")
+    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
+    assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
+    assert headers_of(made) == {"content-type": "text/plain"}
+    assert "1 of 1 events would be repaired" in messages(caplog, "INFO")[0]
+    record = proxy.records("flow")[0]
+    assert (record["mode"], record["changed"]) == ("observe", 1)
+
+
+# -- bodies ------------------------------------------------------------------------
+
+
+def test_a_body_is_repaired_whole(proxy: Proxy) -> None:
+    made = chat_flow(
+        request={"model": "m"}, headers={"content-type": "application/json; x=y"}
+    )
+    before = dumps(BAD_BODY)
+    body = proxy.body(made, before)
+    assert body is not None
+    assert json.loads(body)["choices"][0]["message"]["content"] == ""
+    assert headers_of(made) == {
+        "content-type": "application/json; x=y",
+        "content-length": str(len(body)),
+    }
+    pair, record = proxy.records()
+    assert (pair["n"], pair["before"], pair["after"]) == (
+        0,
+        before.decode(),
+        [body.decode()],
+    )
+    expected = {
+        "stream": False,
+        "events": 1,
+        "changed": 1,
+        "bytes_in": len(before),
+        "bytes_out": len(body),
+        "end": "complete",
+    }
+    assert {key: record[key] for key in expected} == expected
+    assert made.metadata[KEY]["changed"] == 1
+
+
+def test_a_good_body_leaves_as_it_came(proxy: Proxy) -> None:
+    data = json.dumps(GOOD_BODY, indent=1).encode()
+    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
+    assert proxy.body(made, data) == data
+    assert headers_of(made) == {"content-type": "text/plain"}
+    (record,) = proxy.records()
+    assert (record["events"], record["changed"]) == (1, 0)
+
+
+@pytest.mark.parametrize("status", [400, 429, 500, 503])
+def test_a_refused_stream_is_buffered(proxy: Proxy, status: int) -> None:
+    made = chat_flow(status=status, headers={"content-type": "text/plain"})
+    body = proxy.body(made, b"no such model")
+    assert body is not None
+    assert json.loads(body)["error"]["message"] == "no such model"
+    assert response_of(made).status_code == status
+    assert headers_of(made) == {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+    }
+
+
+def test_an_encoded_body_is_repaired_and_encoded_again(proxy: Proxy) -> None:
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    made = chat_flow(request={"model": "m"}, headers=headers)
+    body = proxy.body(made, gzip.compress(dumps(BAD_BODY)))
+    assert body is not None
+    message = json.loads(gzip.decompress(body))["choices"][0]["message"]
+    assert message["content"] == ""
+    assert headers_of(made)["content-length"] == str(len(body))
+
+
+def test_a_corrupt_body_passes_as_it_is(proxy: Proxy) -> None:
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    made = chat_flow(status=400, headers=headers)
+    assert proxy.body(made, b"no gzip at all") == b"no gzip at all"
+    assert headers_of(made) == headers
+    assert proxy.end() == "complete"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_empty_body_stays_empty(proxy: Proxy, status: int) -> None:
+    made = chat_flow(request={"model": "m"}, status=status)
+    assert proxy.body(made, b"") == b""
+    (record,) = proxy.records()
+    assert (record["events"], record["bytes_out"]) == (0, 0)
+
+
+# -- ends --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "connected", "end"),
+    [
+        (
+            "peer closed connection without sending complete body",
+            True,
+            "upstream-broke",
+        ),
+        ("Server disconnected.", True, "upstream-broke"),
+        ("Client disconnected.", True, "client-left"),
+        ("Stream was reset", False, "client-left"),
+        # What follows is the upstream's own text.
+        (
+            "HTTP/2 connection closed: <ConnectionTerminated b'max_clients'>",
+            True,
+            "upstream-broke",
+        ),
+    ],
+)
+def test_a_stream_that_broke_off_says_who_left(
+    proxy: Proxy, message: str, connected: bool, end: str
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, BAD[:-20])
+    broken(made, message, connected=connected)
+    proxy.addon.error(made)
+    assert response_of(made).raw_content == wire([HEAD, TEXT])
+    (record,) = proxy.records("flow")
+    assert (record["end"], record["status"]) == (end, 200)
+    assert record["events"] >= 2
+
+
+def test_a_lost_finish_reason_is_said(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    assert FINISH["choices"][0]["finish_reason"].encode() not in proxy.feed(
+        made, wire([HEAD, TEXT, FINISH])
+    )
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    assert messages(caplog) == [
+        f"normalize: {HOST} broke off while a finish reason waited"
+    ]
+
+
+def test_nothing_is_said_when_nothing_waited(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, wire([HEAD, TEXT]))
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    assert messages(caplog) == []
+
+
+def test_a_body_that_broke_off_has_a_record(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"})
+    proxy.addon.responseheaders(made)
+    broken(made, "Server disconnected.")
+    proxy.addon.error(made)
+    (record,) = proxy.records()
+    assert (record["end"], record["stream"]) == ("upstream-broke", False)
+
+
+def test_an_error_without_words_is_the_upstream_s(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    made.error = None
+    proxy.addon.error(made)
+    assert proxy.end() == "upstream-broke"
+
+
+def test_an_answer_that_never_came_is_an_error(proxy: Proxy) -> None:
+    made = chat_flow()
+    made.response = None
+    broken(made, "Name or service not known")
+    proxy.addon.error(made)
+    (record,) = proxy.records()
+    assert (record["end"], record["status"], record["events"]) == ("error", 502, 0)
+    assert (record["model"], record["stream"]) == ("m", True)
+
+
+def test_an_answer_that_mitmproxy_refused_has_a_record(proxy: Proxy) -> None:
+    # Bad headers: the response is there, but its headers hook was never called.
+    made = chat_flow()
+    broken(made, "Received header from server, refusing to prevent attacks")
+    proxy.addon.error(made)
+    assert len(proxy.records("flow")) == 1
+
+
+def test_each_answer_has_one_record(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.stream(made, GOOD)
+    proxy.addon.response(made)
+    proxy.addon.error(made)
+    assert len(proxy.records("flow")) == 1
+
+
+def test_a_corrupt_stream_is_broken_off_and_said_to_be(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow(headers={"content-type": SSE, "content-encoding": "gzip"})
+    made.live = True
+    deflate = zlib.compressobj(wbits=31)
+    data = deflate.compress(wire([HEAD, TEXT])) + deflate.flush(zlib.Z_FULL_FLUSH)
+    assert proxy.stream(made, data, b"\xff" * 9) == wire([HEAD, TEXT])
+    assert made.error is not None
+    assert made.error.msg == flow.Error.KILLED_MESSAGE
+    assert len(messages(caplog)) == 1
+    assert proxy.end() == "upstream-broke"
+
+
+def test_done_closes_what_is_open_and_writes_the_logs(proxy: Proxy) -> None:
+    stream, body = chat_flow(), chat_flow(request={"model": "m"})
+    for each in (stream, body):
+        proxy.addon.responseheaders(each)
+    proxy.feed(stream, BAD[:-20])
+    records = proxy.records("flow")
+    assert {each["flow"]: each["end"] for each in records} == {
+        stream.id: "upstream-broke",
+        body.id: "upstream-broke",
+    }
+    assert proxy.addon._log is not None
+    assert not proxy.addon._log._thread.is_alive()
+
+
+def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
+    proxy: Proxy,
+) -> None:
+    # A reload: open streams finish on the old code, without its hooks.
+    flows = [chat_flow(), chat_flow()]
+    for made in flows:
+        proxy.addon.responseheaders(made)
+    proxy.addon.done()
+    for made in flows:
+        assert proxy.feed(made, BAD) + proxy.feed(made, b"") == GOOD
+    lines = [json.loads(line) for line in proxy.log.read_text().splitlines()]
+    ends = {line["flow"]: line["end"] for line in lines if line["type"] == "flow"}
+    assert ends == {made.id: "complete" for made in flows}
+
+
+def test_without_streams_there_is_nothing_to_wait_for_at_a_reload() -> None:
+    idle: list[bool] = []
+    Answers(Stats()).hand_over(lambda: idle.append(True))
+    assert idle == [True]
+
+
+def test_a_log_may_be_missing(proxy: Proxy) -> None:
+    proxy.set(normalize_pairs="")
+    made = chat_flow()
+    assert proxy.stream(made, BAD) == GOOD
+    assert made.metadata[KEY]["fixes"] == [["data-space-missing", 4]]
+    assert not proxy.log.exists()
