@@ -450,7 +450,10 @@ def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
 ) -> None:
     made = chat_flow(path=path)
     made.response = None
+    proxy.addon.requestheaders(made)
     broken(made, "no")
+    made.live = False  # as a kill leaves it
+    proxy.addon.error(made)
     proxy.addon.error(made)
     assert [each["end"] for each in proxy.records()] == ends
 

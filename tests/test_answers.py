@@ -438,6 +438,7 @@ def test_an_error_without_words_is_the_upstream_s(proxy: Proxy) -> None:
 def test_an_answer_that_never_came_is_an_error(proxy: Proxy) -> None:
     made = chat_flow()
     made.response = None
+    proxy.addon.requestheaders(made)
     broken(made, "Name or service not known")
     proxy.addon.error(made)
     (record,) = proxy.records()
@@ -448,9 +449,19 @@ def test_an_answer_that_never_came_is_an_error(proxy: Proxy) -> None:
 def test_an_answer_that_mitmproxy_refused_has_a_record(proxy: Proxy) -> None:
     # Bad headers: the response is there, but its headers hook was never called.
     made = chat_flow()
+    proxy.addon.requestheaders(made)
     broken(made, "Received header from server, refusing to prevent attacks")
     proxy.addon.error(made)
     assert len(proxy.records("flow")) == 1
+
+
+def test_a_flow_with_an_error_from_a_file_has_no_new_record(proxy: Proxy) -> None:
+    made = chat_flow()
+    made.live = False
+    proxy.addon.requestheaders(made)
+    broken(made, "no")
+    proxy.addon.error(made)
+    assert proxy.records() == []
 
 
 def test_each_answer_has_one_record(proxy: Proxy) -> None:

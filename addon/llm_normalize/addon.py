@@ -189,8 +189,10 @@ class Normalize:
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Ask for a plain answer: what is not compressed need not be undone."""
-        if is_ours(flow, self.hosts) and ctx.options.normalize_mode == "repair":
-            flow.request.headers["accept-encoding"] = "identity"
+        if is_ours(flow, self.hosts):
+            self._answers.expect(flow)
+            if ctx.options.normalize_mode == "repair":
+                flow.request.headers["accept-encoding"] = "identity"
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide how the answer passes: its headers leave right after this."""
@@ -213,8 +215,7 @@ class Normalize:
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Close the record of an answer that broke off, or never came."""
-        if not self._answers.broke(flow) and is_ours(flow, self.hosts):
-            self._answers.never_came(flow, self._settings(flow))
+        self._answers.broke(flow, lambda: self._settings(flow))
 
     # -- what counts for one answer ----------------------------------------------
 

@@ -63,11 +63,17 @@ class Answers:
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
         self._running: dict[str, _Running] = {}
+        self._expected: set[str] = set()  # flows that were asked, and not answered yet
+
+    def expect(self, flow: http.HTTPFlow) -> None:
+        """Take note of a request, whose answer may never come."""
+        self._expected.add(flow.id)
 
     def begin(self, flow: http.HTTPFlow, settings: Settings) -> None:
         """Take an answer whose headers have come; they leave right after this."""
         response = flow.response
         assert response is not None
+        self._expected.discard(flow.id)
         asked = asked_of(flow)
         answer = _answer(flow, asked, settings)
         self._running[flow.id] = _Running(answer, asked, settings, None)
@@ -122,12 +128,23 @@ class Answers:
         end = "upstream-broke" if rewriter.given_up else "complete"
         self._keep(flow, running, self._close(running, response.status_code, end))
 
-    def broke(self, flow: http.HTTPFlow) -> bool:
-        """Close the record of an answer that broke off; tell whether it had begun."""
+    def broke(self, flow: http.HTTPFlow, settings: Callable[[], Settings]) -> None:
+        """Close the record of an answer that broke off, or did not begin.
+
+        Args:
+            flow: The flow, with its error.
+            settings: Returns what would have counted for an answer that did not begin.
+        """
         running = self._running.pop(flow.id, None)
-        if running is None:
-            return False
-        left = client_left(flow)
+        if running is not None:
+            self._broke_off(flow, running)
+        elif flow.id in self._expected:
+            self._expected.discard(flow.id)
+            asked, chosen = asked_of(flow), settings()
+            running = _Running(_answer(flow, asked, chosen), asked, chosen, None)
+            self._close(running, _gateway_status(flow), "error")
+
+    def _broke_off(self, flow: http.HTTPFlow, running: _Running) -> None:
         rewriter = running.rewriter
         if rewriter is not None and rewriter.pipeline.abandon():
             logger.warning(
@@ -138,17 +155,8 @@ class Answers:
         if flow.response and not flow.response.stream:
             # Nothing had been sent: mitmproxy answers in the provider's place.
             status = _gateway_status(flow)
-        end = "client-left" if left else "upstream-broke"
+        end = "client-left" if client_left(flow) else "upstream-broke"
         self._keep(flow, running, self._close(running, status, end))
-        return True
-
-    def never_came(self, flow: http.HTTPFlow, settings: Settings) -> None:
-        """Write the record of an answer that did not begin."""
-        if flow.response is not None and KEY in flow.metadata:
-            return  # it has its record
-        asked = asked_of(flow)
-        running = _Running(_answer(flow, asked, settings), asked, settings, None)
-        self._close(running, _gateway_status(flow), "error")
 
     def hand_over(self, idle: Callable[[], None]) -> None:
         """Let open streams go on without hooks, as at a reload of the addon.
