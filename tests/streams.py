@@ -1,7 +1,7 @@
 """Streams for tests: run bytes through a pipeline, cut in every way that matters."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields
+import random
+from collections.abc import Iterable, Iterator, Sequence
 
 from llm_normalize.fix import Example, Fix, wire
 from llm_normalize.fixes import FIXES
@@ -46,14 +46,23 @@ def repaired(
     return whole
 
 
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    """Yield *data* whole, one byte at a time, and cut at random."""
+    yield [data]
+    yield [data[at : at + 1] for at in range(len(data))]
+    dice = random.Random(data)
+    for _ in range(5):
+        places = sorted(dice.choices(range(len(data) + 1), k=3))
+        starts = [0, *places]
+        yield [
+            data[start:end]
+            for start, end in zip(starts, [*places, len(data)], strict=True)
+        ]
+
+
 def alone(fix: type[Fix]) -> list[type[Fix]]:
     """Return *fix* as the only one; what rides on others then acts by itself."""
     return [type(fix.__name__, (fix,), {"rides": False})]
-
-
-def with_asked(asked: Asked, **what: object) -> Asked:
-    known = {field.name: getattr(asked, field.name) for field in fields(asked)}
-    return Asked(**{**known, **what})
 
 
 def run_example(example: Example, fixes: Sequence[type[Fix]]) -> bytes:

@@ -1,7 +1,6 @@
 import gzip
 import random
 import zlib
-from collections.abc import Iterator
 
 import brotli
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize.decoding import STEP, CorruptBodyError, Decoder, decoder_for
+from streams import cuts
 
 TEXT = b"".join(b'data: {"n":%d}\n\n' % n for n in range(200))
 
@@ -25,20 +25,6 @@ ENCODERS = {
     "raw deflate": raw_deflate,
     "br": brotli.compress,
 }
-
-
-def cuts(data: bytes) -> Iterator[list[bytes]]:
-    """Yield *data* whole, one byte at a time, and cut at random."""
-    yield [data]
-    yield [data[at : at + 1] for at in range(len(data))]
-    dice = random.Random(data)
-    for _ in range(5):
-        places = sorted(dice.choices(range(len(data) + 1), k=3))
-        starts = [0, *places]
-        yield [
-            data[start:end]
-            for start, end in zip(starts, [*places, len(data)], strict=True)
-        ]
 
 
 def made(encoding: str) -> Decoder:

@@ -1,5 +1,4 @@
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -16,6 +15,7 @@ from llm_normalize.sse import (
     Oversized,
     encode,
 )
+from streams import cuts
 
 type Folded = tuple[type[Item], bytes]
 
@@ -53,20 +53,6 @@ def folded(items: Sequence[Item]) -> list[Folded]:
         else:
             out.append((type(item), item.raw))
     return out
-
-
-def cuts(data: bytes) -> Iterator[list[bytes]]:
-    """Yield *data* whole, one byte at a time, and cut at random."""
-    yield [data]
-    yield [data[at : at + 1] for at in range(len(data))]
-    dice = random.Random(data)
-    for _ in range(5):
-        places = sorted(dice.choices(range(len(data) + 1), k=3))
-        starts = [0, *places]
-        yield [
-            data[start:end]
-            for start, end in zip(starts, [*places, len(data)], strict=True)
-        ]
 
 
 def read(data: bytes) -> list[Folded]:

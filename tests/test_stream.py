@@ -13,6 +13,7 @@ from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
 from llm_normalize.stream import Rewriter
 from llm_normalize.stream_state import Asked
+from streams import cuts
 
 HEAD = chunk({"role": "assistant", "content": ""})
 TEXT = chunk({"content": "Hi"})
@@ -59,20 +60,6 @@ class Client:
 
     def run(self, reads: Sequence[bytes]) -> bytes:
         return b"".join(map(self.read, [*(each for each in reads if each), b""]))
-
-
-def cuts(data: bytes) -> Iterator[list[bytes]]:
-    """Yield *data* whole, one byte at a time, and cut at random."""
-    yield [data]
-    yield [data[at : at + 1] for at in range(len(data))]
-    dice = random.Random(data)
-    for _ in range(5):
-        places = sorted(dice.choices(range(len(data) + 1), k=3))
-        starts = [0, *places]
-        yield [
-            data[start:end]
-            for start, end in zip(starts, [*places, len(data)], strict=True)
-        ]
 
 
 def rewrite(data: bytes, encoding: str = "", *, repair: bool = True) -> bytes:
