@@ -511,3 +511,13 @@ def test_a_reload_without_streams_closes_the_logs(proxy: Proxy) -> None:
     proxy.addon.done()
     assert log is not None
     assert not log._thread.is_alive()
+
+
+@pytest.mark.parametrize("value", ["/", "a\0b", "~nobody-has-this-name/x"])
+def test_a_pairs_path_that_cannot_be_written_is_refused(
+    proxy: Proxy, value: str
+) -> None:
+    before = proxy.context.options.normalize_pairs
+    with pytest.raises(exceptions.OptionsError, match="normalize_pairs: "):
+        proxy.context.options.normalize_pairs = value
+    assert proxy.context.options.normalize_pairs == before

@@ -348,12 +348,29 @@ def test_a_corrupt_body_passes_as_it_is(proxy: Proxy) -> None:
     assert proxy.end() == "complete"
 
 
-@pytest.mark.parametrize("status", [200, 500])
-def test_an_empty_body_stays_empty(proxy: Proxy, status: int) -> None:
-    made = chat_flow(request={"model": "m"}, status=status)
+def test_an_empty_body_stays_empty(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"})
     assert proxy.body(made, b"") == b""
     (record,) = proxy.records()
     assert (record["events"], record["bytes_out"]) == (0, 0)
+
+
+def test_an_empty_error_body_says_what_http_says(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"}, status=503)
+    body = proxy.body(made, b"")
+    assert body is not None
+    assert json.loads(body)["error"]["message"] == "Service Unavailable"
+    assert headers_of(made)["content-type"] == "application/json"
+
+
+def test_events_that_passed_unread_are_told(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    made = chat_flow()
+    proxy.stream(made, b"data: hello\n\n" * 2)
+    told = f"normalize: {HOST}: 2 events passed unread (not-json 2)"
+    assert told in caplog.messages
 
 
 # -- ends --------------------------------------------------------------------------

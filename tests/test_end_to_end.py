@@ -1134,7 +1134,17 @@ def test_key_that_an_error_quotes_is_masked(
 def test_echo_in_an_error_event_is_masked(
     reverse: Mitmdump, provider: Provider
 ) -> None:
-    echo = event({"error": {"message": "no", "input": PROMPT}})
+    echo = event(
+        {
+            "error": {
+                "message": "no",
+                "type": None,
+                "param": None,
+                "code": None,
+                "input": PROMPT,
+            }
+        }
+    )
     script = provider.script(echo.replace(b"\n", b"\r\n"))
     body, _ = post(reverse, script)
     assert body == echo

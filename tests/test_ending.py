@@ -11,7 +11,9 @@ TEXT = chunk({"role": "assistant", "content": "Hi"})
 MORE = chunk({"content": " you"})
 STOP = chunk({}, finish="stop")
 USED = chunk(None, usage=USAGE)
-ERROR = b'data: {"error":{"message":"Overloaded"}}\n\n'
+ERROR = wire(
+    [{"error": {"message": "Overloaded", "type": None, "param": None, "code": None}}]
+)
 ASKED = Asked(stream=True, usage=True)
 TWO = Asked(stream=True, n=2)
 OTHER = chunk({"role": "assistant", "content": "Ho"}, index=1)

@@ -1,6 +1,13 @@
 import pytest
 
-from llm_normalize.errors import kind_of, message_of, phrase, text_of, wrapped
+from llm_normalize.errors import (
+    kind_of,
+    message_of,
+    phrase,
+    text_of,
+    words_of_page,
+    wrapped,
+)
 
 
 def test_wrapped_error_has_the_four_keys_in_openais_order() -> None:
@@ -21,6 +28,8 @@ def test_wrapped_error_has_the_four_keys_in_openais_order() -> None:
         ({"error": "Loading", "requestId": "r-1"}, "Loading (request r-1)"),
         ({"message": "No", "request_id": 7}, "No (request 7)"),
         ({}, "Service Unavailable"),
+        ({"errors": [{"message": "no"}]}, '[{"message":"no"}]'),
+        ({"reason": "quota"}, "quota"),
     ],
 )
 def test_message_keeps_the_providers_words(body: dict[str, object], words: str) -> None:
@@ -54,3 +63,10 @@ def test_phrase_of_a_status_that_http_does_not_know() -> None:
 )
 def test_kind_follows_the_status(status: int, kind: str) -> None:
     assert kind_of(status) == kind
+
+
+def test_words_of_a_page_are_what_it_shows() -> None:
+    page = """<!DOCTYPE html><html><head><style>b{}</style><title>502 Bad&nbsp;Gateway
+    </title><script>x = "<b>"</script></head><body><!-- no --><h1>Oops</h1></body>"""
+    assert words_of_page(page) == "502 Bad Gateway Oops"
+    assert len(words_of_page("<p>" + "x" * 9000)) == 2000

@@ -30,10 +30,10 @@ KNOWS_MITMPROXY = {"addon", "answers", "flows", "view"}
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "collections", "contextlib", "dataclasses", "difflib", "fcntl", "functools",
-    "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
+    "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
     "threading", "time", "typing", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 300, "answers": 285}
+BUDGET = {"addon": 310, "answers": 295, "ending": 280}
 LINES = 265
 FIX_LINES = 80
 

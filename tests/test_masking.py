@@ -141,3 +141,14 @@ plain = st.recursive(
 def test_an_echo_is_masked_whatever_stands_around_it(around: Any, key: str) -> None:
     value = {"a": around, "error": [{key: [around, "SECRET"]}]}
     assert "SECRET" not in mask(json.dumps(value))
+
+
+def test_run_of_backslashes_is_read_once() -> None:
+    # Quadratic work on this would take minutes, not a moment.
+    text = 'data: {"content":"' + "\\" * 400_000 + '"}'
+    assert mask(text) == text
+
+
+def test_input_value_of_a_pydantic_message_is_masked() -> None:
+    told = "1 validation error [type=missing, input_value='my prompt', input_type=str]"
+    assert "prompt" not in mask(told)

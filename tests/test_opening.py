@@ -1,5 +1,6 @@
 import pytest
 
+from llm_normalize.chunk import Chunk
 from llm_normalize.fix import DONE, USAGE, chunk, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.stream_state import Asked
@@ -80,9 +81,34 @@ def test_null_later_in_a_choice_does_not_wait() -> None:
     ]
 
 
-def test_chunk_of_two_choices_does_not_wait() -> None:
-    two = {**NULL, "choices": [*NULL["choices"], {**NULL["choices"][0], "index": 1}]}
-    assert feed([wire([two])], TOOLS, ended=False) != [b""]
+def both(*choices: Chunk) -> Chunk:
+    """Return one chunk with the choices of several."""
+    parts = [each["choices"][0] for each in choices]
+    return {**choices[0], "choices": parts}
+
+
+def test_choices_that_open_together_are_settled_one_by_one() -> None:
+    other = chunk({"role": "assistant", "content": None}, index=1)
+    text = chunk({"content": "Hi"}, index=1)
+    out = feed(
+        [wire([both(NULL, other)]), wire([both(CALL, text)])], TOOLS, ended=False
+    )
+    empty = chunk({"role": "assistant", "content": ""}, index=1)
+    assert out == [b"", wire([both(NULL, empty), both(CALL, text)])]
+
+
+def test_opening_with_an_empty_field_beside_null_waits_too() -> None:
+    opening = chunk({"role": "assistant", "content": None, "reasoning_content": ""})
+    text = chunk({"content": "Hi"})
+    out = feed([wire([opening]), wire([text])], TOOLS, ended=False)
+    assert out[0] == b""
+    assert b'null,"reasoning' not in out[1]
+
+
+def test_text_beside_a_call_makes_the_opening_a_texts() -> None:
+    said = chunk({"content": "Sure", **CALL["choices"][0]["delta"]})
+    out = feed([wire([NULL]), wire([said])], TOOLS, ended=False)
+    assert out[1].startswith(wire([EMPTY]))
 
 
 def test_opening_of_a_request_without_tools_does_not_wait() -> None:

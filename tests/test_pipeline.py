@@ -12,7 +12,8 @@ from form import lost, meaning_of_stream
 from llm_normalize import pipeline, sse
 from llm_normalize.chunk import Chunk
 from llm_normalize.ending import Ending
-from llm_normalize.fix import DONE, USAGE, Fix, chunk, wire
+from llm_normalize.errors import wrapped
+from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, head, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import Event
@@ -162,7 +163,7 @@ def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
 
 
 def test_bytes_after_an_error_event_get_nothing_added() -> None:
-    error = b'data: {"error":{"message":"Overloaded","code":"x"}}\n\n'
+    error = wire([wrapped("Overloaded", "server_error", None, "x")])
     assert repaired(GOOD + error) == GOOD + error
     assert repaired(GOOD + error + DONE) == GOOD + error + DONE
 
@@ -195,6 +196,99 @@ def test_blocks_are_counted_as_they_begin() -> None:
     pipe = Pipeline(STREAM, FIXES)
     pipe.feed(b": hi\n\n" + NIM)
     assert pipe.events == 6
+
+
+STOP = wire([chunk({}, finish="stop")])
+USAGE_ASKED = Asked(stream=True, usage=True)
+
+
+@pytest.mark.parametrize(
+    ("last", "skipped"),
+    [
+        (wire([NULL_ROLE])[:60], ()),
+        (b"xyz", ()),
+        (b'{"a":1}', ()),
+        (b": half a comment", ("comment-sent",)),
+        (wire([chunk({"content": "!"})])[:-1], ("blank-line-missing",)),
+    ],
+)
+@pytest.mark.parametrize("asked", [STREAM, USAGE_ASKED])
+def test_nothing_is_glued_to_a_last_block_that_has_no_end(
+    last: bytes, skipped: tuple[str, ...], asked: Asked
+) -> None:
+    fixes = without(*skipped)
+    assert repaired(GOOD + STOP + last, asked, fixes) == GOOD + STOP + last
+
+
+def test_nothing_is_glued_to_an_event_too_large_that_has_no_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    large = b"data: " + b"x" * 600
+    assert repaired(GOOD + STOP + large) == GOOD + STOP + large
+
+
+def test_half_a_comment_becomes_a_newline() -> None:
+    assert repaired(GOOD + STOP + b": half") == GOOD + STOP + b"\n"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        wire([{"message": "No GPU", "type": "internal_server_error", "code": 500}]),
+        b"data: Internal Server Error\n\n",
+        wire([chunk({}, choice={"error": {"message": "no"}})]),
+    ],
+)
+def test_no_success_is_forged_after_what_may_be_an_error(event: bytes) -> None:
+    for asked in (STREAM, USAGE_ASKED):
+        out = repaired(GOOD + event + DONE, asked)
+        assert b'"finish_reason":"' not in out
+        assert out.endswith(DONE)
+        assert DONE not in repaired(GOOD + event, asked)
+
+
+def test_error_event_takes_the_form_of_openai() -> None:
+    flat = wire([{"message": "No GPU", "type": "x_error", "code": 500}])
+    assert repaired(GOOD + flat) == GOOD + wire(
+        [wrapped("No GPU", "x_error", None, "500")]
+    )
+    text = wire([{"error": "Overloaded"}])
+    assert repaired(text) == wire([wrapped("Overloaded", "server_error", None, None)])
+
+
+def test_error_fix_that_fails_leaves_the_event_as_it_came() -> None:
+    class Bad(Fix):
+        name = "bad-error"
+
+        def error(self, body: Any, status: int) -> Chunk | None:
+            raise RuntimeError
+
+    event = wire([{"error": "Overloaded"}])
+    assert repaired(event + event, fixes=[Bad]) == event + event
+
+
+def test_empty_first_data_line_costs_nothing() -> None:
+    payload = GOOD.removeprefix(b"data: ")
+    assert repaired(b"data:\ndata: " + payload) == GOOD
+    assert repaired(b"data: \ndata:" + payload) == GOOD
+
+
+def test_whole_calls_of_two_choices_are_both_split() -> None:
+    parts = [calling(head(0, "{}")), calling(head(0, "[]"))]
+    choices = [{**part["choices"][0], "index": at} for at, part in enumerate(parts)]
+    out = repaired(wire([{**parts[0], "choices": choices}]), ended=False)
+    assert out.count(b'"arguments":""') == 2
+    assert repaired(out, ended=False) == out
+
+
+def test_finish_beside_another_choice_has_its_own_chunk() -> None:
+    done = chunk({"role": "assistant", "content": ""}, finish="stop")["choices"][0]
+    goes_on = chunk({"role": "assistant", "content": "c"}, index=1)["choices"][0]
+    both = {**chunk(None), "choices": [done, goes_on]}
+    out = repaired(wire([both, chunk({}, finish="stop", index=1), DONE]))
+    assert b'"delta":{},"finish_reason":"stop"}]' in out
+    assert b'"content":"c"},"finish_reason":null}]' in out
 
 
 # -- steps ---------------------------------------------------------------------

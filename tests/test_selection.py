@@ -93,7 +93,7 @@ def test_hosts_are_all_that_a_pattern_means() -> None:
 
 
 def test_no_host_is_none_of_them() -> None:
-    hosts = Hosts.parse(["a.test", "*"])
+    hosts = Hosts.parse(["a.test", "*.test"])
     assert not hosts.include(None, 443)
     assert not hosts.include("", 443)
 
@@ -144,3 +144,14 @@ def test_a_chat_request_is_a_post_to_its_path(
 )
 def test_an_event_stream_is_told_by_its_type(content_type: str, expected: bool) -> None:
     assert is_event_stream(content_type) is expected
+
+
+@pytest.mark.parametrize("text", ["*", "a b", "a,b", "ex\u00e4mple.com", "a.*b.c", ""])
+def test_what_is_no_host_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="give `host`"):
+        HostPattern.parse(text)
+
+
+@pytest.mark.parametrize("text", ["::1", "[::1]:8080", "fe80::1:2:3", "my_host-1:80"])
+def test_what_is_a_host_is_taken(text: str) -> None:
+    assert HostPattern.parse(str(HostPattern.parse(text))) == HostPattern.parse(text)

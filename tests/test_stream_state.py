@@ -123,7 +123,7 @@ def test_the_first_id_and_name_of_a_call_count() -> None:
     more = {"index": 1, "id": "c2", "function": {"name": "g", "arguments": "{}"}}
     seen.note(chunk({"tool_calls": [first]}))
     seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
-    assert seen.choice(0).calls == {1: Call("c1", "f"), 0: Call("c0", None)}
+    assert seen.choice(0).calls == {1: Call("c1", name=True), 0: Call("c0", name=False)}
 
 
 def test_a_call_s_id_and_name_may_come_apart() -> None:
@@ -131,7 +131,7 @@ def test_a_call_s_id_and_name_may_come_apart() -> None:
     seen.note(chunk({"tool_calls": [{"index": 0, "id": "c1"}]}))
     assert not seen.choice(0).called
     seen.note(chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}))
-    assert seen.choice(0).calls == {0: Call("c1", "f")}
+    assert seen.choice(0).calls == {0: Call("c1", name=True)}
     assert seen.choice(0).called
 
 
@@ -154,10 +154,34 @@ def test_a_fragment_without_id_and_name_opens_no_call() -> None:
 def test_another_id_with_a_name_opens_another_call(
     fragment: dict[str, Any], expected: bool
 ) -> None:
-    assert Call("c1", "f").is_another(fragment) is expected
+    assert Call("c1", name=True).is_another(fragment) is expected
 
 
 def test_a_choice_without_a_delta_sends_nothing() -> None:
     seen = Seen()
     seen.note({"choices": [{"index": 0, "finish_reason": "stop"}, None]})
     assert seen.choices == {}
+
+
+def test_what_is_kept_of_a_stream_is_bounded() -> None:
+    seen = Seen()
+    for at in range(1500):
+        call = {"index": at, "id": "i" * 5000, "function": {"name": "n" * 5000}}
+        seen.note(chunk({"tool_calls": [call]}))
+        seen.note(chunk({"content": "x"}, index=at))
+    assert len(seen.choices) == 1024
+    assert len(seen.choice(0).calls) == 1024
+    assert len(str(seen.choice(0).calls[0].id)) < 100
+
+
+def test_long_ids_are_told_apart() -> None:
+    call = Call("i" * 5000, name=True)
+    same = {"id": "i" * 5000, "function": {"name": "f"}}
+    assert not call.is_another(same)
+    assert call.is_another({**same, "id": "j" * 5000})
+
+
+def test_choice_with_an_error_is_an_error() -> None:
+    seen = Seen()
+    seen.note(chunk({}, choice={"error": {"message": "no"}}))
+    assert seen.error

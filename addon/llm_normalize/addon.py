@@ -114,6 +114,7 @@ class Normalize:
             if self._log is not None:
                 self._log.size = size
         if "normalize_pairs" in updated:
+            _check_pairs_path(ctx.options.normalize_pairs)
             self._log = None  # running answers keep theirs
 
     def done(self) -> None:
@@ -281,8 +282,20 @@ def _size(text: str) -> int:
     return size
 
 
+def _check_pairs_path(text: str) -> None:
+    reason = "it has a NUL" if "\0" in text else ""
+    try:
+        if text and not reason and _pairs_path(text).is_dir():
+            reason = "it is a folder; name a file in it"
+    except (RuntimeError, OSError) as error:
+        reason = str(error)
+    if reason:
+        raise exceptions.OptionsError(f"normalize_pairs: {text!r}: {reason}")
+
+
 def _pairs_path(text: str) -> Path:
-    addresses = ctx.master.addons.get("proxyserver").listen_addrs()
+    server = ctx.master.addons.get("proxyserver")
+    addresses = server.listen_addrs() if server else []
     port = addresses[0][1] if addresses else ctx.options.listen_port or 8080
     confdir = str(Path(ctx.options.confdir).expanduser())
     values = {"CONFDIR": confdir, "PORT": str(port)}

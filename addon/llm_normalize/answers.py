@@ -200,8 +200,8 @@ class Answers:
         try:
             # What has been streamed has left already.
             content = None if response.stream else response.get_content()
-            if content:
-                status = response.status_code
+            status = response.status_code
+            if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
                 step = repair_body(content, status, asked, settings.fixes, label)
         except ValueError as error:
             logger.warning("%s: the body cannot be decoded (%s)", label, error)
@@ -221,6 +221,14 @@ class Answers:
         figures = (0, 0, 0)
         if running.rewriter is not None:
             rewriter = running.rewriter
+            unread = rewriter.pipeline.raw_events
+            if unread:
+                logger.info(
+                    "normalize: %s: %d events passed unread (%s)",
+                    running.answer.host,
+                    unread.total(),
+                    ", ".join(f"{reason} {count}" for reason, count in unread.items()),
+                )
             figures = (rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out)
         return self._write(running.answer, status, end, figures)
 

@@ -6,9 +6,10 @@ at hand leaves as it came, unless a part of it has left already.
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import NamedTuple
 
-from .chunk import Chunk, loads
+from .chunk import Chunk, Json, loads
 from .fix import Fix
 from .sse import Event
 from .step import Piece, Step
@@ -49,6 +50,7 @@ class Chain:
             for fix in fixes
         ]
         self._edits = [each for each in edits if each.edit or each.replace]
+        self._errors = [fix for fix in fixes if _overrides(fix, "error")]
 
     def frame(self, step: Step, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
@@ -109,6 +111,19 @@ class Chain:
             else:
                 yield Piece(step, part, unchanged)
 
+    def error(self, step: Step, value: Json) -> Json:
+        """Return what the fixes make of an error that comes as an event."""
+        for fix in self._errors:
+            try:
+                made = fix.error(value, HTTPStatus.INTERNAL_SERVER_ERROR)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(fix, error)
+                continue
+            if made is not None:
+                value = made
+                step.fixed(fix.name)
+        return value
+
     def _turn_off(self, fix: Fix, error: Exception) -> None:
         if fix in self._off:
             return
@@ -120,4 +135,5 @@ class Chain:
             exc_info=error,
         )
         self._framing = [each for each in self._framing if each is not fix]
+        self._errors = [each for each in self._errors if each is not fix]
         self._edits = [each for each in self._edits if each.fix is not fix]

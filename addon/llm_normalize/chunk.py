@@ -14,7 +14,8 @@ type Chunk = dict[str, Any]
 
 
 _DEEP = 200  # levels of nesting
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|([\[\]{}])')
+# A string that is cut off reaches to the end: tried anew at each quote, it is quadratic.
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([\[\]{}])', re.DOTALL)
 _LONG = 1000  # digits; `int` refuses a few thousand
 
 
@@ -25,9 +26,6 @@ class Number:
 
     def __init__(self, text: str) -> None:
         self.text = text
-
-    def __float__(self) -> float:
-        return float(self.text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Number) and other.text == self.text
@@ -152,7 +150,21 @@ def is_chunk(value: Json) -> bool:
 
 def is_error(value: Json) -> bool:
     """Tell whether *value* is an object that reports an error."""
-    return isinstance(value, dict) and bool(value.get("error"))
+    if not isinstance(value, dict):
+        return False
+    if value.get("error"):
+        return True
+    words = ("errors", "message", "msg", "detail", "title")
+    if "choices" in value or not any(value.get(key) for key in words):
+        return False
+    # Words alone may be a notice; an error has a code, a status, or says so.
+    status = value.get("status")
+    kind = f"{value.get('type')} {value.get('object')}".lower()
+    return (
+        any(value.get(key) for key in ("code", "errors", "detail"))
+        or (isinstance(status, int) and status >= 400)  # noqa: PLR2004
+        or "error" in kind
+    )
 
 
 def choices(chunk: Chunk) -> list[Chunk]:

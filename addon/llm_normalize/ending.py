@@ -42,6 +42,7 @@ class Ending:
         self._usage = Usage(asked, on)
         self._usage_chunk: Piece | None = None
         self._done = False
+        self._cut = False  # the last block has no end: nothing can follow it
         self._last: Piece | None = None
 
     # -- what comes in ---------------------------------------------------------
@@ -100,13 +101,27 @@ class Ending:
         self._outlet.send(piece)
 
     def other(self) -> None:
-        """Take note of an event that is not understood: what opened comes first."""
+        """Take note of an event that is not understood.
+
+        What opened comes first. It may have been an error, or a finish reason: none of
+        either is made up after it.
+        """
         self._opening.settle(None)
+        self._finish.doubtful = True
+
+    def make_way(self, n: int, *, last: bool) -> None:
+        """Send what waits before block *n*, after which nothing may be added if *last*.
+
+        For a block whose end is not in hand: what followed would be glued to its line.
+        """
+        self._settle()
+        self._flush_usage(n - 1)
+        self._cut = self._cut or last
 
     def end(self, count: int) -> None:
         """Take the clean end of a stream of *count* events."""
         self._settle()
-        if self._done or self._seen.error:
+        if self._done or self._cut or self._seen.error:
             return
         self._flush_usage(count)
         if self._finish.all_finished and "done-missing" in self._on:

@@ -1,8 +1,15 @@
 """Errors in OpenAI's form: `{"error": {"message", "type", "param", "code"}}`."""
 
+import html
+import re
 from http import HTTPStatus
 
 from .chunk import Chunk, Json, dumps
+
+_LONG = 2000
+_PAGE = re.compile(
+    r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.DOTALL | re.IGNORECASE
+)
 
 KEYS = ("message", "type", "param", "code")
 
@@ -12,6 +19,7 @@ _KINDS: dict[int, str] = {
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg")
+_MORE = ("errors", "error_description", "reason")
 
 
 def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chunk:
@@ -21,7 +29,7 @@ def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chu
 
 def message_of(body: Chunk, status: int) -> str:
     """Return the words of a flat error *body*, with the request's id if it has one."""
-    words = [text for key in _WORDS if (text := text_of(body.get(key)))]
+    words = [text for key in _WORDS + _MORE if (text := text_of(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
     message = ": ".join(dict.fromkeys(words)) or phrase(status)
     return f"{message} (request {request})" if request else message
@@ -32,6 +40,12 @@ def text_of(value: Json) -> str | None:
     if value is None or value in ("", [], {}):
         return None
     return value if isinstance(value, str) else dumps(value).decode()
+
+
+def words_of_page(text: str) -> str:
+    """Return what a web page says, on one line."""
+    seen = _PAGE.sub(" ", text)
+    return " ".join(html.unescape(seen).split())[:_LONG]
 
 
 def phrase(status: int) -> str:

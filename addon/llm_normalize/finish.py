@@ -38,6 +38,8 @@ class Finish:
         """The bare finish that waits for what may follow."""
         self.opened: set[int] = set()
         """Indexes of the choices that have begun."""
+        self.doubtful = False
+        """Whether an event was not understood, which may have said why all ended."""
         self.finished: set[int] = set()
         """Indexes of the choices that have a finish reason."""
         self._asked = asked
@@ -88,6 +90,7 @@ class Finish:
 
     def left_out(self) -> list[int]:
         """Return the choices that the provider's `[DONE]` says have finished."""
-        if self._seen.error or "finish-missing" not in self._on:
+        unsure = self._seen.error or self.doubtful
+        if unsure or "finish-missing" not in self._on:
             return []
         return sorted(self.opened - self.finished)

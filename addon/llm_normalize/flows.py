@@ -1,5 +1,7 @@
 """Small questions to mitmproxy's flows, and what only mitmproxy can do with them."""
 
+import re
+
 from mitmproxy import ctx, http
 from mitmproxy.proxy import mode_specs
 
@@ -8,14 +10,8 @@ from .selection import Hosts, is_chat_request, is_event_stream
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
 
-_SECRET_HEADERS = (
-    "authorization",
-    "proxy-authorization",
-    "api-key",
-    "x-api-key",
-    "x-goog-api-key",
-    "cookie",
-)
+_TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
+"""Names of headers and query fields that carry a key."""
 
 
 def is_reverse(mode: mode_specs.ProxyMode) -> bool:
@@ -50,13 +46,9 @@ def answers_events(response: http.Response) -> bool:
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
     """Return what in the request's headers and query must not reach a log."""
-    values = [
-        value for name in _SECRET_HEADERS for value in request.headers.get_all(name)
-    ]
+    fields = [*request.headers.items(multi=True), *request.query.items(multi=True)]
+    values = [value for name, value in fields if _TELLING.search(name)]
     values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
-    values += [
-        value for name, value in request.query.items(multi=True) if "key" in name
-    ]
     values += [value for _, value in request.cookies.items(multi=True)]
     secrets = {value for value in values if len(value) >= _SECRET}
     return tuple(sorted(secrets, key=len, reverse=True))

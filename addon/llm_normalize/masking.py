@@ -5,11 +5,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_MASK = r"\1\2\1: ***"
+_MASK = r"\1: ***"
 _DECODER = json.JSONDecoder()
 _MASKED = frozenset(("input", "ctx", "body", "request"))
 # Quoted at any depth: an error message may be JSON in a JSON string.
-_ECHO = re.compile(r"""(\\*['"])(input|ctx|body|request)\1\s*:\s*.*""", re.DOTALL)
+_ECHO = re.compile(
+    r"""(['"](?:input|ctx|body|request)\\*['"])\s*:\s*.*|\binput_value=.*""", re.DOTALL
+)
 
 
 def text_of(block: bytes) -> str:

@@ -5,7 +5,7 @@ request has tools, an opening that is only a role and null waits for the one eve
 tells which; where it has none, the fix `content-null` has repaired it already.
 """
 
-from .chunk import Chunk, choices, deltas, index_of, stands_for_text
+from .chunk import Chunk, deltas, stands_for_text
 from .step import Outlet, Piece
 from .stream_state import Asked
 
@@ -36,14 +36,12 @@ class Opening:
         if not self._wanted:
             return False
         found = deltas(piece.chunk)
-        if len(found) != 1:
-            return False
-        index, choice, delta = found[0]
-        if (
+        if not found or any(
             index in opened
-            or "content" not in delta
+            or delta.get("content", "") is not None
             or choice.get("finish_reason") is not None
-            or any(value is not None for key, value in delta.items() if key != "role")
+            or any(value for key, value in delta.items() if key != "role")
+            for index, choice, delta in found
         ):
             return False
         self.waiting = self._outlet.hold(piece)
@@ -54,12 +52,13 @@ class Opening:
         piece, self.waiting = self.waiting, None
         if piece is None:
             return
-        index = index_of(choices(piece.chunk)[0])
-        opens_call = following is not None and any(
-            at == index and stands_for_text(delta) for at, _, delta in deltas(following)
-        )
-        if not opens_call:
-            for _, _, delta in deltas(piece.chunk):
+        called = {
+            index
+            for index, _, delta in (deltas(following) if following else ())
+            if stands_for_text(delta) and not delta.get("content")
+        }
+        for index, _, delta in deltas(piece.chunk):
+            if delta["content"] is None and index not in called:
                 delta["content"] = ""
-            piece.fixed(FIX)
+                piece.fixed(FIX)
         self._outlet.release(piece)

@@ -102,8 +102,9 @@ class PairsLog:
             try:
                 self._write(records)
             except Exception:  # nothing may end the thread
-                logger.exception("pairs log: a batch failed")
                 self._failed += len(records)
+                with contextlib.suppress(Exception):  # a log handler may be gone
+                    logger.exception("pairs log: a batch failed")
             self._taken += sum(weight for *_, weight in records)
         self._close_file()
 

@@ -66,6 +66,8 @@ class Pipeline:
         """Return what leaves when the stream comes to a clean end. Never raises."""
         out = self._run(self._parser.end())
         self._settle_last()
+        if self._parser.in_oversized:
+            self._ending.make_way(self._parser.count, last=True)
         if not self._broken:
             self._guarded(lambda: self._ending.end(self._parser.count))
         return out + self._take()
@@ -94,7 +96,7 @@ class Pipeline:
                     self._gap(item)
                 case Oversized():
                     self._settle_last()
-                    self._ending.other()
+                    self._ending.make_way(self._parser.count, last=False)
                     self._count_raw("too-large")
                     self._verbatim = True
                     self._out.append(item.raw)
@@ -183,12 +185,17 @@ class Pipeline:
             if reason:
                 self._pass(step, event.raw, reason)
             return
+        closed = event.closed  # a fix may close it
         if event.foreign:
+            if not closed:
+                self._ending.make_way(step.n, last=True)
             self._pass(step, event.raw, "foreign-line")
             return
         for each in self._chain.frame(step, event):
             data = each.data
             raw = each.encode() if step.fixes else event.raw
+            if not each.closed and data != DONE:
+                self._ending.make_way(step.n, last=True)
             if data is None:
                 self._emit(step, raw)
                 continue
@@ -196,6 +203,8 @@ class Pipeline:
             if reason:
                 # Not ours to reframe: the client's parser may know what it is.
                 step.fixes.clear()
+                if not closed:
+                    self._ending.make_way(step.n, last=True)
                 self._pass(step, event.raw, reason)
 
     def _payload(  # noqa: PLR0911 - one return a reason
@@ -214,7 +223,10 @@ class Pipeline:
         except (ValueError, RecursionError):
             return "not-json"
         if is_error(value):
-            self._ending.error(Piece(step, value, raw))
+            known = len(step.fixes)
+            value = self._chain.error(step, value)
+            same = len(step.fixes) == known
+            self._ending.error(Piece(step, value, raw if same else None))
             return ""
         if is_chunk(value):
             for piece in self._chain.run(step, value, payload, raw):

@@ -1,5 +1,6 @@
 """Which traffic is ours: hosts, and answers to chat/completions requests."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -61,6 +62,10 @@ PROVIDERS = (
 """Hosts that serve chat/completions nearly, but not quite, as OpenAI does."""
 
 
+# A label of a name, one star for any, or an IPv6 address.
+_LABEL = re.compile(r"\*|[a-z0-9_-]+|[0-9a-f]*:[0-9a-f:.]+")
+
+
 @dataclass(frozen=True)
 class HostPattern:
     """`host`, `*.host` or `host:port`; `*` within a name stands for one label.
@@ -94,8 +99,10 @@ class HostPattern:
         name = name.strip("[]").rstrip(".").lower()
         open_start = name.startswith("*.")
         labels = name.removeprefix("*.").split(".") if ":" not in name else [name]
-        if not all(labels) or any("*" in each and each != "*" for each in labels):
-            raise ValueError("give `host`, `*.host` or `host:port`")
+        if labels == ["*"] or not all(map(_LABEL.fullmatch, labels)):
+            raise ValueError(
+                "give `host`, `*.host` or `host:port`, one for each value of the list"
+            )
         return cls(tuple(reversed(labels)), open_start, int(port) if port else None)
 
     def __str__(self) -> str:

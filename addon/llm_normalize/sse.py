@@ -157,6 +157,11 @@ class EventParser:
         self._has_cr = False  # the stream uses "\r": the slower search is needed
         self._oversized: bytes | None = None  # last bytes of the block being passed on
 
+    @property
+    def in_oversized(self) -> bool:
+        """Whether the last bytes given out are the middle of a block."""
+        return self._oversized is not None
+
     def feed(self, data: bytes) -> list[Item]:
         """Return what *data* completes, maybe nothing."""
         items: list[Item] = []

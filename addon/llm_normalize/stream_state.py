@@ -18,6 +18,9 @@ from .chunk import (
     loads,
 )
 
+_LONG_ID = 256  # characters
+_MANY = 1024  # choices of a stream, and calls of a choice, that are told apart
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -68,16 +71,26 @@ def _names_function(choice: dict[str, Json]) -> bool:
     return bool(function(choice).get("name") or choice.get("name"))
 
 
+def brief(identity: Json) -> Json:
+    """Return *identity*, of a long one its hash: what is kept must stay bounded."""
+    if isinstance(identity, str) and len(identity) > _LONG_ID:
+        return f"#{hash(identity)}"
+    return identity
+
+
 @dataclass(slots=True)
 class Call:
     """A tool call that a choice has opened."""
 
     id: Json
-    name: Json
+    name: bool
+
+    def __post_init__(self) -> None:
+        self.id = brief(self.id)
 
     def is_another(self, fragment: Chunk) -> bool:
         """Tell whether *fragment* opens another call than this, under its index."""
-        identity = fragment.get("id")
+        identity = brief(fragment.get("id"))
         named = function(fragment).get("name")
         return bool(identity and named and identity != self.id)
 
@@ -108,17 +121,22 @@ class Seen:
 
     def note(self, chunk: Chunk) -> None:
         """Take in a chunk as it leaves."""
-        for index, _, delta in deltas(chunk):
+        for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
+                if len(self.choices) >= _MANY:
+                    continue
                 seen = self.choices[index] = ChoiceSeen()
             if delta.get("role"):
                 seen.role = True
+            if choice.get("error"):
+                self.error = True
             for call in calls(delta):
                 opened = seen.calls.get(index_of(call))
-                identity, name = call.get("id"), function(call).get("name")
+                identity = brief(call.get("id"))
+                name = bool(function(call).get("name"))
                 if opened is not None:
                     opened.id = opened.id or identity
                     opened.name = opened.name or name
-                elif identity or name:
+                elif (identity or name) and len(seen.calls) < _MANY:
                     seen.calls[index_of(call)] = Call(identity, name)

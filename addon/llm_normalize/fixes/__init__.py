@@ -37,6 +37,7 @@ from .line_end_cr import LineEndCr
 from .role_missing import RoleMissing
 from .role_null import RoleNull
 from .role_repeated import RoleRepeated
+from .tool_call_head_incomplete import ToolCallHeadIncomplete
 from .tool_call_head_repeated import ToolCallHeadRepeated
 from .tool_call_index_missing import ToolCallIndexMissing
 from .tool_call_index_wrong import ToolCallIndexWrong
@@ -71,6 +72,7 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallIndexMissing,
     ToolCallIndexWrong,
     ToolCallHeadRepeated,
+    ToolCallHeadIncomplete,
     ToolCallWhole,
     FinishStopWithCalls,
     # what a repair leaves behind

@@ -1,7 +1,7 @@
 """One JSON value spread over several `data` lines."""
 
 from ..fix import DONE, Example, Fix, chunk, wire
-from ..sse import Event, Line
+from ..sse import Event
 
 _TEXT = chunk({"content": "Hi"})
 _SPLIT = wire([_TEXT]).replace(b',"created"', b'\ndata: ,"created"')
@@ -36,8 +36,10 @@ class DataLinesSeveral(Fix):
         lines = [line for line in event.lines if line.name == b"data"]
         if len(lines) < 2:  # noqa: PLR2004
             return None
-        value = b"".join(line.value for line in lines)
-        lines[0].text = b"data: " + value
-        dropped: list[Line] = lines[1:]
-        event.lines[:] = [line for line in event.lines if line not in dropped]
+        first = lines[0]
+        first.text = b"data: " + b"".join(line.value for line in lines)
+        # By identity: an empty first line, once joined, equals the one it took over.
+        event.lines[:] = [
+            line for line in event.lines if line is first or line.name != b"data"
+        ]
         return [event]

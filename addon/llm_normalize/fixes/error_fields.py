@@ -43,6 +43,7 @@ class ErrorFields(Fix):
             value = fixed.setdefault(key)
             if value is not None and not isinstance(value, str):
                 fixed[key] = text_of(value)
-        if fixed["message"] is None:
+        if not fixed["message"]:
             fixed["message"] = fixed["type"] or fixed["code"] or phrase(status)
-        return None if list(fixed.items()) == list(error.items()) else {"error": fixed}
+        same = list(fixed.items()) == list(error.items())
+        return None if same else {**body, "error": fixed}

@@ -1,7 +1,7 @@
 """Errors that are not wrapped in `{"error": {…}}`."""
 
 from ..chunk import Chunk, Json
-from ..errors import kind_of, message_of, phrase, text_of, wrapped
+from ..errors import kind_of, message_of, phrase, text_of, words_of_page, wrapped
 from ..fix import Example, Fix
 
 
@@ -10,7 +10,7 @@ def _error(message: str, kind: str, code: str | None = None) -> Chunk:
 
 
 class ErrorUnwrapped(Fix):
-    """Wrap a problem document, a flat error, a string or plain text.
+    """Wrap a problem document, a flat error, a string, plain text or a web page.
 
     The provider's words and its request id make the message.
     """
@@ -52,21 +52,27 @@ class ErrorUnwrapped(Fix):
             b"404 page not found\n",
             _error("404 page not found", "invalid_request_error"),
         ),
+        Example.of_error(
+            "web page",
+            502,
+            b"<html><title>502 Bad Gateway</title><hr>nginx</html>",
+            _error("502 Bad Gateway nginx", "server_error"),
+        ),
         Example.untouched("wrapped", [_error("No", "server_error")], kind="error"),
     )
 
     def error(self, body: Json, status: int) -> Chunk | None:
-        """Return the wrapped error; None if it is wrapped, or not recognised."""
+        """Return the wrapped error; None if it is wrapped."""
         kind = kind_of(status)
-        if isinstance(body, str):
-            text = body.strip() or phrase(status)
-            # A web page is no message to show; it passes as it is.
-            return None if text.startswith("<") else wrapped(text, kind, None, None)
-        if not isinstance(body, dict) or isinstance(body.get("error"), dict):
+        if isinstance(body, dict) and not isinstance(body.get("error"), dict):
+            return wrapped(
+                message_of(body, status),
+                text_of(body.get("type")) or kind,
+                text_of(body.get("param")),
+                text_of(body.get("code")),
+            )
+        if isinstance(body, dict):
             return None
-        return wrapped(
-            message_of(body, status),
-            text_of(body.get("type")) or kind,
-            text_of(body.get("param")),
-            text_of(body.get("code")),
-        )
+        text = text_of(body) or ""
+        text = words_of_page(text) if text.lstrip().startswith("<") else text.strip()
+        return wrapped(text or phrase(status), kind, None, None)

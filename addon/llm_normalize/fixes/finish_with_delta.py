@@ -40,19 +40,24 @@ class FinishWithDelta(Fix):
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, or empty a delta that says nothing."""
         finishing = [
-            (choice, delta)
+            delta
             for _, choice, delta in deltas(chunk)
-            if isinstance(choice.get("finish_reason"), str) and delta
+            if isinstance(choice.get("finish_reason"), str)
         ]
-        if not finishing:
+        goes_on = len(finishing) < len(choices(chunk))
+        if not finishing or not (goes_on or any(finishing)):
             return None
-        if not any(_says_something(delta) for _, delta in finishing):
-            for _, delta in finishing:
+        if not goes_on and not any(map(_says_something, finishing)):
+            for delta in finishing:
                 delta.clear()
             return [chunk]
         first = {key: value for key, value in chunk.items() if key != "usage"}
         first["choices"] = [
-            {**choice, "finish_reason": None} for choice in choices(chunk)
+            {**choice, "finish_reason": None}
+            for choice in choices(chunk)
+            if not isinstance(choice.get("finish_reason"), str)
+            or _says_something(choice.get("delta") or {})
+            or choice.get("logprobs")
         ]
         chunk["choices"] = [
             _without_delta(choice)

@@ -2,7 +2,7 @@
 
 from ..chunk import Chunk, calls, deltas, function, put_first
 from ..fix import Example, Fix, calling, head, rest
-from ..stream_state import Call
+from ..stream_state import Call, brief
 
 _A = head(None, id="call_a")
 _B = head(None, id="call_b")
@@ -47,7 +47,7 @@ class ToolCallIndexMissing(Fix):
                     at = _place(call, known)
                     put_first(call, "index", at)
                     changed = True
-                name = function(call).get("name")
+                name = bool(function(call).get("name"))
                 known.setdefault(at, Call(call.get("id"), name))
         return changed
 
@@ -55,7 +55,7 @@ class ToolCallIndexMissing(Fix):
 def _place(call: Chunk, known: dict[int, Call]) -> int:
     """Return the index of the call that *call* opens or continues."""
     last = max(known, default=-1)
-    identity = call.get("id")
+    identity = brief(call.get("id"))
     if identity:
         same = [at for at, each in known.items() if each.id == identity]
         return same[0] if same else last + 1

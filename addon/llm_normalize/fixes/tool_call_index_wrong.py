@@ -2,7 +2,7 @@
 
 from ..chunk import Chunk, calls, deltas, function
 from ..fix import Example, Fix, calling, head, rest
-from ..stream_state import Asked, Call, Seen
+from ..stream_state import Asked, Call, Seen, brief
 
 _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
@@ -50,7 +50,7 @@ class ToolCallIndexWrong(Fix):
                 if opened is not None and opened.is_another(call):
                     ours = _place(call, known)
                     self._places[index, theirs] = ours
-                name = function(call).get("name")
+                name = bool(function(call).get("name"))
                 known.setdefault(ours, Call(call.get("id"), name))
                 if ours != theirs:
                     call["index"] = ours
@@ -59,5 +59,5 @@ class ToolCallIndexWrong(Fix):
 
 
 def _place(call: Chunk, known: dict[int, Call]) -> int:
-    same = [at for at, each in known.items() if each.id == call["id"]]
+    same = [at for at, each in known.items() if each.id == brief(call["id"])]
     return same[0] if same else max(known) + 1

@@ -1,6 +1,6 @@
 """A tool call whose arguments come with its head, in one fragment."""
 
-from ..chunk import Chunk, calls, deltas, function, index_of
+from ..chunk import Chunk, Json, calls, deltas, function, index_of
 from ..fix import Example, Fix, calling, head, rest
 
 _WHOLE = calling(head(0, "{}"))
@@ -34,45 +34,44 @@ class ToolCallWhole(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, one fragment each, where a fragment is a whole call."""
+        parts = [chunk]
         for index, choice, delta in deltas(chunk):
-            known = self.seen.choice(index).calls
-            found = calls(delta)
-            if any(_is_whole(call) and index_of(call) not in known for call in found):
-                return _split(chunk, choice, delta, found, set(known))
-        return None
+            known = set(self.seen.choice(index).calls)
+            fragments = _split(calls(delta), known)
+            if choice.get("finish_reason") is None and fragments:
+                delta["tool_calls"] = fragments[:1]
+                parts += [_alone(chunk, choice, each) for each in fragments[1:]]
+        return parts if len(parts) > 1 else None
 
 
 def _is_whole(call: Chunk) -> bool:
+    # Without an index, what follows could not be told from its neighbours'.
     inner = function(call)
-    return bool(inner.get("name") and isinstance(inner.get("arguments"), str)) and bool(
-        inner["arguments"]
-    )
+    counted = isinstance(call.get("index"), int)
+    return counted and bool(inner.get("name")) and _says(inner.get("arguments"))
 
 
-def _split(
-    chunk: Chunk, choice: Chunk, delta: Chunk, found: list[Chunk], known: set[int]
-) -> list[Chunk]:
-    """Return chunks of one fragment each; other choices and text stay in the first."""
+def _says(arguments: Json) -> bool:
+    return isinstance(arguments, str) and arguments != ""
+
+
+def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
+    """Return the fragments that whole calls become; none if there is no such call."""
+    whole = [_is_whole(call) and index_of(call) not in known for call in found]
     fragments: list[Chunk] = []
-    for call in found:
-        if not _is_whole(call) or index_of(call) in known:
-            fragments.append(call)
-            continue
-        inner = function(call)
-        rest = {
-            "index": index_of(call),
-            "function": {"arguments": inner["arguments"]},
-        }
-        inner["arguments"] = ""
-        fragments += [call, rest]
-        known.add(index_of(call))
-    delta["tool_calls"] = fragments[:1]
-    parts = [chunk]
-    for fragment in fragments[1:]:
-        alone = {
-            key: (None if key == "logprobs" else value) for key, value in choice.items()
-        }
-        alone["delta"] = {"tool_calls": [fragment]}
-        part = {key: value for key, value in chunk.items() if key != "usage"}
-        parts.append({**part, "choices": [alone]})
-    return parts
+    for call, is_whole in zip(found, whole, strict=True):
+        fragments.append(call)
+        if is_whole:
+            inner = {**function(call)}
+            rest = {"arguments": inner["arguments"]}
+            fragments[-1] = {**call, "function": {**inner, "arguments": ""}}
+            fragments.append({"index": index_of(call), "function": rest})
+    return fragments if any(whole) else []
+
+
+def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:
+    """Return a chunk like *chunk* that brings nothing but *fragment*."""
+    bare = {key: None if key == "logprobs" else each for key, each in choice.items()}
+    choices = [{**bare, "delta": {"tool_calls": [fragment]}}]
+    rest = {key: value for key, value in chunk.items() if key != "usage"}
+    return {**rest, "choices": choices}
