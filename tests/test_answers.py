@@ -420,7 +420,7 @@ def test_a_lost_finish_reason_is_said(
     broken(made, "Server disconnected.")
     proxy.addon.error(made)
     assert messages(caplog) == [
-        f"normalize: {HOST} broke off while a finish reason waited"
+        f"normalize: {HOST} broke off while a finish reason or usage waited"
     ]
 
 

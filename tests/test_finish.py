@@ -218,3 +218,19 @@ def test_without_its_fix_nothing_was_left_out() -> None:
     finish = Stream(on=set()).finish
     finish.opened = {0}
     assert finish.left_out() == []
+
+
+def test_choices_that_are_told_apart_are_bounded() -> None:
+    finish = Finish(Asked(), Seen(), set(), Outlet(lambda *_: None, lambda _: None))
+    for index in range(3000):
+        finish.open({index})
+    assert len(finish.opened) == 1024
+
+
+def test_reason_after_a_legacy_call_is_function_call() -> None:
+    seen = Seen()
+    seen.note(chunk({"function_call": {"name": "f", "arguments": ""}}))
+    outlet = Outlet(lambda *_: None, lambda _: None)
+    assert Finish(Asked(), seen, set(), outlet).reason(0) == "function_call"
+    forced = Asked(forced_tool=True)
+    assert Finish(forced, seen, set(), outlet).reason(0) == "stop"

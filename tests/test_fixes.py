@@ -10,9 +10,10 @@ from llm_normalize.body import repair_body
 from llm_normalize.chunk import dumps
 from llm_normalize.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.tool_call_index_wrong import ToolCallIndexWrong
 from llm_normalize.sse import encode
 from llm_normalize.step import Step
-from llm_normalize.stream_state import Asked
+from llm_normalize.stream_state import Asked, Seen
 from streams import STREAM, alone, repaired, run_example
 
 EXAMPLES = [
@@ -266,3 +267,14 @@ def test_fix_repairs_what_it_means_and_no_more(
 ) -> None:
     (fix,) = (fix for fix in FIXES if fix.name == name)
     assert repaired(wire(before), fixes=alone(fix), ended=False) == wire(after)
+
+
+def test_places_that_a_fix_remembers_are_bounded() -> None:
+    events = [
+        calling(head(at, id=f"{name}{at}")) for at in range(1100) for name in "ab"
+    ]
+    fix = ToolCallIndexWrong(STREAM, Seen())
+    for event in events:
+        fix.edit(event)
+        fix.seen.note(event)
+    assert len(fix._places) <= 1024

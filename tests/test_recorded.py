@@ -28,7 +28,7 @@ ENTRIES: list[dict[str, Any]] = (
     json.loads(MANIFEST.read_text()) if MANIFEST.exists() else []
 )
 # What these providers send is repaired whole; of the others, what the fixes concern.
-WHOLE = ("nvidia-nim", "openai", "vllm")
+WHOLE = ("nvidia-nim", "openai", "sglang", "vllm")
 
 pytestmark = pytest.mark.skipif(
     not ENTRIES, reason=f"no recorded answers in {FOLDER}; LLM_CAPTURES names a folder"

@@ -148,7 +148,7 @@ class Answers:
         rewriter = running.rewriter
         if rewriter is not None and rewriter.pipeline.abandon():
             logger.warning(
-                "normalize: %s broke off while a finish reason waited",
+                "normalize: %s broke off while a finish reason or usage waited",
                 running.answer.host,
             )
         status = flow.response.status_code if flow.response else None

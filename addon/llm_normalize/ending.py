@@ -60,11 +60,11 @@ class Ending:
             return
         opened = set(self._finish.opened)
         indexes = {index_of(choice) for choice in choices(chunk)}
-        self._finish.opened |= indexes
+        self._finish.open(indexes)
         finished = finished_of(chunk)
         if finished and finished <= self._finish.finished and self._repeats(piece):
             return
-        self._finish.finished |= finished
+        self._finish.finished |= finished & self._finish.opened
         last = self._finish.all_finished
         taken = self._usage.take_off(piece, finishes=bool(finished), last=last)
         if taken and says_nothing(chunk) and "event-empty" in self._on:
@@ -141,12 +141,14 @@ class Ending:
         waiting = list(self._take_waiting())
         for piece in waiting:
             self._outlet.drop(piece)
-        return any(piece is not opening for piece in waiting)
+        return any(piece is not opening for piece in waiting) or bool(self._usage.kept)
 
     def join(self, step: Step, data: bytes) -> None:
         """Add a line end's last byte to what waits of *step*."""
         for piece in (self._opening.waiting, self._finish.waiting, self._usage_chunk):
-            if piece is not None and piece.step is step and piece.raw is not None:
+            if piece is None or piece.step is not step or piece.raw is None:
+                continue
+            if piece.raw.endswith(b"\r"):
                 piece.raw += data
 
     def _take_waiting(self) -> Iterator[Piece]:

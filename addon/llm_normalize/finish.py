@@ -2,7 +2,7 @@
 
 from .chunk import Chunk, choices, index_of
 from .step import Outlet, Piece
-from .stream_state import Asked, Seen
+from .stream_state import MANY, Asked, Seen
 
 STOP_WITH_CALLS = "finish-stop-with-calls"
 
@@ -47,6 +47,11 @@ class Finish:
         self._on = on
         self._outlet = outlet
 
+    def open(self, indexes: set[int]) -> None:
+        """Note that choices have begun, as far as choices are told apart."""
+        if len(self.opened) < MANY:
+            self.opened |= indexes
+
     @property
     def all_finished(self) -> bool:
         """Whether every choice that began, and was asked for, has finished."""
@@ -58,8 +63,12 @@ class Finish:
 
     def reason(self, index: int) -> str:
         """Return the reason that the end of choice *index* implies."""
-        called = self._seen.choice(index).called and not self._asked.forced_tool
-        return "tool_calls" if called else "stop"
+        seen = self._seen.choice(index)
+        if self._asked.forced_tool:
+            return "stop"
+        if seen.legacy_call:
+            return "function_call"
+        return "tool_calls" if seen.called else "stop"
 
     def hold(self, piece: Piece) -> None:
         """Let *piece* wait."""
@@ -71,8 +80,9 @@ class Finish:
         if piece is None:
             return
         for choice in choices(piece.chunk) if STOP_WITH_CALLS in self._on else ():
-            if choice["finish_reason"] == "stop" != self.reason(index_of(choice)):
-                choice["finish_reason"] = "tool_calls"
+            reason = self.reason(index_of(choice))
+            if choice["finish_reason"] == "stop" and reason == "tool_calls":
+                choice["finish_reason"] = reason
                 piece.fixed(STOP_WITH_CALLS)
         self._outlet.release(piece)
 

@@ -50,7 +50,8 @@ class Pipeline:
         self._out: list[bytes] = []
         self._open: Step | None = None  # the step being made
         self._last: Step | None = None  # ended by "\r": a "\n" may still join it
-        self._verbatim = True  # the block before left as it came
+        # Whether the block before left as it came, and newlines after it shall.
+        self._verbatim = "line-end-cr" not in names
         self._broken = False  # a bug was met: all passes raw
 
     @property
@@ -139,10 +140,10 @@ class Pipeline:
         last = self._last
         if gap.joins and last is not None and last.before is not None:
             last.before += gap.raw
-            if self._verbatim and last.after:
+            if last.after and last.after[-1].endswith(b"\r"):
                 last.after[-1] += gap.raw
                 self._out.append(gap.raw)
-            elif self._verbatim:
+            else:
                 self._ending.join(last, gap.raw)
         elif self._verbatim:
             self._out.append(gap.raw)

@@ -19,7 +19,8 @@ from .chunk import (
 )
 
 _LONG_ID = 256  # characters
-_MANY = 1024  # choices of a stream, and calls of a choice, that are told apart
+MANY = 1024
+"""Choices of a stream, and calls of a stream, that are told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,7 @@ class ChoiceSeen:
     """What one choice has sent so far."""
 
     role: bool = False
+    legacy_call: bool = False
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
@@ -114,6 +116,7 @@ class Seen:
     def __init__(self) -> None:
         self.choices: dict[int, ChoiceSeen] = {}
         self.error = False
+        self._calls = 0
 
     def choice(self, index: int) -> ChoiceSeen:
         """Return what choice *index* has sent; of a new one, nothing."""
@@ -124,11 +127,13 @@ class Seen:
         for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
-                if len(self.choices) >= _MANY:
+                if len(self.choices) >= MANY:
                     continue
                 seen = self.choices[index] = ChoiceSeen()
             if delta.get("role"):
                 seen.role = True
+            if delta.get("function_call"):
+                seen.legacy_call = True
             if choice.get("error"):
                 self.error = True
             for call in calls(delta):
@@ -138,5 +143,6 @@ class Seen:
                 if opened is not None:
                     opened.id = opened.id or identity
                     opened.name = opened.name or name
-                elif (identity or name) and len(seen.calls) < _MANY:
+                elif (identity or name) and self._calls < MANY:
+                    self._calls += 1
                     seen.calls[index_of(call)] = Call(identity, name)

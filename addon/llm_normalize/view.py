@@ -4,7 +4,6 @@ It reads the flow's metadata only, so it shows the same for a live flow and for 
 loaded from a file, with or without the addon's log.
 """
 
-import difflib
 from typing import Any
 
 from mitmproxy import contentviews, http
@@ -65,7 +64,8 @@ def _diffs(record: dict[str, Any]) -> list[str]:
         new = [line for block in after for line in _lines(block)]
         folded = _fold([*old, *new])
         old, new = folded[: len(old)], folded[len(old) :]
-        lines += [line for line in difflib.ndiff(old, new) if not line.startswith("?")]
+        lines += [f"- {line}" for line in old if line not in new]
+        lines += [f"{'  ' if line in old else '+ '}{line}" for line in new]
     if record["left_out"]:
         lines += ["", f"and {record['left_out']} more, see the pairs log"]
     return lines
