@@ -228,6 +228,15 @@ def test_nothing_is_glued_to_an_event_too_large_that_has_no_end(
     assert repaired(GOOD + STOP + large) == GOOD + STOP + large
 
 
+def test_event_too_large_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 500)
+    pipe = Pipeline(STREAM, FIXES)
+    for _ in range(2):
+        for read in (b"data: " + b"x" * 600, b"x" * 100, b"\n\n"):
+            pipe.feed(read)
+    assert dict(pipe.raw_events) == {"too-large": 2}
+
+
 def test_half_a_comment_becomes_a_newline() -> None:
     assert repaired(GOOD + STOP + b": half") == GOOD + STOP + b"\n"
 

@@ -52,6 +52,7 @@ class Pipeline:
         self._last: Step | None = None  # ended by "\r": a "\n" may still join it
         # Whether the block before left as it came, and newlines after it shall.
         self._verbatim = "line-end-cr" not in names
+        self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
 
     @property
@@ -98,7 +99,9 @@ class Pipeline:
                 case Oversized():
                     self._settle_last()
                     self._ending.make_way(self._parser.count, last=False)
-                    self._count_raw("too-large")
+                    if self._large != self._parser.count:  # not its next piece
+                        self._large = self._parser.count
+                        self._count_raw("too-large")
                     self._verbatim = True
                     self._out.append(item.raw)
                 case _:
