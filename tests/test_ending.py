@@ -59,10 +59,16 @@ def test_text_that_comes_after_a_finish_overtakes_it() -> None:
     ]
 
 
-def test_finish_of_one_choice_leaves_when_another_goes_on() -> None:
+def test_finish_waits_only_if_no_choice_goes_on() -> None:
     later = chunk({"content": "!"}, index=1)
     out = run([TEXT, OTHER, STOP, later, OTHER_STOP, DONE], TWO)
-    assert out[2:] == [b"", wire([STOP, later]), b"", wire([OTHER_STOP, DONE]), b""]
+    after = [wire([STOP]), wire([later]), b"", wire([OTHER_STOP, DONE]), b""]
+    assert out[2:] == after
+
+
+def test_finish_that_seemed_the_last_leaves_when_a_choice_opens() -> None:
+    out = run([TEXT, STOP, OTHER, OTHER_STOP, DONE])
+    assert out[1:] == [b"", wire([STOP, OTHER]), b"", wire([OTHER_STOP, DONE]), b""]
 
 
 def test_unasked_usage_rides_on_the_last_finish() -> None:

@@ -3,9 +3,9 @@
 What waits, and why nothing else may:
 
 * An opening that may turn out a tool call's, for one event (`opening.py`).
-* A finish reason, if the request did not ask for usage and none has come yet: usage
-  that nobody asked for must ride on it (`usage.py`). What else its choice still says
-  overtakes it.
+* The last finish reason, if the request did not ask for usage and none has come yet:
+  usage that nobody asked for must ride on it (`usage.py`). What else its choice still
+  says overtakes it.
 * Usage that was asked for and came before every choice had finished.
 
 Success is never made up: a finish reason is added only before a `[DONE]` that the
@@ -172,9 +172,9 @@ class Ending:
 
     def _bare_finish(self, piece: Piece) -> None:
         self._finish.release()
-        if self._asked.usage or self._usage.sent:
+        if self._asked.usage or self._usage.sent or not self._finish.all_finished:
             self._outlet.send(piece)
-        elif self._usage.kept and self._finish.all_finished:
+        elif self._usage.kept:
             piece.fixed(self._usage.fix)
             self._usage.ride(piece.chunk)
             self._outlet.send(piece)
