@@ -311,3 +311,9 @@ def test_finish_does_not_wait_where_nothing_would_ride_on_it() -> None:
         wire([TEXT]),
         wire([STOP]),
     ]
+
+
+def test_finish_leaves_before_an_opening_of_another_choice_waits() -> None:
+    opening = chunk({"role": "assistant", "content": None}, index=1)
+    out = run([TEXT, STOP, opening], Asked(stream=True, tools=True))
+    assert out[1:3] == [b"", wire([STOP])]

@@ -70,15 +70,15 @@ class Ending:
         if taken and says_nothing(chunk) and "event-empty" in self._on:
             piece.fixed("event-empty")
             return
+        waiting = self._finish.waiting
+        if waiting and not indexes & finished_of(waiting.chunk):
+            self._finish.release()
         if self._opening.takes(piece, opened):
             return
         if finished and is_bare_finish(chunk):
             self._bare_finish(piece)
-            return
-        waiting = self._finish.waiting
-        if waiting and not indexes & finished_of(waiting.chunk):
-            self._finish.release()
-        self._outlet.send(piece)
+        else:
+            self._outlet.send(piece)
 
     def done(self, piece: Piece) -> None:
         """Take the provider's `[DONE]`."""

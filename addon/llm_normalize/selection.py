@@ -18,19 +18,22 @@ PROVIDERS = (
     "api.doubleword.ai",
     "api.fireworks.ai",
     "api.githubcopilot.com",
-    "*.githubcopilot.com",
+    "api.*.githubcopilot.com",
     "models.github.ai",
     "models.inference.ai.azure.com",
     "*.openai.azure.com",
+    "*.cognitiveservices.azure.com",
     "*.services.ai.azure.com",
     "generativelanguage.googleapis.com",
     "api.groq.com",
-    "*.huggingface.co",
-    "*.huggingface.cloud",
+    "router.huggingface.co",
+    "api-inference.huggingface.co",
+    "*.endpoints.huggingface.cloud",
     "api.hyperbolic.xyz",
     "api.avian.io",
     "api.minimax.io",
     "api.minimaxi.com",
+    "api.minimax.chat",
     "api.mistral.ai",
     "api.moonshot.ai",
     "api.moonshot.cn",
@@ -42,7 +45,6 @@ PROVIDERS = (
     "api.sambanova.ai",
     "api.siliconflow.cn",
     "api.siliconflow.com",
-    "*.snowflakecomputing.com",
     "api.together.xyz",
     "api.together.ai",
     "api.venice.ai",
@@ -54,12 +56,17 @@ PROVIDERS = (
     "dashscope-intl.aliyuncs.com",
     "llm.chutes.ai",
     "opencode.ai",
-    "*.cloud.databricks.com",
-    "*.azuredatabricks.net",
     "*.inference.heroku.com",
     "bedrock-runtime.*.amazonaws.com",
+    "bedrock-mantle.*.api.aws",
+    "api.inference.crusoecloud.com",
+    "ollama.com",
 )
-"""Hosts that serve chat/completions nearly, but not quite, as OpenAI does."""
+"""Hosts that serve chat/completions nearly, but not quite, as OpenAI does.
+
+Not those that carry much else, such as a database's (Databricks, Snowflake): opening
+them would lock out clients that do not trust mitmproxy's CA.
+"""
 
 
 # A label of a name, one star for any, or an IPv6 address.
