@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -41,12 +41,14 @@ class Proxy(NamedTuple):
         ca: The certificate that a client has to trust.
         page: Where mitmweb shows its flows; empty for mitmdump.
         last: The last lines that it said.
+        alive: Tells whether it still runs.
     """
 
     port: int
     ca: Path
     page: str
     last: Collection[str]
+    alive: Callable[[], bool]
 
 
 # The proxy
@@ -99,7 +101,8 @@ def running(
         assert process.stdout is not None
         said = _Said(name, process.stdout)
         port, page = _wait_until_it_listens(said, process, web=web)
-        yield Proxy(port, folder / "mitmproxy-ca-cert.pem", page, said.last)
+        ca = folder / "mitmproxy-ca-cert.pem"
+        yield Proxy(port, ca, page, said.last, lambda: process.poll() is None)
     finally:
         try:
             process.terminate()

@@ -78,6 +78,8 @@ def main(*, web: bool = False) -> int:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _end)
+    # A shell starts what runs in its background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -255,8 +257,9 @@ def _wait(view: View, proxy: Proxy) -> None:
     view.say("The flows, until you press Ctrl-C:", "bold")
     view.say(f"  {proxy.page}")
     with contextlib.suppress(KeyboardInterrupt):
-        while True:
-            time.sleep(1)
+        while proxy.alive():
+            time.sleep(0.5)
+        view.say("mitmweb has ended.")
     view.say()
     view.say("Everything is stopped.")
 

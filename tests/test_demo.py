@@ -286,6 +286,48 @@ def test_web_shows_the_flows_until_it_is_told_to_end(
     assert is_empty(process.pid)
 
 
+@pytest.mark.skipif(
+    not Path("/proc/thread-self/children").exists(), reason="no list of children here"
+)
+def test_web_ends_when_mitmweb_does_although_ctrl_c_is_ignored(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        # As a shell starts what runs in its background.
+        [
+            *(sys.executable, "-c", IGNORING),
+            *(sys.executable, str(SCRIPTS / "demo.py"), "--web"),
+        ],
+        stdout=subprocess.PIPE,
+        env=environment(tmp_path),
+        encoding="utf-8",
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        next(line for line in process.stdout if "http://" in line)
+        assert signal.SIGINT not in ignored_by(process.pid)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        for child in children.split():
+            os.kill(int(child), signal.SIGKILL)
+        assert "mitmweb has ended." in process.stdout.read()
+        assert process.wait(10) == 0
+    assert is_empty(process.pid)
+
+
+IGNORING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def ignored_by(process: int) -> set[int]:
+    """Return the signals that a process ignores."""
+    status = Path(f"/proc/{process}/status").read_text()
+    found = re.search(r"SigIgn:\s*(\w+)", status)
+    assert found
+    mask = int(found[1], 16)
+    return {number for number in range(1, 65) if mask >> (number - 1) & 1}
+
+
 # The provider, and what is told of streams
 
 
