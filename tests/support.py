@@ -6,6 +6,7 @@ its gate has not sent what comes after it. Whatever waits gives up after `PATIEN
 that a defect fails a test and does not hang it.
 """
 
+import abc
 import contextlib
 import enum
 import itertools
@@ -592,15 +593,16 @@ class Reply(Protocol):
         ...
 
 
-class _Reply:
+class _Reply(abc.ABC):
     status: int
     headers: dict[str, str]
 
     def __init__(self) -> None:
         self.body = b""
 
+    @abc.abstractmethod
     def piece(self) -> bytes:
-        raise NotImplementedError
+        """Return the next bytes of the body; none at its clean end."""
 
     def until(self, mark: bytes) -> bytes:
         while mark not in self.body:

@@ -260,3 +260,11 @@ def test_input_that_brings_no_output_is_not_kept(encoding: str) -> None:
     for each in reads:
         assert list(decoder.feed(each)) == []
     assert kept(decoder) < STEP
+
+
+def test_output_that_a_full_step_left_inside_leaves_with_its_read() -> None:
+    # All input is used up, and zlib still has the end of a match to give out.
+    body = b"a" * (STEP + 15)
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    data = deflate.compress(body) + deflate.flush(zlib.Z_SYNC_FLUSH)
+    assert b"".join(made("gzip").feed(data[:-5])) == body
