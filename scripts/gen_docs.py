@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
@@ -36,14 +35,18 @@ def table(fixes: tuple[type[Fix], ...]) -> str:
     return "\n".join(lines)
 
 
-def catalogue(fixes: tuple[type[Fix], ...]) -> str:
+def catalogue(
+    fixes: tuple[type[Fix], ...], left_alone: tuple[tuple[str, str], ...]
+) -> str:
     """Return the catalogue: a section each, with sources and examples."""
+    alone = "\n".join(f"- {shape}: {reason}" for shape, reason in left_alone)
+    tail = f"## Left alone\n\nKnown shapes that stay as they are, and why.\n\n{alone}"
     head = (
         "# The fixes\n\nWritten by `scripts/gen_docs.py` from the declarations in this "
         "folder; change those instead.\nThe order is that in which they act; "
         "`__init__.py` argues it."
     )
-    return "\n\n".join([head, *map(_section, fixes)]) + "\n"
+    return "\n\n".join([head, *map(_section, fixes), tail]) + "\n"
 
 
 def _section(fix: type[Fix]) -> str:
@@ -68,6 +71,8 @@ def _example(example: Example) -> str:
     framed = any(isinstance(event, bytes) and event != DONE for event in before + after)
     diff = [f"-{_line(event, framed)}" for event in before]
     diff += [f"+{_line(event, framed)}" for event in after]
+    if example.changes_status:
+        diff = ["-HTTP 200", f"+HTTP {example.changes_status}", f" {diff[0][1:]}"]
     text = "\n".join(diff)
     return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"
 
@@ -77,7 +82,9 @@ def _line(event: Any, framed: bool) -> str:
     if isinstance(event, bytes):
         text = event.decode("utf-8", "backslashreplace")
     else:
-        text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        from llm_normalize.jsontext import dumps  # noqa: PLC0415 - as in documents()
+
+        text = dumps(event).decode()
         text = f"data: {text}\n\n" if framed else text
     if not framed:
         text = text.rstrip("\n")
@@ -107,12 +114,12 @@ def fill(text: str, name: str, content: str) -> str:
 def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     sys.path.insert(0, str(_venv.ROOT / "addon"))
-    from llm_normalize.fixes import FIXES  # noqa: PLC0415 - needs the environment
+    from llm_normalize.fixes import FIXES, LEFT_ALONE  # noqa: PLC0415 - in .venv
 
     readme = README.read_text(encoding="utf-8")
     return {
         README: fill(readme, "fixes", table(FIXES)),
-        CATALOGUE: catalogue(FIXES),
+        CATALOGUE: catalogue(FIXES, LEFT_ALONE),
     }
 
 

@@ -10,8 +10,8 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons, tflow
 
 from llm_normalize.addon import Normalize
-from llm_normalize.chunk import dumps
 from llm_normalize.fix import DONE, chunk, completion, wire
+from llm_normalize.jsontext import dumps
 
 HOST = "integrate.api.nvidia.com"
 CHAT = "/v1/chat/completions"

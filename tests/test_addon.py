@@ -12,8 +12,8 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
 from llm_normalize import addon, answers
-from llm_normalize.chunk import dumps
 from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import dumps
 from llm_normalize.selection import PROVIDERS
 from proxies import (
     BAD,

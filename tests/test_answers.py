@@ -11,8 +11,8 @@ from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize import answers
 from llm_normalize.answers import Answers
-from llm_normalize.chunk import dumps
 from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.jsontext import dumps
 from llm_normalize.record import KEY
 from llm_normalize.stats import Stats
 from proxies import (

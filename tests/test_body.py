@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from llm_normalize.body import repair_body
-from llm_normalize.chunk import Chunk, Json, dumps
+from llm_normalize.chunk import Chunk
 from llm_normalize.fix import Fix, completion
 from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import Json, dumps
 from llm_normalize.step import Step
 from llm_normalize.stream_state import Asked
 

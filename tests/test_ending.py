@@ -1,7 +1,7 @@
 import pytest
 
 from llm_normalize.chunk import Chunk
-from llm_normalize.fix import DONE, USAGE, Fix, Wire, chunk, wire
+from llm_normalize.fix import DONE, USAGE, Fix, Wire, calling, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.stream_state import Asked
@@ -9,6 +9,7 @@ from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 MORE = chunk({"content": " you"})
+CALLED = chunk({}, finish="tool_calls")
 STOP = chunk({}, finish="stop")
 USED = chunk(None, usage=USAGE)
 ERROR = wire(
@@ -176,10 +177,19 @@ def test_missing_finish_of_a_forced_tool_is_stop() -> None:
     called = chunk(
         {"tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]}
     )
+    more = calling(rest())
     first = chunk({"role": "assistant", "content": None})
     asked = Asked(stream=True, tools=True, forced_tool=True)
-    assert repaired(wire([first, called, DONE]), asked) == wire(
-        [first, called, STOP, DONE]
+    assert repaired(wire([first, called, more, DONE]), asked) == wire(
+        [first, called, more, STOP, DONE]
+    )
+
+
+def test_call_without_arguments_gets_some_before_a_missing_finish() -> None:
+    first = chunk({"role": "assistant", "content": None})
+    asked = Asked(stream=True, tools=True)
+    assert repaired(wire([first, calling(head()), DONE]), asked) == wire(
+        [first, calling(head()), calling(rest()), CALLED, DONE]
     )
 
 
@@ -276,8 +286,9 @@ def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
 def test_chunk_without_choices_and_usage_passes() -> None:
     filtered = {**chunk(None), "prompt_filter_results": [{"prompt_index": 0}]}
     data = wire([filtered, TEXT, STOP, DONE])
-    assert repaired(data) == data
-    assert repaired(data, ASKED) == data
+    fixes = without("choices-empty")
+    assert repaired(data, fixes=fixes) == data
+    assert repaired(data, ASKED, fixes) == data
 
 
 def test_later_figures_replace_usage_that_waits() -> None:
@@ -306,7 +317,7 @@ def test_usage_of_a_repeated_finish_waits_for_the_last_choice() -> None:
 
 
 def test_finish_does_not_wait_where_nothing_would_ride_on_it() -> None:
-    fixes = without("usage-unasked", "finish-repeated")
+    fixes = without("usage-unasked", "finish-repeated", "finish-early")
     assert feed([wire([TEXT]), wire([STOP])], fixes=fixes, ended=False) == [
         wire([TEXT]),
         wire([STOP]),

@@ -1,9 +1,12 @@
+from typing import Any
+
 import pytest
 
 from llm_normalize.errors import (
     kind_of,
     message_of,
     phrase,
+    status_of,
     text_of,
     words_of_page,
     wrapped,
@@ -70,3 +73,22 @@ def test_words_of_a_page_are_what_it_shows() -> None:
     </title><script>x = "<b>"</script></head><body><!-- no --><h1>Oops</h1></body>"""
     assert words_of_page(page) == "502 Bad Gateway Oops"
     assert len(words_of_page("<p>" + "x" * 9000)) == 2000
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"error": {"code": 502, "message": "x"}}, 502),
+        ({"error": {"code": "429"}}, 429),
+        ({"error": "x", "status": 404}, 404),
+        ({"error": {"code": 200}}, 500),
+        ({"error": {"type": "invalid_request_error"}}, 400),
+        ({"error": {"code": "rate_limit_exceeded"}}, 429),
+        ({"error": {"code": "model_not_found"}}, 404),
+        ({"error": {"type": "authentication_error"}}, 401),
+        ({"error": {"type": "overloaded_error"}}, 503),
+        ({"error": "Unexpected endpoint"}, 500),
+    ],
+)
+def test_status_is_what_the_error_tells(body: dict[str, Any], status: int) -> None:
+    assert status_of(body) == status

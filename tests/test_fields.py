@@ -1,5 +1,5 @@
-from llm_normalize.fields import CHOICE, MESSAGE, TOP, parts
-from llm_normalize.fix import chunk, completion
+from llm_normalize.fields import CALL, CHOICE, FUNCTION, MESSAGE, TOP, USAGE, parts
+from llm_normalize.fix import chunk, completion, head
 
 
 def test_parts_are_the_top_each_choice_and_its_delta() -> None:
@@ -13,8 +13,15 @@ def test_parts_are_the_top_each_choice_and_its_delta() -> None:
 
 
 def test_parts_of_a_body_are_its_messages() -> None:
-    made = completion({"content": "Hi"})
-    assert [known for _, known in parts(made)] == [TOP, CHOICE, MESSAGE]
+    made = completion({"content": "Hi", "tool_calls": [head()]})
+    assert [known for _, known in parts(made)] == [
+        TOP,
+        USAGE,
+        CHOICE,
+        MESSAGE,
+        CALL,
+        FUNCTION,
+    ]
 
 
 def test_what_is_no_object_is_no_part() -> None:

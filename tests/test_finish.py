@@ -223,7 +223,7 @@ def test_without_its_fix_nothing_was_left_out() -> None:
 def test_choices_that_are_told_apart_are_bounded() -> None:
     finish = Finish(Asked(), Seen(), set(), Outlet(lambda *_: None, lambda _: None))
     for index in range(3000):
-        finish.open({index})
+        finish.open(Piece(Step(0, b""), chunk({}, index=index), b""), {index})
     assert len(finish.opened) == 1024
 
 

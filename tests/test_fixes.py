@@ -7,10 +7,21 @@ from typing import Any
 import pytest
 
 from llm_normalize.body import repair_body
-from llm_normalize.chunk import dumps
-from llm_normalize.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest, wire
+from llm_normalize.fix import (
+    DONE,
+    USAGE,
+    Example,
+    Fix,
+    Wire,
+    calling,
+    chunk,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_call_index_wrong import ToolCallIndexWrong
+from llm_normalize.jsontext import dumps
 from llm_normalize.sse import encode
 from llm_normalize.step import Step
 from llm_normalize.stream_state import Asked, Seen
@@ -71,8 +82,9 @@ def test_body_example_comes_out_as_declared(fix: type[Fix], example: Example) ->
     step = run_body(body_bytes(example.before[0]), fix, example)
     assert step.after == [body_bytes(example.after[0])]
     assert step.fixes == ([fix.name] if example.changes else [])
-    again = run_body(step.after[0], fix, example)
-    assert not again.changed
+    assert step.status == example.changes_status
+    if step.status is None:
+        assert not run_body(step.after[0], fix, example).changed
 
 
 @pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
@@ -115,7 +127,7 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
             chunk({"role": "assistant", "content": ""}, usage=None),
             chunk({"content": "Hi"}, usage=None),
             chunk({}, finish="stop", usage=None),
-            chunk(None, usage={"total_tokens": 1}),
+            chunk(None, usage=USAGE),
             DONE,
         ],
     ),
@@ -140,16 +152,22 @@ def test_fix_leaves_openai_alone(fix: type[Fix], name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "fix", [fix for fix in FIXES if fix.edit is not Fix.edit], ids=lambda fix: fix.name
+    "fix",
+    # What one of them drops rides on its neighbour.
+    [fix for fix in FIXES if fix.edit is not Fix.edit and fix.name != "choices-empty"],
+    ids=lambda fix: fix.name,
 )
 def test_one_repaired_event_leaves_its_neighbours_bytes_alone(fix: type[Fix]) -> None:
     example = next(each for each in fix.examples if each.kind == "stream")
     before = [each for each in example.before if isinstance(each, dict)][:1]
     # Spaces and escapes that a new encoding would not have written.
-    frame = b'"id": "chatcmpl-1", "created":1700000000, "model":"acme-1"'
+    frame = (
+        b'"id": "chatcmpl-1", "created":1700000000, "model":"acme-1", '
+        b'"object":"chat.completion.chunk"'
+    )
     first, last = (
-        b'data: {%b, "choices": [{"index":7, "delta":{%b"content":"\\u00e9"}}]}\n\n'
-        % (frame, role)
+        b'data: {%b, "choices": [{"index":7, "finish_reason": null, '
+        b'"delta":{%b"content":"\\u00e9"}}]}\n\n' % (frame, role)
         for role in (b'"role":"assistant", ', b"")
     )
     out = repaired(first + wire(before) + last, example.asked, alone(fix), ended=False)

@@ -16,9 +16,11 @@ FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 
 # A module imports only from layers above its own.
 LAYERS = (
-    ("chunk", "sse", "decoding", "selection", "stats", "masking"),
-    ("step", "stream_state", "errors", "fields", "flows", "pairs"),
-    ("fix", "usage", "record", "finish", "opening"),
+    ("jsontext", "sse", "decoding", "selection", "stats", "masking"),
+    ("chunk",),
+    ("step", "stream_state", "errors", "fields", "flows", "joining", "pairs"),
+    ("fix", "record", "finish", "opening"),
+    ("usage",),
     ("ending", "fixes", "chain"),
     ("pipeline", "body"),
     ("stream", "view"),
@@ -29,12 +31,12 @@ KNOWS_MITMPROXY = {"addon", "answers", "flows", "view"}
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "collections", "contextlib", "dataclasses", "difflib", "fcntl", "functools",
-    "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
+    "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
+    "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
     "threading", "time", "typing", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 310, "answers": 295, "ending": 280}
-LINES = 265
+BUDGET = {"addon": 315, "answers": 300}
+LINES = 270
 FIX_LINES = 80
 
 
@@ -68,7 +70,9 @@ def test_module_imports_only_from_layers_above(path: Path) -> None:
 @pytest.mark.parametrize("path", FIX_MODULES, ids=lambda path: path.stem)
 def test_fix_knows_no_other_fix(path: Path) -> None:
     absolute, relative = imports(path)
-    assert relative <= {"chunk", "errors", "fields", "fix", "sse", "stream_state"}
+    assert relative <= {
+        "chunk", "errors", "fields", "fix", "joining", "jsontext", "sse", "stream_state"
+    }  # fmt: skip
     assert absolute <= STDLIB
 
 

@@ -1,4 +1,4 @@
-from llm_normalize.chunk import Number
+from llm_normalize.jsontext import Number
 from llm_normalize.step import Outlet, Piece, Step
 
 

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chunk import dumps
 from llm_normalize.fix import chunk
+from llm_normalize.jsontext import dumps
 from llm_normalize.stream_state import Asked, Call, ChoiceSeen, Seen
 
 
@@ -105,7 +105,7 @@ def test_a_role_is_seen_and_no_later_chunk_takes_it_back() -> None:
     assert not seen.choice(0).role
     seen.note(chunk({"role": "assistant", "content": ""}))
     seen.note(chunk({"role": None, "content": "x"}, finish="stop"))
-    assert seen.choice(0) == ChoiceSeen(role=True)
+    assert seen.choice(0) == ChoiceSeen(role=True, finished=True)
 
 
 def test_choices_are_told_apart() -> None:
@@ -123,7 +123,11 @@ def test_the_first_id_and_name_of_a_call_count() -> None:
     more = {"index": 1, "id": "c2", "function": {"name": "g", "arguments": "{}"}}
     seen.note(chunk({"tool_calls": [first]}))
     seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
-    assert seen.choice(0).calls == {1: Call("c1", name=True), 0: Call("c0", name=False)}
+    first_call, other = seen.choice(0).calls[1], seen.choice(0).calls[0]
+    assert (first_call.id, first_call.name) == ("c1", True)
+    assert other == Call("c0", name=False)
+    assert first_call.has_said("{}")
+    assert not first_call.has_said("{} ")
 
 
 def test_a_call_s_id_and_name_may_come_apart() -> None:

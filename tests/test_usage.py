@@ -1,13 +1,20 @@
 import pytest
 
+from llm_normalize.chunk import usage_of
+from llm_normalize.finish import Finish
 from llm_normalize.fix import USAGE, chunk
-from llm_normalize.step import Piece, Step
-from llm_normalize.stream_state import Asked
-from llm_normalize.usage import Usage, usage_of
+from llm_normalize.step import Outlet, Piece, Step
+from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.usage import Usage
 
 ON = {"usage-every-chunk", "usage-with-choices", "usage-repeated"}
 ASKED = Asked(stream=True, usage=True)
 NOT_ASKED = Asked(stream=True)
+
+
+def made(asked: Asked, on: set[str] = ON) -> Usage:
+    outlet = Outlet(lambda *_: None, lambda _: None)
+    return Usage(asked, on, Finish(asked, Seen(), on, outlet), outlet)
 
 
 def piece() -> Piece:
@@ -33,7 +40,7 @@ def test_usage_that_says_nothing_is_none(value: object) -> None:
 def test_usage_is_taken_off_where_openai_has_none(
     asked: Asked, finishes: bool, last: bool, fix: str
 ) -> None:
-    usage, part = Usage(asked, ON), piece()
+    usage, part = made(asked), piece()
     assert usage.take_off(part, finishes=finishes, last=last)
     assert part.step.fixes == [fix]
     assert (usage.kept, usage.fix, usage.sent) == (USAGE, fix, False)
@@ -41,7 +48,7 @@ def test_usage_is_taken_off_where_openai_has_none(
 
 
 def test_usage_that_was_not_asked_for_stays_with_the_last_finish() -> None:
-    usage, part = Usage(NOT_ASKED, ON), piece()
+    usage, part = made(NOT_ASKED), piece()
     assert not usage.take_off(part, finishes=True, last=True)
     assert usage.sent
     assert part.chunk["usage"] == USAGE
@@ -49,18 +56,18 @@ def test_usage_that_was_not_asked_for_stays_with_the_last_finish() -> None:
 
 
 def test_skipped_fix_takes_nothing_off() -> None:
-    usage, part = Usage(ASKED, set()), piece()
+    usage, part = made(ASKED, set()), piece()
     assert not usage.take_off(part, finishes=False, last=False)
     assert part.raw == b""
 
 
 def test_chunk_without_usage_is_left_alone() -> None:
     part = Piece(Step(0, b""), chunk({}, usage=None), b"")
-    assert not Usage(ASKED, ON).take_off(part, finishes=True, last=True)
+    assert not made(ASKED).take_off(part, finishes=True, last=True)
 
 
 def test_later_figures_replace_earlier_until_they_are_sent() -> None:
-    usage = Usage(NOT_ASKED, ON)
+    usage = made(NOT_ASKED)
     usage.keep({"usage": {"total_tokens": 1}}, "a")
     usage.keep({"usage": {"total_tokens": 2}}, "b")
     target: dict[str, object] = {}
@@ -69,3 +76,12 @@ def test_later_figures_replace_earlier_until_they_are_sent() -> None:
     assert (usage.kept, usage.sent, usage.fix) == (None, True, "b")
     usage.keep({"usage": {"total_tokens": 3}}, "c")
     assert usage.kept is None
+
+
+def test_zeros_replace_no_figures() -> None:
+    usage = made(NOT_ASKED)
+    usage.keep({"usage": {"total_tokens": 0}}, "a")
+    assert usage.kept == {"total_tokens": 0}
+    usage.keep({"usage": {"total_tokens": 2}}, "b")
+    usage.keep({"usage": {"total_tokens": 0}}, "c")
+    assert (usage.kept, usage.fix) == ({"total_tokens": 2}, "b")

@@ -78,6 +78,12 @@ class Normalize:
             "Fixes not to apply: fix-name or host:fix-name.",
         )
         loader.add_option(
+            "normalize_strict",
+            bool,
+            False,
+            "Also drop fields that OpenAI's own API does not define.",
+        )
+        loader.add_option(
             "normalize_pairs",
             str,
             DEFAULT_PAIRS,
@@ -233,6 +239,7 @@ class Normalize:
         return Settings(
             fixes=[fix for fix in FIXES if fix.name not in off],
             observe=ctx.options.normalize_mode == "observe",
+            strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
         )
 

@@ -3,7 +3,7 @@
 import functools
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from mitmproxy import http
 
 from .body import repair_body
 from .decoding import decoder_for
+from .errors import phrase
 from .fix import Fix
 from .flows import answers_events, break_off, client_left, prepare_headers, secrets_of
 from .pairs import PairsLog, Record
@@ -30,11 +31,13 @@ class Settings:
     Attributes:
         fixes: The fixes to apply, in order.
         observe: Change nothing, report what would be changed.
+        strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
     """
 
     fixes: Sequence[type[Fix]]
     observe: bool
+    strict: bool
     log: PairsLog | None
 
 
@@ -45,12 +48,16 @@ class _Running(NamedTuple):
     rewriter: Rewriter | None
 
 
-def asked_of(flow: http.HTTPFlow) -> Asked:
+def asked_of(flow: http.HTTPFlow, settings: Settings) -> Asked:
     """Return what the request of *flow* asked."""
-    if flow.request.raw_content is None and flow.response is not None:
+    request, response = flow.request, flow.response
+    if request.raw_content is None and response is not None:
         # Sent on unread (stream_large_bodies): the answer tells what was asked.
-        return Asked(stream=answers_events(flow.response))
-    return Asked.from_body(flow.request.get_content(strict=False))
+        asked = Asked(stream=answers_events(response))
+    else:
+        asked = Asked.from_body(request.get_content(strict=False))
+    begun = response.timestamp_start if response else request.timestamp_start
+    return replace(asked, id=flow.id, time=int(begun), strict=settings.strict)
 
 
 class Answers:
@@ -74,7 +81,7 @@ class Answers:
         response = flow.response
         assert response is not None
         self._expected.discard(flow.id)
-        asked = asked_of(flow)
+        asked = asked_of(flow, settings)
         answer = _answer(flow, asked, settings)
         self._running[flow.id] = _Running(answer, asked, settings, None)
         if not asked.stream or not 200 <= response.status_code < 300:  # noqa: PLR2004
@@ -140,7 +147,8 @@ class Answers:
             self._broke_off(flow, running)
         elif flow.id in self._expected:
             self._expected.discard(flow.id)
-            asked, chosen = asked_of(flow), settings()
+            chosen = settings()
+            asked = asked_of(flow, chosen)
             running = _Running(_answer(flow, asked, chosen), asked, chosen, None)
             self._close(running, _gateway_status(flow), "error")
 
@@ -210,6 +218,9 @@ class Answers:
         if step is not None:
             answer.step(step)
             if step.changed and not settings.observe:
+                if step.status:
+                    response.status_code = step.status
+                    response.reason = phrase(step.status)
                 response.content = step.after[0]
                 if "json" not in response.headers.get("content-type", ""):
                     response.headers["content-type"] = "application/json"

@@ -3,12 +3,17 @@
 import logging
 from collections.abc import Sequence
 
-from .chunk import Json, dumps, is_chunk, loads
+from .chunk import choices, is_chunk, is_error
+from .errors import status_of
 from .fix import Fix
+from .jsontext import Json, dumps, loads
 from .step import Step
 from .stream_state import Asked, Seen
 
 logger = logging.getLogger(__name__)
+
+STATUS = "error-status"
+_FAILURE = 400
 
 
 def repair_body(
@@ -17,7 +22,8 @@ def repair_body(
     """Return what becomes of the body *data* of an answer with *status*.
 
     What is not understood stays as it is, and so does all of it when nothing is to be
-    repaired. A fix that fails is left out, and its name logged. Never raises.
+    repaired. A fix that fails is left out, and its name logged. Never raises. An error
+    under a good status gets one of its own, which is in the step.
 
     Args:
         data: The whole body, decoded.
@@ -27,7 +33,9 @@ def repair_body(
         label: Names the answer in log lines.
     """
     step = Step(0, data)
-    is_failure = status >= 400  # noqa: PLR2004
+    told = _told(data, fixes) if status < _FAILURE else None
+    status = told or status
+    is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
     while True:
         step.fixes.clear()
@@ -52,7 +60,18 @@ def repair_body(
         else:
             break
     step.after.append(dumps(value) if step.fixes else data)
+    if told:
+        step.status = told
+        step.fixed(STATUS)
     return step
+
+
+def _told(data: bytes, fixes: Sequence[type[Fix]]) -> int | None:
+    """Return the status that an error under a good one should have had."""
+    if not any(fix.name == STATUS for fix in fixes):
+        return None
+    value = _read(data, text=False)
+    return status_of(value) if is_error(value) and not choices(value) else None
 
 
 def _read(data: bytes, *, text: bool) -> Json:

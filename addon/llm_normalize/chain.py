@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
-from .chunk import Chunk, Json, loads
+from .chunk import Chunk
 from .fix import Fix
+from .jsontext import Json, loads
 from .sse import Event
 from .step import Piece, Step
 
@@ -76,7 +77,8 @@ class Chain:
     ) -> Iterator[Piece]:
         """Yield what the fixes make of *chunk*, depth first.
 
-        Each piece has to be noted as seen before the next is drawn.
+        Each piece has to be noted as seen before the next is drawn. An error that a fix
+        parts from a chunk comes as a piece without choices.
 
         Args:
             step: The block the chunk came in.
@@ -84,7 +86,29 @@ class Chain:
             payload: The JSON it was read from.
             raw: The bytes it leaves as if nothing changes it.
         """
-        todo: list[tuple[Chunk, int, bytes | None]] = [(chunk, 0, raw)]
+        yield from self._draw(step, [(chunk, 0, raw)], lambda: loads(payload), raw)
+
+    def flush(self, step: Step) -> Iterator[Piece]:
+        """Yield what the fixes still hold, as `run` does."""
+        for at, each in enumerate(list(self._edits)):
+            try:
+                held = each.fix.flush()
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(each.fix, error)
+                continue
+            if held:
+                step.fixed(each.fix.name)
+            for chunk in held:
+                yield from self._draw(step, [(chunk, at + 1, None)], None, b"")
+
+    def _draw(
+        self,
+        step: Step,
+        todo: list[tuple[Chunk, int, bytes | None]],
+        reread: Callable[[], Chunk] | None,
+        raw: bytes,
+    ) -> Iterator[Piece]:
+        """Take each of *todo* (chunk, next fix, bytes if unchanged) through the fixes."""
         edits = self._edits
         while todo:
             part, first, unchanged = todo.pop()
@@ -99,14 +123,17 @@ class Chain:
                     parts = None if replace is None else replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(fix, error)
-                    if step.after or step.waiting:
+                    if reread is None or step.after or step.waiting:
                         continue  # a part has left already: the rest must follow
                     step.fixes.clear()
-                    yield Piece(step, loads(payload), raw)
+                    yield Piece(step, reread(), raw)
                     return
                 if parts is not None:
                     step.fixed(fix.name)
-                    todo.extend((each, at + 1, None) for each in reversed(parts))
+                    todo.extend(
+                        (each, at + 1 if "choices" in each else len(edits), None)
+                        for each in reversed(parts)
+                    )
                     break
             else:
                 yield Piece(step, part, unchanged)

@@ -1,151 +1,36 @@
-"""Chunks as plain JSON values, read and written without losing what they say.
+"""Chunks and bodies as plain JSON values: where things are in them, whatever they are."""
 
-`json` alone gives back other bytes than it read: `1.10` and `1e400` change, `-0` turns
-into `0`, a lone surrogate cannot be encoded, a repeated key vanishes. A repaired event
-must keep all it keeps, so numbers that Python would respell stay as `Number`.
-"""
-
-import json
-import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
-type Json = Any
+from .jsontext import Json
+
 type Chunk = dict[str, Any]
 
 
-_DEEP = 200  # levels of nesting
-# A string that is cut off reaches to the end: tried anew at each quote, it is quadratic.
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([\[\]{}])', re.DOTALL)
-_LONG = 1000  # digits; `int` refuses a few thousand
-
-
-class Number:
-    """A JSON number that keeps its spelling."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Number) and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    def __repr__(self) -> str:
-        return f"Number({self.text!r})"
-
-
-class RepeatedKeyError(ValueError):
-    """An object names a key twice: no Python value can say what it said."""
-
-
-class _SpelledNumberError(TypeError):
-    """A `Number` met the fast encoder."""
-
-
-def _unique(pairs: list[tuple[str, Json]]) -> Chunk:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise RepeatedKeyError
-    return value
-
-
-def _no_constant(text: str) -> Json:
-    raise ValueError(text)
-
-
-def _spelled(_: object) -> Json:
-    raise _SpelledNumberError
-
-
-_decode = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=Number, parse_constant=_no_constant
-).decode
-_decode_spelled = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_float=Number,
-    parse_int=Number,
-    parse_constant=_no_constant,
-).decode
-_encode = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_spelled
-).encode
-
-
-def loads(data: bytes) -> Json:
-    """Return the JSON value in *data* (UTF-8).
-
-    Raises:
-        ValueError: *data* is no JSON (`NaN` and `Infinity` are none) or no UTF-8.
-        RepeatedKeyError: It repeats a key.
-        RecursionError: It is nested too deeply for Python.
-    """
-    text = data.decode()
-    if text.count("{") + text.count("[") > _DEEP:
-        _refuse_deep(text)
-    if "-0" in text:
-        return _plain(_decode_spelled(text))
-    try:
-        return _decode(text)
-    except (json.JSONDecodeError, RepeatedKeyError):
-        raise
-    except ValueError:  # an integer longer than sys.get_int_max_str_digits()
-        return _plain(_decode_spelled(text))
-
-
-def _refuse_deep(text: str) -> None:
-    """Refuse what could be read, but not be written: the encoder gives up sooner."""
-    depth = 0
-    for match in _BRACKET.finditer(text):
-        if match[1]:
-            depth += 1 if match[1] in "[{" else -1
-            if depth > _DEEP:
-                raise RecursionError
-
-
-def _plain(value: Json) -> Json:
-    """Turn the spelled integers of *value* that `int` respells alike into `int`s."""
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, Number) and len(value.text) < _LONG:
-        try:
-            number = int(value.text)
-        except ValueError:
-            return value
-        return number if str(number) == value.text else value
-    return value
-
-
-def dumps(value: Json) -> bytes:
-    """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
-
-    A lone surrogate, which UTF-8 has no bytes for, is written as its ASCII escape.
-    """
-    try:
-        text = _encode(value)
-    except _SpelledNumberError:
-        text = _write(value)
-    return text.encode(errors="backslashreplace")
-
-
-def _write(value: Json) -> str:
-    if isinstance(value, Number):
-        return value.text
-    if isinstance(value, dict):
-        items = (f"{_encode(key)}:{_write(each)}" for key, each in value.items())
-        return "{" + ",".join(items) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_write, value)) + "]"
-    return _encode(value)
-
-
 def is_chunk(value: Json) -> bool:
-    """Tell whether *value* is a chunk (or a body) with choices, and no error."""
-    return isinstance(value, dict) and isinstance(value.get("choices"), list)
+    """Tell whether *value* is a chunk (or a body), maybe one that lacks its choices."""
+    if not isinstance(value, dict):
+        return False
+    if value.get("choices") is not None:
+        return isinstance(value["choices"], list)
+    if str(value.get("object")).startswith("chat.completion") or is_flat(value):
+        return True
+    return isinstance(value.get("usage"), dict) and "type" not in value
+
+
+def is_flat(value: Chunk) -> bool:
+    """Tell whether *value* has its answer at the top, and no choices.
+
+    Workers AI's own form: `response` and `tool_calls` in an event, both in the
+    `result` of a body.
+    """
+    if value.get("choices") is not None:
+        return False
+    result = value.get("result")
+    if isinstance(result, dict) and value.get("success") is True:
+        return "choices" in result or is_flat(result)
+    return "response" in value or "tool_calls" in value
 
 
 def is_error(value: Json) -> bool:
@@ -169,7 +54,8 @@ def is_error(value: Json) -> bool:
 
 def choices(chunk: Chunk) -> list[Chunk]:
     """Return the choices of *chunk* that are objects."""
-    return [choice for choice in chunk["choices"] if isinstance(choice, dict)]
+    found = chunk.get("choices") or ()
+    return [choice for choice in found if isinstance(choice, dict)]
 
 
 def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
@@ -177,7 +63,7 @@ def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
     # A list and no generator: every fix asks for it, for every event.
     return [
         (index_of(choice), choice, delta)
-        for choice in chunk["choices"]
+        for choice in chunk.get("choices") or ()
         if isinstance(choice, dict) and isinstance(delta := choice.get("delta"), dict)
     ]
 
@@ -189,6 +75,21 @@ def messages(body: Chunk) -> list[tuple[Chunk, Chunk]]:
         for choice in choices(body)
         if isinstance(message := choice.get("message"), dict)
     ]
+
+
+def change_all(repair: Callable[[Chunk], bool], found: Iterable[Chunk]) -> bool:
+    """Apply *repair* to each of *found*; tell whether it changed any."""
+    return sum(map(repair, found)) > 0
+
+
+def in_deltas(chunk: Chunk, repair: Callable[[Chunk], bool]) -> bool:
+    """Apply *repair* to each delta of *chunk*; tell whether it changed any."""
+    return change_all(repair, [delta for _, _, delta in deltas(chunk)])
+
+
+def in_messages(body: Chunk, repair: Callable[[Chunk], bool]) -> bool:
+    """Apply *repair* to each message of *body*; tell whether it changed any."""
+    return change_all(repair, [message for _, message in messages(body)])
 
 
 def index_of(part: Chunk) -> int:
@@ -205,10 +106,29 @@ def calls(delta: Chunk) -> list[Chunk]:
     return [call for call in found if isinstance(call, dict)]
 
 
+def put_calls(delta: Chunk, found: list[Chunk]) -> None:
+    """Let *found* be the tool calls of *delta*, in place; without any no key stays."""
+    delta["tool_calls"] = found
+    if not found:
+        del delta["tool_calls"]
+
+
 def function(call: Chunk) -> Chunk:
     """Return the function of *call*, an empty object where it has none."""
     found = call.get("function")
     return found if isinstance(found, dict) else {}
+
+
+def name_of(call: Chunk) -> Json:
+    """Return the name of a tool call or of a fragment, None where it has none."""
+    custom = call.get("custom")
+    inner = custom if isinstance(custom, dict) else function(call)
+    return inner.get("name") or None
+
+
+def usage_of(chunk: Chunk) -> Json:
+    """Return the usage that *chunk* carries, None where it says nothing."""
+    return chunk.get("usage") or None
 
 
 def stands_for_text(part: Chunk) -> bool:
@@ -216,6 +136,37 @@ def stands_for_text(part: Chunk) -> bool:
     return any(
         part.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
     )
+
+
+def says(part: Chunk) -> bool:
+    """Tell whether a delta or message says anything beyond its role."""
+    return any(
+        value not in (None, "", [], {}) for key, value in part.items() if key != "role"
+    )
+
+
+def speaks(chunk: Chunk) -> bool:
+    """Tell whether *chunk* says anything beyond roles and its envelope."""
+    return bool(usage_of(chunk)) or any(
+        says(delta) or choice.get("finish_reason") or choice.get("logprobs")
+        for _, choice, delta in deltas(chunk)
+    )
+
+
+def news(old: Json, new: Json) -> Json:
+    """Return what *new* adds to *old*, which it repeats: the rest of a string, keys."""
+    if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
+        return new[len(old) :]
+    if isinstance(old, dict) and isinstance(new, dict):
+        rest = {key: news(old.get(key), value) for key, value in new.items()}
+        return {key: each for key, each in rest.items() if each or key not in old}
+    if isinstance(old, list) and isinstance(new, list):
+        parts = [
+            {"index": place, **part} if isinstance(part, dict) and part else part
+            for place, part in enumerate(map(news, old, new))
+        ]
+        return [part for part in parts if part] + new[len(old) :]
+    return None if old == new else new
 
 
 ENVELOPE = frozenset(
@@ -232,7 +183,7 @@ def says_nothing(chunk: Chunk) -> bool:
 
     Whatever is not known to be mere frame counts as something.
     """
-    if not chunk["choices"] or _says_more(chunk, _CHUNK_FRAME):
+    if not chunk.get("choices") or _says_more(chunk, _CHUNK_FRAME):
         return False
     return not any(
         choice.get("delta")

@@ -6,6 +6,8 @@ What waits, and why nothing else may:
 * The last finish reason, if the request did not ask for usage and none has come yet:
   usage that nobody asked for must ride on it (`usage.py`). What else its choice still
   says overtakes it.
+* A finish reason on the first words of its choice, and each one later if more words
+  came after it: there are providers that put one on every chunk.
 * Usage that was asked for and came before every choice had finished.
 
 Success is never made up: a finish reason is added only before a `[DONE]` that the
@@ -14,12 +16,12 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 
 from collections.abc import Iterator
 
-from .chunk import ENVELOPE, Chunk, choices, index_of, says_nothing
-from .finish import Finish, finished_of, is_bare_finish
+from .chunk import ENVELOPE, Chunk, choices, index_of, says_nothing, usage_of
+from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .usage import Usage, usage_of
+from .usage import Usage
 
 
 class Ending:
@@ -39,8 +41,7 @@ class Ending:
         self._outlet = outlet
         self._opening = Opening(asked, on, outlet)
         self._finish = Finish(asked, seen, on, outlet)
-        self._usage = Usage(asked, on)
-        self._usage_chunk: Piece | None = None
+        self._usage = Usage(asked, on, self._finish, outlet)
         self._done = False
         self._cut = False  # the last block has no end: nothing can follow it
         self._last: Piece | None = None
@@ -55,12 +56,12 @@ class Ending:
         if self._done or self._seen.error:
             self._outlet.send(piece)
             return
-        if not chunk["choices"]:
-            self._chunk_without_choices(piece)
+        indexes = {index_of(choice) for choice in choices(chunk)}
+        if not indexes:
+            self._usage.take(piece)
             return
         opened = set(self._finish.opened)
-        indexes = {index_of(choice) for choice in choices(chunk)}
-        self._finish.open(indexes)
+        self._finish.open(piece, indexes)
         finished = finished_of(chunk)
         if finished and finished <= self._finish.finished and self._repeats(piece):
             return
@@ -70,12 +71,17 @@ class Ending:
         if taken and says_nothing(chunk) and "event-empty" in self._on:
             piece.fixed("event-empty")
             return
+        bare = bool(finished) and is_bare_finish(chunk)
         waiting = self._finish.waiting
         if waiting and not indexes & finished_of(waiting.chunk):
             self._finish.release()
+        elif waiting and not bare:
+            self._finish.doubted = True
+            waiting.step.fixed("finish-early")
+            waiting.step.moved = True
         if self._opening.takes(piece, opened):
             return
-        if finished and is_bare_finish(chunk):
+        if bare:
             self._bare_finish(piece)
         else:
             self._outlet.send(piece)
@@ -89,14 +95,14 @@ class Ending:
         self._settle(last=not left_out)
         if not self._seen.error:
             self._add_finish(left_out, piece.step.n - 1)
-            self._flush_usage(piece.step.n - 1)
+            self._usage.flush(piece.step.n - 1, self._envelope())
         self._done = True
         self._outlet.send(piece)
 
     def error(self, piece: Piece) -> None:
         """Take an error event: nothing may be added to the stream after it."""
         self._settle()
-        self._flush_usage(piece.step.n - 1)
+        self._usage.flush(piece.step.n - 1, self._envelope())
         self._seen.error = True
         self._outlet.send(piece)
 
@@ -115,7 +121,7 @@ class Ending:
         For a block whose end is not in hand: what followed would be glued to its line.
         """
         self._settle()
-        self._flush_usage(n - 1)
+        self._usage.flush(n - 1, self._envelope())
         self._cut = self._cut or last
 
     def end(self, count: int) -> None:
@@ -123,7 +129,7 @@ class Ending:
         self._settle()
         if self._done or self._cut or self._seen.error:
             return
-        self._flush_usage(count)
+        self._usage.flush(count, self._envelope())
         if self._finish.all_finished and "done-missing" in self._on:
             self._done = True  # more may follow an empty HTTP/2 frame, see stream.py
             self._outlet.add(count, b"data: [DONE]\n\n", "done-missing")
@@ -145,15 +151,15 @@ class Ending:
 
     def join(self, step: Step, data: bytes) -> None:
         """Add a line end's last byte to what waits of *step*."""
-        for piece in (self._opening.waiting, self._finish.waiting, self._usage_chunk):
+        for piece in (self._opening.waiting, self._finish.waiting, self._usage.waiting):
             if piece is None or piece.step is not step or piece.raw is None:
                 continue
             if piece.raw.endswith(b"\r"):
                 piece.raw += data
 
     def _take_waiting(self) -> Iterator[Piece]:
-        waiting = (self._opening.waiting, self._finish.waiting, self._usage_chunk)
-        self._opening.waiting = self._finish.waiting = self._usage_chunk = None
+        waiting = (self._opening.waiting, self._finish.waiting, self._usage.waiting)
+        self._opening.waiting = self._finish.waiting = self._usage.waiting = None
         return (piece for piece in waiting if piece is not None)
 
     # -- finish reasons --------------------------------------------------------
@@ -162,26 +168,27 @@ class Ending:
         """Drop a finish that its choices had already, but for the usage it brings."""
         if not is_bare_finish(piece.chunk) or "finish-repeated" not in self._on:
             return False
-        piece.fixed("finish-repeated")
-        self._finish.overrule(piece.chunk, "finish-repeated")
+        name = "finish-repeated"
+        piece.fixed(name)
+        self._finish.overrule(piece.chunk, name)
         if usage_of(piece.chunk):
-            self._usage.keep(piece.chunk, "finish-repeated")
-            if self._finish.all_finished:
-                self._ride_on_finish()
+            self._usage.take_repeated(piece.chunk, name)
         return True
 
     def _bare_finish(self, piece: Piece) -> None:
         self._finish.release()
-        if self._asked.usage or self._usage.sent or not self._finish.all_finished:
-            self._outlet.send(piece)
+        if "finish-early" in self._on and self._finish.is_doubtful(piece):
+            self._finish.hold(piece)
+        elif self._asked.usage or self._usage.sent or not self._finish.all_finished:
+            self._finish.send(piece)
         elif self._usage.kept:
             piece.fixed(self._usage.fix)
             self._usage.ride(piece.chunk)
-            self._outlet.send(piece)
-        elif self._on & {"usage-unasked", "finish-repeated"}:
+            self._finish.send(piece)
+        elif self._on & {"usage-unasked", "finish-repeated", "finish-early"}:
             self._finish.hold(piece)
         else:
-            self._outlet.send(piece)
+            self._finish.send(piece)
 
     def _add_finish(self, indexes: list[int], n: int) -> None:
         """Add the finish reasons that the provider left out before its `[DONE]`."""
@@ -190,85 +197,20 @@ class Ending:
             reason = self._finish.reason(index)
             chunk["choices"] = [{"index": index, "delta": {}, "finish_reason": reason}]
             self._finish.finished.add(index)
+            for call in self._finish.left_open(chunk):
+                self._outlet.add(n, call, NO_ARGUMENTS)
             last = self._finish.all_finished and not self._asked.usage
             if self._usage.kept and last:
                 self._usage.ride(chunk)
             self._outlet.add(n, chunk, "finish-missing")
-
-    # -- usage -----------------------------------------------------------------
-
-    def _chunk_without_choices(self, piece: Piece) -> None:
-        if not usage_of(piece.chunk):
-            self._outlet.send(piece)
-        elif self._asked.usage:
-            self._asked_usage(piece)
-        else:
-            self._unasked_usage(piece)
-
-    def _asked_usage(self, piece: Piece) -> None:
-        if self._usage.sent and "usage-repeated" in self._on:
-            piece.fixed("usage-repeated")
-            return
-        if self._usage_chunk is not None:  # a later figure has come
-            self._usage_chunk.fixed("usage-early")
-            self._outlet.drop(self._usage_chunk)
-            self._usage_chunk = None
-        if self._finish.all_finished or "usage-early" not in self._on:
-            self._usage.pass_by()
-            self._outlet.send(piece)
-        else:
-            self._usage_chunk = self._outlet.hold(piece)
-
-    def _unasked_usage(self, piece: Piece) -> None:
-        name = "usage-unasked"
-        if name not in self._on:
-            self._finish.release()
-            self._outlet.send(piece)
-            return
-        piece.fixed(name)
-        self._usage.keep(piece.chunk, name)
-        if self._finish.waiting is not None:
-            for key, value in piece.chunk.items():
-                if key not in ("choices", "usage") and value is not None:
-                    self._finish.waiting.chunk.setdefault(key, value)
-        if self._finish.all_finished:
-            self._ride_on_finish()
-
-    def _ride_on_finish(self) -> None:
-        """Let the usage that is kept ride on the finish reason that waits for it."""
-        piece = self._finish.waiting
-        if piece is not None and self._usage.kept:
-            self._usage.ride(piece.chunk)
-            piece.fixed(self._usage.fix)
-            self._finish.release()
-
-    def _flush_usage(self, n: int) -> None:
-        """Send usage that came and found no place before event *n* was over."""
-        if self._usage_chunk is not None:
-            piece, self._usage_chunk = self._usage_chunk, None
-            self._usage.pass_by()
-            self._outlet.release(piece)
-        elif self._usage.kept:
-            chunk = self._envelope()
-            chunk["choices"] = []
-            if self._finish.opened and not self._asked.usage:
-                # Nobody asked: a chunk without choices would crash short loops.
-                bare = {
-                    "index": min(self._finish.opened),
-                    "delta": {},
-                    "finish_reason": None,
-                }
-                chunk["choices"] = [bare]
-            self._usage.ride(chunk)
-            self._outlet.add(n, chunk, self._usage.fix)
 
     # -- what is added ---------------------------------------------------------
 
     def _settle(self, *, last: bool = True) -> None:
         """Send what waits; usage rides on its finish if that is the *last* one."""
         self._opening.settle(None)
-        if last and not self._asked.usage:
-            self._ride_on_finish()
+        if last:
+            self._usage.ride_on_finish()
         self._finish.release()
 
     def _envelope(self) -> Chunk:

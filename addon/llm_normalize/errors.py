@@ -4,7 +4,8 @@ import html
 import re
 from http import HTTPStatus
 
-from .chunk import Chunk, Json, dumps
+from .chunk import Chunk
+from .jsontext import Json, dumps
 
 _LONG = 2000
 _PAGE = re.compile(
@@ -17,6 +18,15 @@ _KINDS: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "authentication_error",
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
+}
+_STATUS = ("code", "status", "status_code", "type")
+_TOLD: dict[int, str] = {
+    HTTPStatus.UNAUTHORIZED: "auth|api_key|token_invalid",
+    HTTPStatus.FORBIDDEN: "permission|forbidden",
+    HTTPStatus.NOT_FOUND: "not_?found",
+    HTTPStatus.TOO_MANY_REQUESTS: "rate_?limit|quota|too_?many",
+    HTTPStatus.SERVICE_UNAVAILABLE: "overloaded|unavailable|capacity",
+    HTTPStatus.BAD_REQUEST: "invalid|bad_?request|unsupported|validation",
 }
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg")
 _MORE = ("errors", "error_description", "reason")
@@ -61,3 +71,17 @@ def kind_of(status: int) -> str:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "server_error"
     return _KINDS.get(status, "invalid_request_error")
+
+
+def status_of(body: Chunk) -> int:
+    """Return the HTTP status that an error *body* tells, by number or by word."""
+    error = body.get("error")
+    parts = [part for part in (error, body) if isinstance(part, dict)]
+    told = [part.get(key) for part in parts for key in _STATUS]
+    for each in told:
+        text = str(each)
+        if len(text) == 3 and text.isdigit() and "400" <= text <= "599":  # noqa: PLR2004
+            return int(text)
+    words = " ".join(map(str, told)).lower()
+    found = (status for status, known in _TOLD.items() if re.search(known, words))
+    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -1,10 +1,14 @@
 """Finish reasons: which choices have theirs, and the one that waits."""
 
-from .chunk import Chunk, choices, index_of
-from .step import Outlet, Piece
+from collections.abc import Iterator
+
+from .chunk import ENVELOPE, Chunk, calls, choices, deltas, function, index_of, usage_of
+from .step import Outlet, Piece, Step
 from .stream_state import MANY, Asked, Seen
 
 STOP_WITH_CALLS = "finish-stop-with-calls"
+NO_ARGUMENTS = "tool-call-arguments-missing"
+ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
 
 
 def finished_of(chunk: Chunk) -> set[int]:
@@ -18,7 +22,7 @@ def finished_of(chunk: Chunk) -> set[int]:
 
 def is_bare_finish(chunk: Chunk) -> bool:
     """Tell whether *chunk* brings nothing but finish reasons."""
-    return len(finished_of(chunk)) == len(chunk["choices"]) and not any(
+    return len(finished_of(chunk)) == len(chunk.get("choices") or ()) and not any(
         choice.get("delta") for choice in choices(chunk)
     )
 
@@ -42,15 +46,33 @@ class Finish:
         """Whether an event was not understood, which may have said why all ended."""
         self.finished: set[int] = set()
         """Indexes of the choices that have a finish reason."""
+        self.doubted = False
+        """Whether a choice went on after a finish reason."""
+        self._begun: dict[int, Step] = {}  # where a choice began to answer, or to call
         self._asked = asked
         self._seen = seen
         self._on = on
         self._outlet = outlet
 
-    def open(self, indexes: set[int]) -> None:
-        """Note that choices have begun, as far as choices are told apart."""
+    def open(self, piece: Piece, indexes: set[int]) -> None:
+        """Note which choices have begun, as far as choices are told apart."""
         if len(self.opened) < MANY:
             self.opened |= indexes
+        for index, _, delta in deltas(piece.chunk):
+            opens = any(function(call).get("name") for call in calls(delta))
+            says = index not in self._begun and any(delta.get(key) for key in ANSWER)
+            if index in self.opened and (opens or says):
+                self._begun[index] = piece.step
+
+    def is_doubtful(self, piece: Piece) -> bool:
+        """Tell whether the finish in *piece* may be one of many.
+
+        It is if its choice began to answer, or opened a call, in this very block, or has
+        said nothing: there are providers that put one on every chunk, or on every call.
+        """
+        begun = [self._begun.get(index) for index in finished_of(piece.chunk)]
+        empty = None in begun and not usage_of(piece.chunk)
+        return self.doubted or empty or piece.step in begun
 
     @property
     def all_finished(self) -> bool:
@@ -84,7 +106,27 @@ class Finish:
             if choice["finish_reason"] == "stop" and reason == "tool_calls":
                 choice["finish_reason"] = reason
                 piece.fixed(STOP_WITH_CALLS)
-        self._outlet.release(piece)
+        self.send(piece)
+        self._outlet.drop(piece)
+
+    def send(self, piece: Piece) -> None:
+        """Send a finish, after the arguments that the calls of its choice still lack."""
+        for chunk in self.left_open(piece.chunk):
+            piece.step.fixed(NO_ARGUMENTS)
+            self._outlet.send(Piece(piece.step, chunk, None))
+        self._outlet.send(piece)
+
+    def left_open(self, chunk: Chunk) -> Iterator[Chunk]:
+        """Yield a chunk with `{}` for each call without arguments that *chunk* ends."""
+        for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self._on else ():
+            for at, call in self._seen.choice(index).calls.items():
+                if call.length or not call.name:
+                    continue
+                call.add("{}")
+                delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
+                choice = {"index": index, "delta": delta, "finish_reason": None}
+                rest = {key: each for key, each in chunk.items() if key in ENVELOPE}
+                yield {**rest, "choices": [choice]}
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""

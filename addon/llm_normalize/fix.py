@@ -1,17 +1,19 @@
 """The contract of a fix: one fix repairs one quirk, and declares itself.
 
 A fix is made anew for each stream, with what its request asked and what the stream has
-said. It overrides what it needs of `event`, `edit`, `replace` (streams), `body` (an
-answer in one piece) and `error` (an error body); the defaults do nothing. Whatever must
-wait, end or add something is `ending.py`'s business: such a quirk is declared here like
-any other, without a method, and the ending asks by name whether it is to be repaired.
+said. It overrides what it needs of `event`, `edit`, `replace`, `flush` (streams), `body`
+(an answer in one piece) and `error` (an error body); the defaults do nothing. Whatever
+must wait, end or add something is `ending.py`'s business: such a quirk is declared here
+like any other, without a method, and the ending asks by name whether it is to be
+repaired. (One fix keeps something itself: fragments of a call without a name.)
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from .chunk import Chunk, Json, dumps
+from .chunk import Chunk
+from .jsontext import Json, dumps
 from .sse import Event, encode
 from .stream_state import Asked, Seen
 
@@ -40,6 +42,7 @@ class Example:
         kind: A stream, a body, or an error body.
         ended: Whether a stream comes to a clean end after the last event.
         status: The HTTP status of an error body.
+        changes_status: The HTTP status that a body's answer gets instead of 200.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Example:
     kind: Literal["stream", "body", "error"] = "stream"
     ended: bool = True
     status: int = 400
+    changes_status: int | None = None
 
     @classmethod
     def untouched(cls, name: str, events: Wire, **more: Any) -> Self:
@@ -70,7 +74,7 @@ class Example:
     @property
     def changes(self) -> bool:
         """Whether the example shows a repair."""
-        return wire(self.before) != wire(self.after)
+        return self.changes_status is not None or wire(self.before) != wire(self.after)
 
 
 class Fix:
@@ -103,6 +107,10 @@ class Fix:
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Return the chunks that replace *chunk*, maybe none; or None to keep it."""
+
+    def flush(self) -> list[Chunk]:
+        """Return the chunks that the fix itself still holds at the stream's end."""
+        return []
 
     def body(self, body: Chunk) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from .chain import Chain
-from .chunk import RepeatedKeyError, is_chunk, is_error, loads
+from .chunk import choices, is_chunk, is_error
 from .ending import Ending
 from .fix import Fix
+from .jsontext import RepeatedKeyError, loads
 from .sse import Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
@@ -71,14 +72,24 @@ class Pipeline:
         if self._parser.in_oversized:
             self._ending.make_way(self._parser.count, last=True)
         if not self._broken:
-            self._guarded(lambda: self._ending.end(self._parser.count))
+            self._guarded(self._end)
         return out + self._take()
+
+    def _end(self) -> None:
+        self._flush(self._parser.count)
+        self._ending.end(self._parser.count)
 
     def rescue(self) -> bytes:
         """Return all that is kept, as it came: the repair of this stream is over."""
+        self._bail()
+        return b"".join(self._take()) + self._parser.take()
+
+    def _bail(self) -> None:
+        """Send all that waits as it is."""
         self._broken = True
         self._ending.bail()
-        return b"".join(self._take()) + self._parser.take()
+        for piece in self._chain.flush(Step(self._parser.count, None)):
+            self._emit(piece.step, piece.encode())
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
@@ -87,7 +98,8 @@ class Pipeline:
             Whether something that had come in never left: a finish reason, say.
         """
         self._settle_last()
-        return self._ending.abandon()
+        held = any(True for _ in self._chain.flush(Step(self._parser.count, None)))
+        return self._ending.abandon() or held
 
     # -- one block after another -----------------------------------------------
 
@@ -131,8 +143,7 @@ class Pipeline:
             act()
         except Exception:
             logger.exception("%s: repair failed, the rest passes as it is", self._label)
-            self._broken = True
-            self._ending.bail()
+            self._bail()
             step = self._open
             if step and step.before and not step.after:
                 step.fixes.clear()
@@ -211,11 +222,10 @@ class Pipeline:
                     self._ending.make_way(step.n, last=True)
                 self._pass(step, event.raw, reason)
 
-    def _payload(  # noqa: PLR0911 - one return a reason
-        self, step: Step, payload: bytes, raw: bytes
-    ) -> str:
+    def _payload(self, step: Step, payload: bytes, raw: bytes) -> str:
         """Send the event with this *payload*, or return why it is not understood."""
         if payload == DONE:
+            self._flush(step.n - 1)
             self._ending.done(Piece(step, {}, raw))
             return ""
         try:
@@ -226,15 +236,32 @@ class Pipeline:
             return "bad-encoding"
         except (ValueError, RecursionError):
             return "not-json"
-        if is_error(value):
-            known = len(step.fixes)
-            value = self._chain.error(step, value)
-            same = len(step.fixes) == known
-            self._ending.error(Piece(step, value, raw if same else None))
-            return ""
-        if is_chunk(value):
+        if is_error(value) and not choices(value):
+            self._flush(step.n - 1)
+            self._error(Piece(step, value, raw))
+        elif is_chunk(value):
             for piece in self._chain.run(step, value, payload, raw):
-                self.seen.note(piece.chunk)
-                self._ending.chunk(piece)
-            return ""
-        return "not-a-chunk"
+                if is_error(piece.chunk):
+                    self._error(piece)
+                else:
+                    self.seen.note(piece.chunk)
+                    self._ending.chunk(piece)
+        else:
+            return "not-a-chunk"
+        return ""
+
+    def _error(self, piece: Piece) -> None:
+        known = len(piece.step.fixes)
+        piece.chunk = self._chain.error(piece.step, piece.chunk)
+        if len(piece.step.fixes) != known:
+            piece.raw = None
+        self._ending.error(piece)
+
+    def _flush(self, n: int) -> None:
+        """Send what fixes still hold after event *n*."""
+        step = Step(n, None)
+        for piece in self._chain.flush(step):
+            self.seen.note(piece.chunk)
+            self._ending.chunk(piece)
+        if step.fixes:
+            self._close(step)

@@ -91,8 +91,9 @@ class Event:
             and raw.endswith(b"\n")
             and self.closed
             and b"\r" not in raw
-            and raw[6:7] != b" "
+            and raw[6:7] in (b"{", b"[")
             and raw[-3:-2] not in b" \t"
+            and size > len(b"data: {}\n\n")
         ):
             return raw[6:-2]
         return None

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .chunk import Chunk, dumps
+from .chunk import Chunk
+from .jsontext import dumps
 from .sse import encode
 
 
@@ -18,6 +19,8 @@ class Step:
         after: What left in its place, in order; empty when it was dropped.
         fixes: Names of the fixes that changed it, in order, each once.
         waiting: Parts of it that have not left yet.
+        moved: Whether a later block left before it.
+        status: The HTTP status that a body should have had, if another one.
     """
 
     n: int
@@ -25,6 +28,8 @@ class Step:
     after: list[bytes] = field(default_factory=list)
     fixes: list[str] = field(default_factory=list)
     waiting: int = 0
+    moved: bool = False
+    status: int | None = None
 
     def fixed(self, name: str) -> None:
         """Note that the fix *name* changed this block."""
@@ -33,8 +38,9 @@ class Step:
 
     @property
     def changed(self) -> bool:
-        """Whether the client got other bytes than the provider sent."""
-        return bool(self.fixes) and b"".join(self.after) != self.before
+        """Whether the client got other bytes than the provider sent, or later."""
+        same = b"".join(self.after) == self.before
+        return bool(self.fixes) and (not same or self.moved or bool(self.status))
 
 
 @dataclass(slots=True)

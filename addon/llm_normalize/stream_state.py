@@ -3,22 +3,17 @@
 The pipeline keeps both; fixes only read them.
 """
 
+import hashlib
 import json
+import zlib
 from dataclasses import dataclass, field
 from typing import Self
 
-from .chunk import (
-    Chunk,
-    Json,
-    RepeatedKeyError,
-    calls,
-    deltas,
-    function,
-    index_of,
-    loads,
-)
+from .chunk import Chunk, calls, deltas, function, index_of
+from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_ID = 256  # characters
+_SHARED = {"id": str, "created": int, "model": str}
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are told apart."""
 
@@ -34,6 +29,9 @@ class Asked:
         forced_tool: `tool_choice` names a function; OpenAI itself then ends with `stop`.
         model: The model asked for, maybe empty.
         n: How many choices.
+        id: Names the exchange of request and answer, for ids that have to be made up.
+        time: When it took place, in seconds since 1970.
+        strict: Only fields that OpenAI defines are wanted (`normalize_strict`).
     """
 
     stream: bool = False
@@ -42,6 +40,9 @@ class Asked:
     forced_tool: bool = False
     model: str = ""
     n: int = 1
+    id: str = ""
+    time: int = 1
+    strict: bool = False
 
     @classmethod
     def from_body(cls, body: bytes | None) -> Self:
@@ -67,6 +68,11 @@ class Asked:
             n=n if isinstance(n, int) and n > 1 else 1,
         )
 
+    def make_id(self, prefix: str, *place: int) -> str:
+        """Return an id that no other exchange has, always the same for one *place*."""
+        name = " ".join([self.id, *map(str, place)])
+        return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
+
 
 def _names_function(choice: dict[str, Json]) -> bool:
     return bool(function(choice).get("name") or choice.get("name"))
@@ -81,10 +87,19 @@ def brief(identity: Json) -> Json:
 
 @dataclass(slots=True)
 class Call:
-    """A tool call that a choice has opened."""
+    """A tool call that a choice has opened.
+
+    Attributes:
+        id: Its id, of a long one the hash.
+        name: Whether it has its name.
+        length: How many bytes of arguments it has.
+        check: Their CRC-32: what is kept must stay bounded.
+    """
 
     id: Json
     name: bool
+    length: int = 0
+    check: int = 0
 
     def __post_init__(self) -> None:
         self.id = brief(self.id)
@@ -95,12 +110,25 @@ class Call:
         named = function(fragment).get("name")
         return bool(identity and named and identity != self.id)
 
+    def add(self, arguments: Json) -> None:
+        """Take in *arguments* that were sent."""
+        if isinstance(arguments, str) and arguments:
+            data = arguments.encode(errors="surrogatepass")
+            self.length += len(data)
+            self.check = zlib.crc32(data, self.check)
+
+    def has_said(self, arguments: str) -> bool:
+        """Tell whether *arguments* are all that was sent, word for word."""
+        data = arguments.encode(errors="surrogatepass")
+        return len(data) == self.length and zlib.crc32(data) == self.check
+
 
 @dataclass(slots=True)
 class ChoiceSeen:
     """What one choice has sent so far."""
 
     role: bool = False
+    finished: bool = False
     legacy_call: bool = False
     calls: dict[int, Call] = field(default_factory=dict)
 
@@ -115,6 +143,8 @@ class Seen:
 
     def __init__(self) -> None:
         self.choices: dict[int, ChoiceSeen] = {}
+        self.envelope: Chunk = {}
+        """`id`, `created` and `model`, as the first chunk that said them had them."""
         self.error = False
         self._calls = 0
 
@@ -124,25 +154,38 @@ class Seen:
 
     def note(self, chunk: Chunk) -> None:
         """Take in a chunk as it leaves."""
+        if len(self.envelope) < len(_SHARED):
+            self._note_envelope(chunk)
         for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
                 if len(self.choices) >= MANY:
                     continue
                 seen = self.choices[index] = ChoiceSeen()
-            if delta.get("role"):
-                seen.role = True
-            if delta.get("function_call"):
+            seen.role = seen.role or bool(delta.get("role"))
+            seen.finished = seen.finished or bool(choice.get("finish_reason"))
+            self.error = self.error or bool(choice.get("error"))
+            legacy = delta.get("function_call")
+            if isinstance(legacy, dict) and legacy.get("name"):
                 seen.legacy_call = True
-            if choice.get("error"):
-                self.error = True
             for call in calls(delta):
-                opened = seen.calls.get(index_of(call))
-                identity = brief(call.get("id"))
-                name = bool(function(call).get("name"))
-                if opened is not None:
-                    opened.id = opened.id or identity
-                    opened.name = opened.name or name
-                elif (identity or name) and self._calls < MANY:
-                    self._calls += 1
-                    seen.calls[index_of(call)] = Call(identity, name)
+                self._note_call(seen, call)
+
+    def _note_envelope(self, chunk: Chunk) -> None:
+        for key, kind in _SHARED.items():
+            value = chunk.get(key)
+            if isinstance(value, kind) and value:
+                self.envelope.setdefault(key, value)
+
+    def _note_call(self, seen: ChoiceSeen, call: Chunk) -> None:
+        opened = seen.calls.get(index_of(call))
+        identity = brief(call.get("id"))
+        name = bool(function(call).get("name"))
+        if opened is not None:
+            opened.id = opened.id or identity
+            opened.name = opened.name or name
+        elif (identity or name) and self._calls < MANY:
+            self._calls += 1
+            opened = seen.calls[index_of(call)] = Call(identity, name)
+        if opened is not None:
+            opened.add(function(call).get("arguments"))

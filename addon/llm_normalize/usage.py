@@ -2,40 +2,47 @@
 
 Asked for, it has a last chunk with `choices: []`, after every finish reason. Not asked
 for, it rides on the last finish reason, so that no chunk without choices crashes a
-client that did not ask for one. This keeps the figures; ending.py sends and holds.
+client that did not ask for one. Part of the ending (ending.py).
 """
 
-from .chunk import Chunk, Json
-from .step import Piece
+from .chunk import Chunk, usage_of
+from .finish import Finish
+from .jsontext import Json
+from .step import Outlet, Piece
 from .stream_state import Asked
 
 
-def usage_of(chunk: Chunk) -> Json:
-    """Return the usage that *chunk* carries, None where it says nothing."""
-    return chunk.get("usage") or None
-
-
 class Usage:
-    """The usage of one stream: what came, and whether it has been sent.
+    """The usage of one stream: what came, what waits, and whether it has been sent.
 
     Args:
         asked: What the request asked.
         on: Names of the fixes that are to be applied.
+        finish: The finish reasons, on which usage may ride.
+        outlet: Where pieces leave and wait.
     """
 
-    def __init__(self, asked: Asked, on: set[str]) -> None:
+    def __init__(
+        self, asked: Asked, on: set[str], finish: Finish, outlet: Outlet
+    ) -> None:
         self.sent = False
         self.kept: Json = None
         """The last figures taken off a chunk, not sent yet."""
         self.fix = ""
         """The name of the fix that took them off."""
+        self.waiting: Piece | None = None
+        """A usage chunk that came before every choice had finished."""
         self._asked = asked
         self._on = on
+        self._finish = finish
+        self._outlet = outlet
 
     def keep(self, chunk: Chunk, fix: str) -> None:
-        """Keep the usage of *chunk*, which *fix* takes off it."""
-        if not self.sent:
-            self.kept = usage_of(chunk)
+        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
+        usage = usage_of(chunk)
+        counted = isinstance(usage, dict) and any(usage.values())
+        if not self.sent and (counted or not self.kept):
+            self.kept = usage
             self.fix = fix
 
     def ride(self, chunk: Chunk) -> None:
@@ -81,3 +88,83 @@ class Usage:
             del chunk["usage"]
         piece.fixed(name)
         return True
+
+    def take(self, piece: Piece) -> None:
+        """Take a chunk without choices: usage, or nothing."""
+        if not usage_of(piece.chunk):
+            self._outlet.send(piece)
+        elif self._asked.usage:
+            self._take_asked(piece)
+        else:
+            self._take_unasked(piece)
+
+    def _take_asked(self, piece: Piece) -> None:
+        if self.sent and "usage-repeated" in self._on:
+            piece.fixed("usage-repeated")
+            return
+        if self.waiting is not None:  # a later figure has come
+            self.waiting.fixed("usage-early")
+            self._outlet.drop(self.waiting)
+            self.waiting = None
+        over = self._finish.all_finished and not self._finish.doubted
+        if over or "usage-early" not in self._on:
+            self._finish.release()
+            self.pass_by()
+            self._outlet.send(piece)
+        else:
+            self.waiting = self._outlet.hold(piece)
+
+    def _take_unasked(self, piece: Piece) -> None:
+        name = "usage-unasked"
+        if name not in self._on:
+            self._finish.release()
+            self._outlet.send(piece)
+            return
+        piece.fixed(name)
+        self.keep(piece.chunk, name)
+        if self._finish.waiting is not None:
+            for key, value in piece.chunk.items():
+                if key not in ("choices", "usage") and value is not None:
+                    self._finish.waiting.chunk.setdefault(key, value)
+        if self._finish.all_finished and not self._finish.doubted:
+            self.ride_on_finish()
+
+    def take_repeated(self, chunk: Chunk, fix: str) -> None:
+        """Take the usage off a finish that *fix* drops."""
+        waiting = self._finish.waiting
+        over = self._finish.all_finished
+        if waiting is None or self._asked.usage or not over:
+            self.keep(chunk, fix)
+            return
+        waiting.chunk["usage"] = chunk["usage"]
+        waiting.fixed(fix)
+        self.pass_by()
+        if not self._finish.doubted:
+            self._finish.release()
+
+    def ride_on_finish(self) -> None:
+        """Let the usage that is kept ride on the finish reason that waits for it."""
+        piece = self._finish.waiting
+        if piece is None or not self._finish.all_finished or self._asked.usage:
+            return
+        if self.kept:
+            self.ride(piece.chunk)
+            piece.fixed(self.fix)
+            self._finish.release()
+
+    def flush(self, n: int, envelope: Chunk) -> None:
+        """Send usage that found no place before event *n* was over, with *envelope*."""
+        if self.waiting is not None:
+            piece, self.waiting = self.waiting, None
+            self.pass_by()
+            self._outlet.release(piece)
+        elif self.kept:
+            choices = []
+            if self._finish.opened and not self._asked.usage:
+                # Nobody asked: a chunk without choices would crash short loops.
+                goes_on = self._finish.opened - self._finish.finished
+                index = min(goes_on or self._finish.opened)
+                choices = [{"index": index, "delta": {}, "finish_reason": None}]
+            chunk = {**envelope, "choices": choices}
+            self.ride(chunk)
+            self._outlet.add(n, chunk, self.fix)

@@ -4,48 +4,105 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 
 1. Framing comes first: what is not framed as data cannot be read. Among these fixes the
    order does not matter, each looks at other bytes of a block.
-2. The envelope, which nothing else looks at. Then roles, null content and null calls:
-   what follows asks whether a delta says anything, so what says nothing has to be gone.
-3. The finish reason leaves its delta before a tool call is split, so that the order
-   comes out as head, arguments, finish. A fragment needs its index before it can be
-   told whether it opens a call, and loses a repeated head before a head is split.
-4. A finish reason is checked against the calls once all of its chunk's calls are known.
-5. What rides on other repairs comes last: null fields, then events left empty.
-6. Bodies and errors have fixes of their own; the ending's fixes act by name.
+2. Shape: choices with an index and a delta, which all that follows looks for, and no
+   error among them. Usage stands at the top before a choice that has finished goes, and
+   that before a chunk left without choices.
+3. The envelope, after the chunks that do not count are gone: what the first one says
+   holds for all. A time is converted before it is missed.
+4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
+   anything; content is text before it is compared, reasoning has its name before it is
+   parted from text.
+5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
+   that the order comes out as head, arguments, finish.
+6. A fragment of a tool call has its form, its index and its name before it can be told
+   whether it opens a call; a call told again goes before a repeated head is stripped of
+   what tells. Null content stays beside a call, so it waits until calls that say nothing
+   are gone. A head is complete before it is split.
+7. A finish reason is checked against the calls once all of its chunk's calls are known.
+8. Figures, then what rides on other repairs: null fields, unknown fields, and events
+   left empty by all of this.
+9. Bodies and errors have fixes of their own; those of the ending, and of an error's
+   status, act by name.
 """
 
 from ..fix import Fix
 from .blank_line_missing import BlankLineMissing
 from .bom_sent import BomSent
+from .choice_after_finish import ChoiceAfterFinish
+from .choice_index_missing import ChoiceIndexMissing
+from .choice_text import ChoiceText
+from .choices_empty import ChoicesEmpty
+from .choices_flat import ChoicesFlat
+from .choices_missing import ChoicesMissing
 from .comment_sent import CommentSent
+from .content_cumulative import ContentCumulative
+from .content_not_text import ContentNotText
 from .content_null import ContentNull
+from .content_parts import ContentParts
+from .created_missing import CreatedMissing
+from .created_not_seconds import CreatedNotSeconds
 from .data_lines_several import DataLinesSeveral
+from .data_null import DataNull
 from .data_space_missing import DataSpaceMissing
+from .delta_missing import DeltaMissing
 from .done_missing import DoneMissing
 from .done_repeated import DoneRepeated
 from .envelope_changing import EnvelopeChanging
 from .error_fields import ErrorFields
+from .error_status import ErrorStatus
 from .error_unwrapped import ErrorUnwrapped
+from .error_with_choices import ErrorWithChoices
 from .event_empty import EventEmpty
+from .field_hollow import FieldHollow
 from .field_not_data import FieldNotData
 from .field_null import FieldNull
+from .field_unknown import FieldUnknown
+from .finish_early import FinishEarly
+from .finish_empty import FinishEmpty
+from .finish_error import FinishError
+from .finish_key_missing import FinishKeyMissing
 from .finish_missing import FinishMissing
 from .finish_repeated import FinishRepeated
 from .finish_stop_with_calls import FinishStopWithCalls
+from .finish_synonym import FinishSynonym
 from .finish_with_delta import FinishWithDelta
+from .function_call_repeated import FunctionCallRepeated
+from .id_missing import IdMissing
 from .line_end_cr import LineEndCr
+from .logprobs_incomplete import LogprobsIncomplete
+from .message_in_stream import MessageInStream
+from .message_missing import MessageMissing
+from .model_missing import ModelMissing
+from .object_wrong import ObjectWrong
+from .reasoning_renamed import ReasoningRenamed
+from .reasoning_with_content import ReasoningWithContent
 from .role_missing import RoleMissing
 from .role_null import RoleNull
 from .role_repeated import RoleRepeated
+from .role_wrong import RoleWrong
+from .service_tier_unknown import ServiceTierUnknown
+from .tool_call_arguments_missing import ToolCallArgumentsMissing
+from .tool_call_arguments_object import ToolCallArgumentsObject
+from .tool_call_flat import ToolCallFlat
 from .tool_call_head_incomplete import ToolCallHeadIncomplete
 from .tool_call_head_repeated import ToolCallHeadRepeated
+from .tool_call_id_missing import ToolCallIdMissing
+from .tool_call_id_number import ToolCallIdNumber
+from .tool_call_id_repeated import ToolCallIdRepeated
 from .tool_call_index_missing import ToolCallIndexMissing
 from .tool_call_index_wrong import ToolCallIndexWrong
+from .tool_call_name_late import ToolCallNameLate
+from .tool_call_repeated import ToolCallRepeated
 from .tool_call_whole import ToolCallWhole
 from .tool_calls_null import ToolCallsNull
 from .usage_early import UsageEarly
+from .usage_elsewhere import UsageElsewhere
+from .usage_empty import UsageEmpty
 from .usage_every_chunk import UsageEveryChunk
+from .usage_in_choice import UsageInChoice
 from .usage_missing import UsageMissing
+from .usage_mistyped import UsageMistyped
+from .usage_partial import UsagePartial
 from .usage_repeated import UsageRepeated
 from .usage_unasked import UsageUnasked
 from .usage_with_choices import UsageWithChoices
@@ -58,29 +115,76 @@ FIXES: tuple[type[Fix], ...] = (
     DataSpaceMissing,
     FieldNotData,
     CommentSent,
+    DataNull,
     BlankLineMissing,
+    # shape
+    ChoicesFlat,
+    ChoicesMissing,
+    ChoiceIndexMissing,
+    ErrorWithChoices,
+    ChoiceText,
+    MessageInStream,
+    MessageMissing,
+    DeltaMissing,
+    UsageInChoice,
+    UsageElsewhere,
+    UsageEmpty,
+    ChoiceAfterFinish,
+    ChoicesEmpty,
     # envelope
+    IdMissing,
+    ObjectWrong,
+    CreatedNotSeconds,
+    CreatedMissing,
+    ModelMissing,
     EnvelopeChanging,
+    ServiceTierUnknown,
     # deltas and messages
     RoleNull,
+    RoleWrong,
     RoleRepeated,
     RoleMissing,
+    FieldHollow,
     ToolCallsNull,
-    ContentNull,
+    ContentParts,
+    ContentNotText,
+    ContentCumulative,
+    ReasoningRenamed,
+    ReasoningWithContent,
     # one thing a chunk
+    FinishKeyMissing,
+    FinishEmpty,
+    FinishError,
+    FinishSynonym,
     FinishWithDelta,
+    ToolCallFlat,
+    ToolCallIdNumber,
+    ToolCallArgumentsObject,
     ToolCallIndexMissing,
     ToolCallIndexWrong,
+    ToolCallNameLate,
+    ToolCallRepeated,
     ToolCallHeadRepeated,
+    ContentNull,
+    ToolCallIdMissing,
+    ToolCallIdRepeated,
     ToolCallHeadIncomplete,
     ToolCallWhole,
+    FunctionCallRepeated,
     FinishStopWithCalls,
+    # figures
+    UsageMistyped,
+    UsagePartial,
+    LogprobsIncomplete,
     # what a repair leaves behind
     FieldNull,
+    FieldUnknown,
     EventEmpty,
     # by the ending
+    FinishEarly,
     FinishRepeated,
     FinishMissing,
+    ToolCallArgumentsMissing,
     UsageEveryChunk,
     UsageWithChoices,
     UsageUnasked,
@@ -90,6 +194,59 @@ FIXES: tuple[type[Fix], ...] = (
     DoneRepeated,
     # answers in one piece
     UsageMissing,
+    ErrorStatus,
     ErrorUnwrapped,
     ErrorFields,
 )
+
+LEFT_ALONE: tuple[tuple[str, str], ...] = (
+    (
+        "tool call as text in `content` (`<tool_call>`, harmony, bare JSON)",
+        "an answer may show such text without meaning it; a call made of it would run.",
+    ),
+    (
+        "`tool_call_generating: true` with an empty delta",
+        "the call itself never comes, and nothing is made up.",
+    ),
+    (
+        "`<think>`, or `</think>` alone, in `content`",
+        "clients cut it out themselves, and an answer may speak of the tag.",
+    ),
+    (
+        "the first texts of a stream that tells all again in each chunk",
+        "they have left before three of them prove it; one alone could be meant.",
+    ),
+    (
+        "text after a finish reason that has left",
+        "with usage asked for a finish leaves at once; the text goes out all the same.",
+    ),
+    (
+        "a `model` that differs from the one asked for",
+        "it is more exact as a rule (`gpt-4-0613`); only placeholders are replaced.",
+    ),
+    (
+        "`function_call` in an answer to a request with `tools`",
+        "it is valid by itself, and both forms could follow each other.",
+    ),
+    (
+        "two whole tool calls under one `index`, both without an id",
+        "nobody can tell them from one call that is told twice.",
+    ),
+    (
+        "an id that comes after its call's name",
+        "the opening fragment has left with one that was made up; later ones are dropped.",
+    ),
+    (
+        "`system_fingerprint: null`, missing `logprobs`",
+        "OpenAI sends such chunks itself.",
+    ),
+    (
+        "keys that OpenAI does not define (`provider`, `citations`, `x_groq`, …)",
+        "clients use them, and skip what they do not know; `normalize_strict` drops them.",
+    ),
+    (
+        "`usage` that counts each chunk alone instead of all so far",
+        "nothing in the stream tells the two apart; the last figures count.",
+    ),
+)
+"""Shapes that stay as they are, and why."""

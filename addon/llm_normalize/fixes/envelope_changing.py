@@ -1,8 +1,7 @@
 """`id`, `created` or `model` that change, or go missing, within one stream."""
 
-from ..chunk import Chunk, Json
+from ..chunk import Chunk
 from ..fix import DONE, Example, Fix, chunk
-from ..stream_state import Asked, Seen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _MORE = chunk({"content": "!"})
@@ -35,25 +34,11 @@ class EnvelopeChanging(Fix):
         Example.untouched("the same", [_TEXT, _MORE, chunk({}, finish="stop"), DONE]),
     )
 
-    def __init__(self, asked: Asked, seen: Seen) -> None:
-        super().__init__(asked, seen)
-        self._first: dict[str, Json] = {}
-
     def edit(self, chunk: Chunk) -> bool:
         """Set what differs from the first that says something."""
         changed = False
-        for key in ("id", "created", "model"):
-            value = chunk.get(key)
-            first = self._first.get(key)
-            if first is None:
-                if _says_something(key, value):
-                    self._first[key] = value
-            elif value != first:
+        for key, first in self.seen.envelope.items():
+            if chunk.get(key) != first:
                 chunk[key] = first
                 changed = True
         return changed
-
-
-def _says_something(key: str, value: Json) -> bool:
-    kind = int if key == "created" else str
-    return isinstance(value, kind) and bool(value)

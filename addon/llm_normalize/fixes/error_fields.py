@@ -1,8 +1,9 @@
 """An `error` object that lacks keys, or whose values are no strings."""
 
-from ..chunk import Chunk, Json
+from ..chunk import Chunk
 from ..errors import KEYS, phrase, text_of
 from ..fix import Example, Fix
+from ..jsontext import Json
 
 _BUSY = {"message": "Busy", "type": "Service Unavailable"}
 

@@ -1,8 +1,9 @@
 """Errors that are not wrapped in `{"error": {…}}`."""
 
-from ..chunk import Chunk, Json
+from ..chunk import Chunk
 from ..errors import kind_of, message_of, phrase, text_of, words_of_page, wrapped
 from ..fix import Example, Fix
+from ..jsontext import Json
 
 
 def _error(message: str, kind: str, code: str | None = None) -> Chunk:

@@ -13,7 +13,7 @@ class FinishStopWithCalls(Fix):
     """Say `tool_calls`, unless the request forced a tool: OpenAI says `stop` then."""
 
     name = "finish-stop-with-calls"
-    changes = '`finish_reason: "stop"` after tool calls -> `"tool_calls"`'
+    changes = '`"stop"`, `"function_call"` after tool calls -> `"tool_calls"`'
     why = "Agents that look at the finish reason never run the tool."
     providers = ("SGLang", "Workers AI", "mlx-vlm")
     sources = (
@@ -58,7 +58,9 @@ class FinishStopWithCalls(Fix):
         return any(changed)
 
     def _repair(self, choice: Chunk) -> bool:
-        if choice.get("finish_reason") != "stop" or self.asked.forced_tool:
+        if choice.get("finish_reason") not in ("stop", "function_call"):
+            return False
+        if self.asked.forced_tool:
             return False
         choice["finish_reason"] = "tool_calls"
         return True

@@ -1,7 +1,7 @@
 """A tool call that opens without `type` or without `arguments`, or with null."""
 
-from ..chunk import Chunk, calls, deltas, function, index_of
-from ..fix import Example, Fix, calling, head, rest
+from ..chunk import Chunk, calls, change_all, deltas, function, index_of, messages
+from ..fix import Example, Fix, calling, completion, head, rest
 
 _BARE = {"index": 0, "id": "call_0", "function": {"name": "f"}}
 _NULL = {**head(), "type": None, "function": {"name": "f", "arguments": None}}
@@ -30,6 +30,11 @@ class ToolCallHeadIncomplete(Fix):
             ended=False,
         ),
         Example("null", [calling(_NULL)], [calling(head())], ended=False),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "tool_calls": [{**head(), "type": ""}]}),
+            completion({"role": "assistant", "tool_calls": [head()]}),
+        ),
         Example.untouched("there", [calling(head()), calling(rest())]),
     )
 
@@ -42,10 +47,20 @@ class ToolCallHeadIncomplete(Fix):
                 inner = function(call)
                 if not inner.get("name") or index_of(call) in known:
                     continue
-                if not call.get("type"):
-                    call["type"] = "function"
-                    changed = True
+                changed |= _name_type(call)
                 if inner.get("arguments") is None:
                     inner["arguments"] = ""
                     changed = True
         return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Complete the calls; arguments are another matter there."""
+        found = [call for _, message in messages(body) for call in calls(message)]
+        return change_all(_name_type, found)
+
+
+def _name_type(call: Chunk) -> bool:
+    if call.get("type") == "function" or "custom" in call:
+        return False
+    call["type"] = "function"
+    return True

@@ -1,6 +1,6 @@
 """`id`, `type` or `name` again, or null, on fragments after a call's first."""
 
-from ..chunk import Chunk, calls, deltas, function
+from ..chunk import Chunk, calls, deltas, function, put_calls
 from ..fix import Example, Fix, calling, head, rest
 from ..stream_state import Call
 
@@ -57,10 +57,7 @@ class ToolCallHeadRepeated(Fix):
                     kept.append(call)
             if len(kept) != len(found):
                 changed = True
-                if kept:
-                    delta["tool_calls"] = kept
-                else:
-                    del delta["tool_calls"]
+                put_calls(delta, kept)
         return changed
 
 

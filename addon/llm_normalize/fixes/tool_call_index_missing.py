@@ -12,7 +12,7 @@ class ToolCallIndexMissing(Fix):
     """Count the calls of a choice; a fragment that opens none continues the last."""
 
     name = "tool-call-index-missing"
-    changes = "`tool_calls[]` without `index` -> counted from 0"
+    changes = "`tool_calls[]` without `index`, or with text -> counted from 0"
     why = "openai-python fails on `list[None]`; strict schemas refuse the chunk."
     providers = ("NVIDIA NIM", "Gemini", "Ollama", "mistral.rs")
     sources = (
@@ -43,7 +43,7 @@ class ToolCallIndexMissing(Fix):
             known = dict(self.seen.choice(index).calls)
             for call in calls(delta):
                 at = call.get("index")
-                if not isinstance(at, int):
+                if type(at) is not int or at < 0:
                     at = _place(call, known)
                     put_first(call, "index", at)
                     changed = True
@@ -54,6 +54,9 @@ class ToolCallIndexMissing(Fix):
 
 def _place(call: Chunk, known: dict[int, Call]) -> int:
     """Return the index of the call that *call* opens or continues."""
+    told = call.get("index")
+    if isinstance(told, str) and told.isascii() and told.isdigit():
+        return int(told[:9])
     last = max(known, default=-1)
     identity = brief(call.get("id"))
     if identity:

@@ -1,18 +1,21 @@
 """A second tool call under the index of the first."""
 
-from ..chunk import Chunk, calls, deltas, function
+from ..chunk import Chunk, calls, deltas, name_of
 from ..fix import Example, Fix, calling, head, rest
-from ..stream_state import Asked, Call, Seen, brief
+from ..stream_state import MANY, Asked, Call, Seen, brief
+
+type Calls = dict[int, Call]
 
 _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
+_MOVED = calling({**_SECOND, "index": 1})
 
 
 class ToolCallIndexWrong(Fix):
     """Give a call that opens under a taken index the next one, and what follows too."""
 
     name = "tool-call-index-wrong"
-    changes = "second call under the same `index` -> the next index"
+    changes = "second call under one `index`, or counted from 1 -> the next index"
     why = "The arguments of two calls run together, and the next turn is refused."
     providers = ("DeepSeek V4 behind gateways", "Gemini proxies")
     sources = ("https://github.com/agno-agi/agno/issues/8880",)
@@ -20,14 +23,16 @@ class ToolCallIndexWrong(Fix):
         Example(
             "two calls at 0",
             [_FIRST, calling(rest(0)), calling(_SECOND), calling(rest(0))],
-            [
-                _FIRST,
-                calling(rest(0)),
-                calling({**_SECOND, "index": 1}),
-                calling(rest(1)),
-            ],
+            [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))],
             ended=False,
         ),
+        Example(
+            "continued elsewhere",
+            [_FIRST, calling({**rest(1), "id": "call_0"})],
+            [_FIRST, calling({**rest(0), "id": "call_0"})],
+            ended=False,
+        ),
+        Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
         Example.untouched("counted", [_FIRST, calling(head(1)), calling(rest(1))]),
         Example.untouched("told twice", [_FIRST, _FIRST]),
     )
@@ -35,6 +40,7 @@ class ToolCallIndexWrong(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._places: dict[tuple[int, int], int] = {}  # (choice, theirs) to ours
+        self._unnamed: set[int] = set()  # choices with a fragment that waits for a name
 
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments anew."""
@@ -45,19 +51,28 @@ class ToolCallIndexWrong(Fix):
                 theirs = call.get("index")
                 if not isinstance(theirs, int):
                     continue
-                ours = self._places.get((index, theirs), theirs)
-                opened = known.get(ours)
-                if opened is not None and opened.is_another(call):
-                    ours = _place(call, known)
+                ours = self._place(call, index, theirs, known)
+                named = bool(name_of(call))
+                if not named and ours not in known and len(self._unnamed) < MANY:
+                    self._unnamed.add(index)
+                known.setdefault(ours, Call(call.get("id"), named))
+                if ours != theirs and len(self._places) < MANY:
                     self._places[index, theirs] = ours
-                name = bool(function(call).get("name"))
-                known.setdefault(ours, Call(call.get("id"), name))
-                if ours != theirs:
                     call["index"] = ours
                     changed = True
         return changed
 
-
-def _place(call: Chunk, known: dict[int, Call]) -> int:
-    same = [at for at, each in known.items() if each.id == brief(call["id"])]
-    return same[0] if same else max(known) + 1
+    def _place(self, call: Chunk, index: int, theirs: int, known: Calls) -> int:
+        ours = self._places.get((index, theirs))
+        moved = [at for place, at in self._places.items() if place[0] == index]
+        at = theirs if ours is None else ours
+        opened = None if ours is None and theirs in moved else known.get(at)
+        if opened is not None and not opened.is_another(call):
+            return at
+        identity = brief(call.get("id"))
+        same = [each for each, one in known.items() if identity and one.id == identity]
+        following = max(known, default=-1) + 1
+        if opened is None and name_of(call):
+            apart = at not in known and (at < following or index in self._unnamed)
+            return at if apart else following
+        return same[0] if same else (following if at in known else at)

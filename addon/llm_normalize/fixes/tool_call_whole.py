@@ -1,7 +1,8 @@
 """A tool call whose arguments come with its head, in one fragment."""
 
-from ..chunk import Chunk, Json, calls, deltas, function, index_of
+from ..chunk import Chunk, calls, deltas, function, index_of
 from ..fix import Example, Fix, calling, head, rest
+from ..jsontext import Json
 
 _WHOLE = calling(head(0, "{}"))
 _SPLIT = [calling(head()), calling(rest())]

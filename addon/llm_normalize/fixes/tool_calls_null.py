@@ -1,6 +1,6 @@
 """`tool_calls` or `function_call` is null, or an empty list, where there is no call."""
 
-from ..chunk import Chunk, deltas, messages
+from ..chunk import Chunk, in_deltas, in_messages
 from ..fix import Example, Fix, calling, chunk, completion, head
 
 
@@ -39,13 +39,11 @@ class ToolCallsNull(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys from the deltas."""
-        dropped = [_drop(delta) for _, _, delta in deltas(chunk)]
-        return any(dropped)
+        return in_deltas(chunk, _drop)
 
     def body(self, body: Chunk) -> bool:
         """Drop the keys from the messages."""
-        dropped = [_drop(message) for _, message in messages(body)]
-        return any(dropped)
+        return in_messages(body, _drop)
 
 
 def _drop(part: Chunk) -> bool:

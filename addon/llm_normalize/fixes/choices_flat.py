@@ -1,0 +1,77 @@
+"""The answer at the top of an event or body, without choices."""
+
+from ..chunk import Chunk, is_flat
+from ..fix import Example, Fix, chunk, completion
+from ..jsontext import Json
+from ..stream_state import Asked
+
+_BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
+_HI = {"role": "assistant", "content": "Hi"}
+_BODY = {key: each for key, each in completion(_HI).items() if key != "choices"}
+_CHOICE = {"index": 0, "message": _HI, "finish_reason": None}
+
+
+class ChoicesFlat(Fix):
+    """Put `response` and `tool_calls` into a choice, `result` of a body in its place.
+
+    The padding `p` goes: it stands for OpenAI's own `obfuscation`.
+    """
+
+    name = "choices-flat"
+    changes = "`response`, `tool_calls` at the top -> `choices[0]`"
+    why = "No OpenAI client finds the answer."
+    providers = ("Cloudflare Workers AI, its own API",)
+    sources = (
+        "https://developers.cloudflare.com/workers-ai/features/streaming/",
+        "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
+    )
+    examples = (
+        Example(
+            "text",
+            [{**_BARE, "response": "Hi", "p": "abdef"}],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example(
+            "call",
+            [{**_BARE, "response": "", "tool_calls": [{"name": "f"}]}],
+            [chunk({"content": "", "tool_calls": [{"name": "f"}]})],
+            ended=False,
+        ),
+        Example(
+            "body",
+            [{"result": {**_BODY, "response": "Hi"}, "success": True, "errors": []}],
+            [{**_BODY, "choices": [_CHOICE]}],
+            asked=Asked(),
+            kind="body",
+        ),
+        Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Make the delta."""
+        if not is_flat(chunk) or isinstance(chunk.get("result"), dict):
+            return False
+        _enclose(chunk, "delta", {})
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Make the message, of a result that is no completion already."""
+        if not is_flat(body):
+            return False
+        result = body.get("result")
+        if isinstance(result, dict):
+            body.clear()
+            body.update(result)
+        if not body.get("choices"):
+            _enclose(body, "message", {"role": "assistant"})
+        return True
+
+
+def _enclose(value: Chunk, key: str, said: dict[str, Json]) -> None:
+    for theirs, ours in (("response", "content"), ("tool_calls", "tool_calls")):
+        if theirs in value:
+            said[ours] = value.pop(theirs)
+    value.pop("p", None)
+    reason = value.pop("finish_reason", None)
+    value["choices"] = [{"index": 0, key: said, "finish_reason": reason}]

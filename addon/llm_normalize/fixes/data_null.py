@@ -1,0 +1,31 @@
+"""`data: null`, or no data at all, to keep the connection alive."""
+
+from ..fix import DONE, Example, Fix, chunk
+from ..sse import Event
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_NOTHING = (b"null", b"", b"{}")
+
+
+class DataNull(Fix):
+    """Send a bare newline in its place, at the same moment."""
+
+    name = "data-null"
+    changes = "`data: null`, `data:`, `data: {}` -> a bare newline"
+    why = "openai-python yields None for it, and loops fail with an AttributeError."
+    providers = ("gateways that keep connections alive",)
+    sources = ("https://github.com/NousResearch/hermes-agent/issues/80822",)
+    examples = (
+        Example("null", [_TEXT, b"data: null\n\n"], [_TEXT, b"\n"], ended=False),
+        Example("nothing", [_TEXT, b"data: \n\n"], [_TEXT, b"\n"], ended=False),
+        Example("no key", [_TEXT, b"data: {}\n\n"], [_TEXT, b"\n"], ended=False),
+        Example.untouched("chunk", [_TEXT, chunk({}, finish="stop"), DONE]),
+    )
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Drop the data lines."""
+        data = event.data
+        if data is None or data.strip() not in _NOTHING or not event.closed:
+            return None
+        event.lines[:] = [line for line in event.lines if line.name != b"data"]
+        return [event]

@@ -1,0 +1,58 @@
+"""An error in a chunk that has choices, or in a choice."""
+
+from ..chunk import Chunk, choices, speaks
+from ..fix import Example, Fix, chunk
+from ..jsontext import Json
+
+_OPEN = chunk({"role": "assistant", "content": "Hi"})
+_ERROR = {"message": "Overloaded", "type": "server_error", "param": None, "code": None}
+
+
+class ErrorWithChoices(Fix):
+    """Send what the chunk says, then the error as an event of its own."""
+
+    name = "error-with-choices"
+    changes = "`error` beside `choices`, or in one -> an event of its own"
+    why = "Clients see a chunk like any other, and an answer cut short without a word."
+    providers = ("OpenRouter", "NVIDIA NIM", "Lemonade")
+    sources = (
+        "https://openrouter.ai/docs/api-reference/errors",
+        "https://github.com/apache/rocketmq-dashboard/issues/2178",
+    )
+    examples = (
+        Example(
+            "beside",
+            [_OPEN, chunk({"content": "!"}, error=_ERROR)],
+            [_OPEN, chunk({"content": "!"}), {"error": _ERROR}],
+            ended=False,
+        ),
+        Example(
+            "in a choice",
+            [_OPEN, chunk({}, choice={"error": _ERROR})],
+            [_OPEN, {"error": _ERROR}],
+            ended=False,
+        ),
+        Example.of_error(
+            "in a body", 502, {"error": _ERROR, "choices": []}, {"error": _ERROR}
+        ),
+        Example.untouched("alone", [_OPEN, {"error": _ERROR}], ended=False),
+        Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Part the error from the rest."""
+        errors = [part.pop("error") for part in choices(chunk) if part.get("error")]
+        error = chunk.get("error") or next(iter(errors), None)
+        if not error:
+            return None
+        chunk.pop("error", None)
+        for choice in choices(chunk):
+            if choice.get("finish_reason") == "error":
+                choice["finish_reason"] = None
+        return [chunk, {"error": error}] if speaks(chunk) else [{"error": error}]
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Leave the choices out of an error."""
+        if not isinstance(body, dict) or "choices" not in body or "error" not in body:
+            return None
+        return {key: value for key, value in body.items() if key != "choices"}

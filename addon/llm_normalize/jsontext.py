@@ -1,0 +1,142 @@
+"""JSON values, read and written without losing what they say.
+
+`json` alone gives back other bytes than it read: `1.10` and `1e400` change, `-0` turns
+into `0`, a lone surrogate cannot be encoded, a repeated key vanishes. A repaired event
+must keep all it keeps, so numbers that Python would respell stay as `Number`.
+"""
+
+import json
+import re
+from typing import Any
+
+type Json = Any
+
+
+_DEEP = 200  # levels of nesting
+# A string that is cut off reaches to the end: tried anew at each quote, it is quadratic.
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([\[\]{}])', re.DOTALL)
+_LONG = 1000  # digits; `int` refuses a few thousand
+
+
+class Number:
+    """A JSON number that keeps its spelling."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Number({self.text!r})"
+
+
+class RepeatedKeyError(ValueError):
+    """An object names a key twice: no Python value can say what it said."""
+
+
+class _SpelledNumberError(TypeError):
+    """A `Number` met the fast encoder."""
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise RepeatedKeyError
+    return value
+
+
+def _no_constant(text: str) -> Json:
+    raise ValueError(text)
+
+
+def _spelled(_: object) -> Json:
+    raise _SpelledNumberError
+
+
+_decode = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=Number, parse_constant=_no_constant
+).decode
+_decode_spelled = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=Number,
+    parse_int=Number,
+    parse_constant=_no_constant,
+).decode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_spelled
+).encode
+
+
+def loads(data: bytes) -> Json:
+    """Return the JSON value in *data* (UTF-8).
+
+    Raises:
+        ValueError: *data* is no JSON (`NaN` and `Infinity` are none) or no UTF-8.
+        RepeatedKeyError: It repeats a key.
+        RecursionError: It is nested too deeply for Python.
+    """
+    text = data.decode()
+    if text.count("{") + text.count("[") > _DEEP:
+        _refuse_deep(text)
+    if "-0" in text:
+        return _plain(_decode_spelled(text))
+    try:
+        return _decode(text)
+    except (json.JSONDecodeError, RepeatedKeyError):
+        raise
+    except ValueError:  # an integer longer than sys.get_int_max_str_digits()
+        return _plain(_decode_spelled(text))
+
+
+def _refuse_deep(text: str) -> None:
+    """Refuse what could be read, but not be written: the encoder gives up sooner."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        if match[1]:
+            depth += 1 if match[1] in "[{" else -1
+            if depth > _DEEP:
+                raise RecursionError
+
+
+def _plain(value: Json) -> Json:
+    """Turn the spelled integers of *value* that `int` respells alike into `int`s."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Number) and len(value.text) < _LONG:
+        try:
+            number = int(value.text)
+        except ValueError:
+            return value
+        return number if str(number) == value.text else value
+    return value
+
+
+def dumps(value: Json) -> bytes:
+    """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
+
+    A lone surrogate, which UTF-8 has no bytes for, is written as its ASCII escape.
+    """
+    try:
+        text = _encode(value)
+    except _SpelledNumberError:
+        text = _write(value)
+    return text.encode(errors="backslashreplace")
+
+
+def _write(value: Json) -> str:
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, dict):
+        items = (f"{_encode(key)}:{_write(each)}" for key, each in value.items())
+        return "{" + ",".join(items) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_write, value)) + "]"
+    return _encode(value)

@@ -1,0 +1,71 @@
+import pytest
+
+from llm_normalize.joining import Unnamed, join_fragments, join_parts
+
+
+@pytest.mark.parametrize(
+    ("parts", "joined"),
+    [
+        ([], ("", "", [])),
+        (["Hi", {"type": "text", "text": "!"}], ("Hi!", "", [])),
+        ([{"text": "Hi"}], ("Hi", "", [])),
+        ([{"type": "thinking", "thinking": "so"}], ("", "so", [])),
+        (
+            [{"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}],
+            ("", "so", []),
+        ),
+        (
+            [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}]}],
+            ("", "a", []),
+        ),
+        ([{"type": "thinking", "thinking": 7}], ("", "", [])),
+        ([None, 7, {"type": "image"}], ("", "", [None, 7, {"type": "image"}])),
+    ],
+)
+def test_parts_are_joined(parts: list[object], joined: tuple[object, ...]) -> None:
+    assert join_parts(parts) == joined
+
+
+def test_fragments_are_joined() -> None:
+    first = {"index": 1, "id": "a", "type": None, "function": {"arguments": "{"}}
+    more = {"index": 1, "id": "b", "type": "function", "function": {"name": "f"}}
+    assert join_fragments(first, more) == {
+        "index": 1,
+        "id": "a",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{"},
+    }
+
+
+def fragment(index: int, arguments: str, **more: object) -> dict[str, object]:
+    return {"index": index, **more, "function": {"arguments": arguments}}
+
+
+def test_fragment_waits_for_its_name() -> None:
+    unnamed = Unnamed()
+    assert unnamed.take(0, fragment(0, "{", id="a")) is None
+    assert unnamed.take(0, fragment(0, "}")) is None
+    named = {"index": 0, "function": {"name": "f"}}
+    assert unnamed.take(1, named) is named
+    assert unnamed.take(0, named) == {
+        "index": 0,
+        "id": "a",
+        "function": {"name": "f", "arguments": "{}"},
+    }
+    assert unnamed.release(None) == []
+
+
+def test_fragment_that_says_nothing_is_dropped() -> None:
+    unnamed = Unnamed()
+    assert unnamed.take(0, fragment(0, "", id=None)) is None
+    assert unnamed.release(None) == []
+
+
+def test_fragments_are_released_by_choice_or_when_there_are_too_many() -> None:
+    unnamed = Unnamed()
+    unnamed.take(0, fragment(0, "a"))
+    unnamed.take(1, fragment(0, "b"))
+    assert unnamed.release({2}) == []
+    assert unnamed.release({1}) == [(1, fragment(0, "b"))]
+    unnamed.take(0, fragment(1, "x" * 70_000))
+    assert [place for place, _ in unnamed.release(set())] == [0, 0]
