@@ -35,7 +35,7 @@ STDLIB = {
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "sys",
     "threading", "time", "typing", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 315, "answers": 300}
+BUDGET = {"addon": 315, "answers": 305}
 LINES = 270
 FIX_LINES = 80
 
