@@ -131,12 +131,12 @@ def test_a_chunk_says_nothing_when_it_is_mere_frame(
     assert says_nothing(chunk) is expected
 
 
-def test_put_first_moves_or_adds_a_key_in_place() -> None:
+def test_put_first_changes_or_adds_a_key_in_place() -> None:
     target = {"a": 1, "b": 2, "c": 3}
     put_first(target, "b", 9)
-    assert list(target.items()) == [("b", 9), ("a", 1), ("c", 3)]
+    assert list(target.items()) == [("a", 1), ("b", 9), ("c", 3)]
     put_first(target, "z", 0)
-    assert list(target) == ["z", "b", "a", "c"]
+    assert list(target) == ["z", "a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +152,9 @@ def test_put_first_moves_or_adds_a_key_in_place() -> None:
         ({"status": "queued", "message": "please wait"}, False),
         ({"type": "ping", "message": "hello"}, False),
         ({"choices": [], "message": "x", "code": 1}, False),
+        ({"choices": None, "base_resp": {"status_code": 1008}}, True),
+        ({"choices": None, "base_resp": {"status_code": 0}}, False),
+        ({"choices": [{}], "base_resp": {"status_code": 1008}}, False),
         ([], False),
     ],
 )

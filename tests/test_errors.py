@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.errors import (
+    code_of,
     kind_of,
     message_of,
     phrase,
@@ -27,11 +28,13 @@ def test_wrapped_error_has_the_four_keys_in_openais_order() -> None:
     [
         ({"title": "Not Found", "detail": "No f-1"}, "Not Found: No f-1"),
         ({"title": "Busy", "detail": "Busy"}, "Busy"),
-        ({"detail": [{"loc": ["body"], "msg": "no"}]}, '[{"loc":["body"],"msg":"no"}]'),
+        ({"detail": [{"loc": ["body", 0], "msg": "no", "input": "x"}]}, "body.0: no"),
+        ({"errors": [{"code": 7}]}, '{"code":7}'),
+        ({"base_resp": {"status_code": 1008, "status_msg": "no tea"}}, "no tea"),
         ({"error": "Loading", "requestId": "r-1"}, "Loading (request r-1)"),
         ({"message": "No", "request_id": 7}, "No (request 7)"),
         ({}, "Service Unavailable"),
-        ({"errors": [{"message": "no"}]}, '[{"message":"no"}]'),
+        ({"errors": [{"message": "no"}, {"message": "nor that"}]}, "no; nor that"),
         ({"reason": "quota"}, "quota"),
     ],
 )
@@ -92,3 +95,16 @@ def test_words_of_a_page_are_what_it_shows() -> None:
 )
 def test_status_is_what_the_error_tells(body: dict[str, Any], status: int) -> None:
     assert status_of(body) == status
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"code": 5}, 5),
+        ({"errors": [{"code": 7009}], "success": False}, 7009),
+        ({"base_resp": {"status_code": 1008}}, 1008),
+        ({"errors": "x"}, None),
+    ],
+)
+def test_code_of_a_flat_error(body: dict[str, Any], code: object) -> None:
+    assert code_of(body) == code

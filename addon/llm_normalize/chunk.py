@@ -39,6 +39,9 @@ def is_error(value: Json) -> bool:
         return False
     if value.get("error"):
         return True
+    told = value.get("base_resp")
+    if isinstance(told, dict) and told.get("status_code") and not choices(value):
+        return True
     words = ("errors", "message", "msg", "detail", "title")
     if "choices" in value or not any(value.get(key) for key in words):
         return False
@@ -199,8 +202,11 @@ def _says_more(part: Chunk, frame: frozenset[str]) -> bool:
 
 
 def put_first(target: Chunk, key: str, value: Json) -> None:
-    """Set *key* as the first one of *target*, in place."""
-    rest = {name: each for name, each in target.items() if name != key}
+    """Set *key* of *target*, in place; a new one becomes the first."""
+    if key in target:
+        target[key] = value
+        return
+    rest = dict(target)
     target.clear()
     target[key] = value
     target.update(rest)

@@ -21,7 +21,7 @@ from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .usage import Usage
+from .usage import Usage, counts
 
 
 class Ending:
@@ -181,7 +181,7 @@ class Ending:
             self._finish.hold(piece)
         elif self._asked.usage or self._usage.sent or not self._finish.all_finished:
             self._finish.send(piece)
-        elif self._usage.kept:
+        elif counts(self._usage.kept):
             piece.fixed(self._usage.fix)
             self._usage.ride(piece.chunk)
             self._finish.send(piece)

@@ -29,7 +29,8 @@ _TOLD: dict[int, str] = {
     HTTPStatus.BAD_REQUEST: "invalid|bad_?request|unsupported|validation",
 }
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg")
-_MORE = ("errors", "error_description", "reason")
+_MORE = ("errors", "error_description", "reason", "base_resp")
+_ALL = ("message", "msg", "detail", "errors", "title", "error", "status_msg")
 
 
 def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chunk:
@@ -39,10 +40,41 @@ def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chu
 
 def message_of(body: Chunk, status: int) -> str:
     """Return the words of a flat error *body*, with the request's id if it has one."""
-    words = [text for key in _WORDS + _MORE if (text := text_of(body.get(key)))]
+    words = [text for key in _WORDS + _MORE if (text := words_of(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
     message = ": ".join(dict.fromkeys(words)) or phrase(status)
     return f"{message} (request {request})" if request else message
+
+
+def words_of(value: Json) -> str | None:
+    """Return what an error or a list of errors says in words; None if nothing.
+
+    Of FastAPI's list that is each `msg` with its place; what it echoes is left out.
+    """
+    if isinstance(value, list):
+        told = [text for each in value if (text := words_of(each))]
+        return "; ".join(told) or None
+    if isinstance(value, dict):
+        found = (text for key in _ALL if (text := words_of(value.get(key))))
+        words = next(found, None)
+        place = value.get("loc")
+        if words and isinstance(place, list) and place:
+            return f"{'.'.join(map(str, place))}: {words}"
+        return words or text_of(value)
+    return text_of(value)
+
+
+def code_of(body: Chunk) -> Json:
+    """Return the code that a flat error *body*, or its first error, tells."""
+    errors, status = body.get("errors"), body.get("base_resp")
+    parts = [body, status, *(errors if isinstance(errors, list) else ())]
+    codes = [
+        part.get(key)
+        for part in parts
+        if isinstance(part, dict)
+        for key in ("code", "status_code")
+    ]
+    return next((code for code in codes if code), None)
 
 
 def text_of(value: Json) -> str | None:

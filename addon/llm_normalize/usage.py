@@ -12,6 +12,11 @@ from .step import Outlet, Piece
 from .stream_state import Asked
 
 
+def counts(usage: Json) -> bool:
+    """Tell whether *usage* has counted anything."""
+    return isinstance(usage, dict) and any(usage.values())
+
+
 class Usage:
     """The usage of one stream: what came, what waits, and whether it has been sent.
 
@@ -40,8 +45,7 @@ class Usage:
     def keep(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
         usage = usage_of(chunk)
-        counted = isinstance(usage, dict) and any(usage.values())
-        if not self.sent and (counted or not self.kept):
+        if not self.sent and (counts(usage) or not self.kept):
             self.kept = usage
             self.fix = fix
 
@@ -75,7 +79,8 @@ class Usage:
             if repeated:
                 del chunk["usage"]
                 piece.fixed("usage-repeated")
-            self.pass_by()
+            elif counts(usage_of(chunk)):  # zeros may come before the figures
+                self.pass_by()
             return repeated
         at_end = finishes and self._asked.usage
         name = "usage-with-choices" if at_end else "usage-every-chunk"

@@ -39,6 +39,7 @@ class ChoicesEmpty(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._notes: Chunk = {}
+        self._frame: Chunk = {}
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""
@@ -58,4 +59,9 @@ class ChoicesEmpty(Fix):
             for key, value in chunk.items()
             if key not in _FRAME and value is not None
         }
+        self._frame = dict(chunk)
         return []
+
+    def flush(self) -> list[Chunk]:
+        """Send the notes of a stream that says nothing else: they may say why."""
+        return [self._frame] if self._notes and not self.seen.choices else []

@@ -1,7 +1,15 @@
 """Errors that are not wrapped in `{"error": {…}}`."""
 
 from ..chunk import Chunk
-from ..errors import kind_of, message_of, phrase, text_of, words_of_page, wrapped
+from ..errors import (
+    code_of,
+    kind_of,
+    message_of,
+    phrase,
+    text_of,
+    words_of_page,
+    wrapped,
+)
 from ..fix import Example, Fix
 from ..jsontext import Json
 
@@ -70,7 +78,7 @@ class ErrorUnwrapped(Fix):
                 message_of(body, status),
                 text_of(body.get("type")) or kind,
                 text_of(body.get("param")),
-                text_of(body.get("code")),
+                text_of(code_of(body)),
             )
         if isinstance(body, dict):
             return None

@@ -63,8 +63,10 @@ class MessageInStream(Fix):
 
     def _news(self, index: int, message: Chunk) -> Chunk:
         old = self._told.get(index, {})
-        said = str((old or {}).get("content") or "")
-        grows = old is not None and str(message.get("content") or "").startswith(said)
+        grows = old is not None and all(
+            str(message.get(key) or "").startswith(str(old.get(key) or ""))
+            for key in ("content", "reasoning_content", "reasoning", "refusal")
+        )
         if index in self._told or len(self._told) < _MOST:
             self._told[index] = {**(old or {}), **message} if grows else None
         return news(old, message) if old and grows else message
