@@ -18,6 +18,7 @@ from llm_normalize.chunk import (
     news,
     put_calls,
     put_first,
+    repeats,
     says,
     says_nothing,
     speaks,
@@ -220,6 +221,26 @@ def test_a_part_says_something_beyond_its_role(
 )
 def test_a_chunk_speaks(chunk: dict[str, Any], expected: bool) -> None:
     assert speaks(chunk) is expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, 7, True),
+        ("Hi", "Hi you", True),
+        ("Hi", "Ho", False),
+        ("Hi", None, False),
+        ({"role": "a", "content": "H"}, {"content": "Hi"}, True),
+        ({"content": "H", "x": "y"}, {"content": "Hi"}, False),
+        ([{"id": "a"}], [{"id": "a", "x": 1}, {}], True),
+        ([{"id": "a"}], [], False),
+        ([{"id": "a"}], [{}], False),
+        (7, 7, True),
+        (7, 8, False),
+    ],
+)
+def test_what_repeats_says_all_again(old: Any, new: Any, expected: bool) -> None:
+    assert repeats(old, new) is expected
 
 
 @pytest.mark.parametrize(

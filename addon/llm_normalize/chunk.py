@@ -156,6 +156,20 @@ def speaks(chunk: Chunk) -> bool:
     )
 
 
+def repeats(old: Json, new: Json) -> bool:
+    """Tell whether *new* says all that *old* says, and maybe more; roles aside."""
+    if old in (None, "", [], {}):
+        return True
+    if isinstance(old, str) and isinstance(new, str):
+        return new.startswith(old)
+    if isinstance(old, dict) and isinstance(new, dict):
+        said = [key for key, value in old.items() if value and key != "role"]
+        return all(repeats(old[key], new.get(key)) for key in said)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(new) >= len(old) and all(map(repeats, old, new))
+    return bool(old == new)
+
+
 def news(old: Json, new: Json) -> Json:
     """Return what *new* adds to *old*, which it repeats: the rest of a string, keys."""
     if isinstance(old, str) and isinstance(new, str) and new.startswith(old):

@@ -1,21 +1,13 @@
 """Errors that are not wrapped in `{"error": {…}}`."""
 
+from .. import errors
 from ..chunk import Chunk
-from ..errors import (
-    code_of,
-    kind_of,
-    message_of,
-    phrase,
-    text_of,
-    words_of_page,
-    wrapped,
-)
 from ..fix import Example, Fix
 from ..jsontext import Json
 
 
 def _error(message: str, kind: str, code: str | None = None) -> Chunk:
-    return wrapped(message, kind, None, code)
+    return errors.wrapped(message, kind, None, code)
 
 
 class ErrorUnwrapped(Fix):
@@ -72,16 +64,20 @@ class ErrorUnwrapped(Fix):
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return the wrapped error; None if it is wrapped."""
-        kind = kind_of(status)
+        kind = errors.kind_of(status)
         if isinstance(body, dict) and not isinstance(body.get("error"), dict):
-            return wrapped(
-                message_of(body, status),
-                text_of(body.get("type")) or kind,
-                text_of(body.get("param")),
-                text_of(code_of(body)),
+            return errors.wrapped(
+                errors.message_of(body, status),
+                errors.text_of(body.get("type")) or kind,
+                errors.text_of(body.get("param")),
+                errors.text_of(errors.code_of(body)),
             )
         if isinstance(body, dict):
             return None
-        text = text_of(body) or ""
-        text = words_of_page(text) if text.lstrip().startswith("<") else text.strip()
-        return wrapped(text or phrase(status), kind, None, None)
+        text = errors.text_of(body) or ""
+        text = (
+            errors.words_of_page(text)
+            if text.lstrip().startswith("<")
+            else text.strip()
+        )
+        return errors.wrapped(text or errors.phrase(status), kind, None, None)

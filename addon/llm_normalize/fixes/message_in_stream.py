@@ -1,6 +1,6 @@
 """`message` beside or instead of `delta` in a stream, often all that was said so far."""
 
-from ..chunk import Chunk, choices, index_of, news, says
+from ..chunk import Chunk, choices, index_of, news, repeats, says
 from ..fix import Example, Fix, chunk
 from ..stream_state import MANY, Asked, Seen
 
@@ -63,10 +63,7 @@ class MessageInStream(Fix):
 
     def _news(self, index: int, message: Chunk) -> Chunk:
         old = self._told.get(index, {})
-        grows = old is not None and all(
-            str(message.get(key) or "").startswith(str(old.get(key) or ""))
-            for key in ("content", "reasoning_content", "reasoning", "refusal")
-        )
+        grows = old is not None and repeats(old, message)
         if index in self._told or len(self._told) < _MOST:
             self._told[index] = {**(old or {}), **message} if grows else None
         return news(old, message) if old and grows else message
