@@ -33,12 +33,6 @@ class ErrorUnwrapped(Fix):
             _error("Not Found: No function f-1", "invalid_request_error"),
         ),
         Example.of_error(
-            "title alone",
-            429,
-            {"status": 429, "title": "Too Many Requests"},
-            _error("Too Many Requests", "rate_limit_error"),
-        ),
-        Example.of_error(
             "flat",
             500,
             {"message": "No GPU", "type": "internal_server_error", "code": 500},
