@@ -150,10 +150,14 @@ def says(part: Chunk) -> bool:
 
 def speaks(chunk: Chunk) -> bool:
     """Tell whether *chunk* says anything beyond roles and its envelope."""
-    return bool(usage_of(chunk)) or any(
-        says(delta) or choice.get("finish_reason") or choice.get("logprobs")
-        for _, choice, delta in deltas(chunk)
-    )
+    return bool(usage_of(chunk)) or any(map(speaks_in, choices(chunk)))
+
+
+def speaks_in(choice: Chunk) -> bool:
+    """Tell whether a choice of a stream says anything beyond its role."""
+    delta = choice.get("delta")
+    said = isinstance(delta, dict) and says(delta)
+    return said or bool(choice.get("finish_reason") or choice.get("logprobs"))
 
 
 def repeats(old: Json, new: Json) -> bool:

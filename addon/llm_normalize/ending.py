@@ -16,12 +16,14 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 
 from collections.abc import Iterator
 
-from .chunk import ENVELOPE, Chunk, choices, index_of, says_nothing, usage_of
+from .chunk import ENVELOPE, Chunk, choices, index_of, says_nothing, speaks_in, usage_of
 from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 from .usage import Usage, counts
+
+AFTER = "choice-after-finish"
 
 
 class Ending:
@@ -53,10 +55,10 @@ class Ending:
         chunk = piece.chunk
         self._opening.settle(chunk)
         self._last = piece
-        if self._done or self._seen.error:
-            self._outlet.send(piece)
-            return
         indexes = {index_of(choice) for choice in choices(chunk)}
+        if self._done or self._seen.error:
+            self._late(piece, indexes)
+            return
         if not indexes:
             self._usage.take(piece)
             return
@@ -64,6 +66,10 @@ class Ending:
         self._finish.open(piece, indexes)
         finished = finished_of(chunk)
         if finished and finished <= self._finish.finished and self._repeats(piece):
+            return
+        over = indexes & self._finish.finished
+        if self._leave_out(piece, over) and not choices(chunk):
+            self._usage.take_last(piece)
             return
         self._finish.finished |= finished & self._finish.opened
         last = self._finish.all_finished
@@ -84,6 +90,13 @@ class Ending:
         if bare:
             self._bare_finish(piece)
         else:
+            self._outlet.send(piece)
+
+    def _late(self, piece: Piece, indexes: set[int]) -> None:
+        """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
+        if self._asked.usage or not usage_of(piece.chunk):
+            self._leave_out(piece, indexes & self._finish.finished)
+        if not indexes or choices(piece.chunk) or usage_of(piece.chunk):
             self._outlet.send(piece)
 
     def done(self, piece: Piece) -> None:
@@ -175,11 +188,23 @@ class Ending:
             self._usage.take_repeated(piece.chunk, name)
         return True
 
+    def _leave_out(self, piece: Piece, over: set[int]) -> bool:
+        """Take out choices that are *over* and say nothing; tell whether any were."""
+        found = choices(piece.chunk)
+        kept = [each for each in found if index_of(each) not in over or speaks_in(each)]
+        if len(kept) == len(found) or AFTER not in self._on:
+            return False
+        piece.chunk["choices"] = kept
+        piece.fixed(AFTER)
+        return True
+
     def _bare_finish(self, piece: Piece) -> None:
         self._finish.release()
-        if "finish-early" in self._on and self._finish.is_doubtful(piece):
+        if not self._finish.all_finished:
+            self._finish.send(piece)
+        elif "finish-early" in self._on and self._finish.is_doubtful(piece):
             self._finish.hold(piece)
-        elif self._asked.usage or self._usage.sent or not self._finish.all_finished:
+        elif self._asked.usage or self._usage.sent:
             self._finish.send(piece)
         elif counts(self._usage.kept):
             piece.fixed(self._usage.fix)

@@ -99,11 +99,21 @@ class Usage:
         if not usage_of(piece.chunk):
             self._outlet.send(piece)
         elif self._asked.usage:
-            self._take_asked(piece)
+            over = self._finish.all_finished and not self._finish.doubted
+            self._take_asked(piece, over=over)
         else:
             self._take_unasked(piece)
 
-    def _take_asked(self, piece: Piece) -> None:
+    def take_last(self, piece: Piece) -> None:
+        """Take a chunk whose choices are gone: its usage may not be the last."""
+        if not usage_of(piece.chunk):
+            self._take_notes(piece.chunk)
+        elif self._asked.usage:
+            self._take_asked(piece, over=False)
+        else:
+            self._take_unasked(piece)
+
+    def _take_asked(self, piece: Piece, *, over: bool) -> None:
         if self.sent and "usage-repeated" in self._on:
             piece.fixed("usage-repeated")
             return
@@ -111,7 +121,6 @@ class Usage:
             self.waiting.fixed("usage-early")
             self._outlet.drop(self.waiting)
             self.waiting = None
-        over = self._finish.all_finished and not self._finish.doubted
         if over or "usage-early" not in self._on:
             self._finish.release()
             self.pass_by()
@@ -127,8 +136,12 @@ class Usage:
             return
         piece.fixed(name)
         self.keep(piece.chunk, name)
+        self._take_notes(piece.chunk)
+
+    def _take_notes(self, chunk: Chunk) -> None:
+        """Let what a dropped *chunk* has beside choices and usage ride on the finish."""
         if self._finish.waiting is not None:
-            for key, value in piece.chunk.items():
+            for key, value in chunk.items():
                 if key not in ("choices", "usage") and value is not None:
                     self._finish.waiting.chunk.setdefault(key, value)
         if self._finish.all_finished and not self._finish.doubted:

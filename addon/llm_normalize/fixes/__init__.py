@@ -5,8 +5,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 1. Framing comes first: what is not framed as data cannot be read. Among these fixes the
    order does not matter, each looks at other bytes of a block.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
-   error among them. Usage stands at the top before a choice that has finished goes, and
-   that before a chunk left without choices.
+   error among them. Usage stands at the top before a chunk without choices is judged.
 3. The envelope, after the chunks that do not count are gone: what the first one says
    holds for all. A time is converted before it is missed.
 4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
@@ -129,7 +128,6 @@ FIXES: tuple[type[Fix], ...] = (
     UsageInChoice,
     UsageElsewhere,
     UsageEmpty,
-    ChoiceAfterFinish,
     ChoicesEmpty,
     # envelope
     IdMissing,
@@ -181,6 +179,7 @@ FIXES: tuple[type[Fix], ...] = (
     FieldUnknown,
     EventEmpty,
     # by the ending
+    ChoiceAfterFinish,
     FinishEarly,
     FinishRepeated,
     FinishMissing,

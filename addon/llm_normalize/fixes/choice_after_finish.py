@@ -1,7 +1,6 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
-from ..chunk import Chunk, choices, index_of, says
-from ..fix import DONE, USAGE, Example, Fix, chunk
+from ..fix import DONE, Example, Fix, chunk
 from ..stream_state import Asked
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -11,7 +10,10 @@ _ASKED = Asked(stream=True, usage=True)
 
 
 class ChoiceAfterFinish(Fix):
-    """Drop the choice, and keep what comes beside it, which is usage as a rule."""
+    """Drop the choice, and keep what comes beside it, which is usage as a rule.
+
+    ending.py does it.
+    """
 
     name = "choice-after-finish"
     changes = "a finished choice again, with an empty delta -> removed"
@@ -22,12 +24,7 @@ class ChoiceAfterFinish(Fix):
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
     examples = (
-        Example(
-            "with usage",
-            [_TEXT, _STOP, {**_EMPTY, "usage": USAGE}, DONE],
-            [_TEXT, _STOP, chunk(None, usage=USAGE), DONE],
-            asked=_ASKED,
-        ),
+        Example("empty", [_TEXT, _STOP, _EMPTY, DONE], [_TEXT, _STOP, DONE]),
         Example.untouched(
             "with text", [_TEXT, _STOP, chunk({"content": "!"})], asked=_ASKED
         ),
@@ -38,21 +35,3 @@ class ChoiceAfterFinish(Fix):
         ),
         Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
     )
-
-    def edit(self, chunk: Chunk) -> bool:
-        """Drop what has finished."""
-        found = choices(chunk)
-        kept = [choice for choice in found if not self._is_over(choice)]
-        if len(kept) == len(found):
-            return False
-        chunk["choices"] = kept
-        return True
-
-    def _is_over(self, choice: Chunk) -> bool:
-        delta = choice.get("delta")
-        return (
-            self.seen.choice(index_of(choice)).finished
-            and not choice.get("finish_reason")
-            and not choice.get("logprobs")
-            and not (isinstance(delta, dict) and says(delta))
-        )

@@ -1,6 +1,6 @@
 """Events that a repair left without anything to say."""
 
-from ..chunk import Chunk, choices, index_of, says_nothing, speaks
+from ..chunk import Chunk, choices, index_of, says_nothing
 from ..fix import DONE, Example, Fix, chunk
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
@@ -28,9 +28,5 @@ class EventEmpty(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk if nothing in it says anything."""
-        seen = [self.seen.choices.get(index_of(each)) for each in choices(chunk)]
-        if not all(seen):
-            return None
-        over = seen and all(each and each.finished for each in seen)
-        empty = says_nothing(chunk) or (over and not speaks(chunk))
-        return [] if empty else None
+        opened = all(index_of(each) in self.seen.choices for each in choices(chunk))
+        return [] if opened and says_nothing(chunk) else None

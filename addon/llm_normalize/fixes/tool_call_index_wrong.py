@@ -2,17 +2,20 @@
 
 from ..chunk import Chunk, calls, deltas, name_of
 from ..fix import Example, Fix, calling, head, rest
+from ..jsontext import Json
 from ..stream_state import MANY, Asked, Call, Seen, brief
 
-type Calls = dict[int, Call]
+type Place = tuple[int, int]  # (choice, their index)
 
 _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
+_HERE = {**rest(0), "id": "call_0"}
+_ELSEWHERE = calling({**_HERE, "index": 1})
 _MOVED = calling({**_SECOND, "index": 1})
 
 
 class ToolCallIndexWrong(Fix):
-    """Give a call that opens under a taken index the next one, and what follows too."""
+    """Give a call that opens under a taken index the next one, and its rest too."""
 
     name = "tool-call-index-wrong"
     changes = "second call under one `index`, or counted from 1 -> the next index"
@@ -26,12 +29,7 @@ class ToolCallIndexWrong(Fix):
             [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))],
             ended=False,
         ),
-        Example(
-            "continued elsewhere",
-            [_FIRST, calling({**rest(1), "id": "call_0"})],
-            [_FIRST, calling({**rest(0), "id": "call_0"})],
-            ended=False,
-        ),
+        Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
         Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
         Example.untouched("counted", [_FIRST, calling(head(1)), calling(rest(1))]),
         Example.untouched("told twice", [_FIRST, _FIRST]),
@@ -39,7 +37,8 @@ class ToolCallIndexWrong(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._places: dict[tuple[int, int], int] = {}  # (choice, theirs) to ours
+        self._places: dict[Place, int] = {}  # to ours
+        self._ids: dict[Place, Json] = {}  # the id as they gave it
         self._unnamed: set[int] = set()  # choices with a fragment that waits for a name
 
     def edit(self, chunk: Chunk) -> bool:
@@ -51,26 +50,29 @@ class ToolCallIndexWrong(Fix):
                 theirs = call.get("index")
                 if not isinstance(theirs, int):
                     continue
-                ours = self._place(call, index, theirs, known)
-                named = bool(name_of(call))
+                ours, named = self._place(call, (index, theirs), known), name_of(call)
                 if not named and ours not in known and len(self._unnamed) < MANY:
                     self._unnamed.add(index)
-                known.setdefault(ours, Call(call.get("id"), named))
+                if named and len(self._ids) < MANY:
+                    self._ids[index, theirs] = brief(call.get("id"))
+                known.setdefault(ours, Call(call.get("id"), bool(named)))
                 if ours != theirs and len(self._places) < MANY:
                     self._places[index, theirs] = ours
                     call["index"] = ours
                     changed = True
         return changed
 
-    def _place(self, call: Chunk, index: int, theirs: int, known: Calls) -> int:
-        ours = self._places.get((index, theirs))
-        moved = [at for place, at in self._places.items() if place[0] == index]
-        at = theirs if ours is None else ours
-        opened = None if ours is None and theirs in moved else known.get(at)
-        if opened is not None and not opened.is_another(call):
+    def _place(self, call: Chunk, place: Place, known: dict[int, Call]) -> int:
+        index, theirs = place
+        identity, at = brief(call.get("id")), self._places.get(place, theirs)
+        taken = (index, theirs) in [(at[0], to) for at, to in self._places.items()]
+        opened = None if taken and place not in self._places else known.get(at)
+        same_id = bool(identity) and self._ids.get(place) == identity
+        if opened is not None and (same_id or not opened.is_another(call)):
             return at
-        identity = brief(call.get("id"))
-        same = [each for each, one in known.items() if identity and one.id == identity]
+        same = [
+            where for where, one in known.items() if identity and one.id == identity
+        ]
         following = max(known, default=-1) + 1
         if opened is None and name_of(call):
             apart = at not in known and (at < following or index in self._unnamed)

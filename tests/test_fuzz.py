@@ -1,0 +1,394 @@
+"""The fuzzer: that it runs, that it can fail, and that what it finds can be replayed."""
+
+import ast
+import importlib
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from llm_normalize import sse, stream_state
+from llm_normalize.chunk import Chunk, deltas
+from llm_normalize.fix import Fix
+from llm_normalize.stream_state import Asked, Seen
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
+
+# Without fuzz.main, which would go to .venv first: this environment will do.
+HERE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import fuzz
+flags = fuzz.parse(sys.argv[2:])
+sys.exit(fuzz.replay(flags) if flags.replay else fuzz.run(flags))
+"""
+
+STREAM = (
+    b'data: {"id":"chatcmpl-123456","object":"chat.completion.chunk","created":1,'
+    b'"model":"acme-1","choices":[{"index":0,"delta":{"role":"assistant","content":""},'
+    b'"finish_reason":null}]}\n\n'
+    b'data: {"id":"chatcmpl-123456","object":"chat.completion.chunk","created":1,'
+    b'"model":"acme-1","choices":[{"index":0,"delta":{"content":"Tea"},'
+    b'"finish_reason":null}]}\n\n'
+    b'data: {"id":"chatcmpl-123456","object":"chat.completion.chunk","created":1,'
+    b'"model":"acme-1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+    b"data: [DONE]\n\n"
+)
+BROKEN = """
+from llm_normalize.fix import Fix
+
+class Broken(Fix):
+    name = "broken"
+    examples = ()
+
+    def edit(self, chunk):
+        if any(choice.get("finish_reason") for choice in chunk["choices"]):
+            raise ValueError("broken on purpose")
+        return False
+"""
+
+
+def load(name: str) -> Any:
+    if str(SCRIPTS) not in sys.path:
+        sys.path.append(str(SCRIPTS))
+    return importlib.import_module(name)
+
+
+@pytest.fixture
+def target() -> Any:
+    return load("_fuzz_target")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The place for temporary files, where inputs are saved, and nothing recorded."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TEMP", str(tmp_path))
+    monkeypatch.setenv("LLM_CAPTURES", str(tmp_path / "none"))
+    return tmp_path
+
+
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def kinds(target: Any, case: Any) -> set[str]:
+    return {found.kind for found in target.check(case.write())}
+
+
+# What breaks each promise, one way each
+
+
+class _Fails(Fix):
+    name = "broken"
+
+    def edit(self, chunk: Chunk) -> bool:
+        return bool(chunk["no such key"])
+
+
+class _Loses(Fix):
+    name = "broken"
+
+    def edit(self, chunk: Chunk) -> bool:
+        return any(delta.pop("content", None) for _, _, delta in deltas(chunk))
+
+
+class _GoesOn(Fix):
+    name = "broken"
+
+    def edit(self, chunk: Chunk) -> bool:
+        said = [delta for _, _, delta in deltas(chunk) if delta.get("content")]
+        for delta in said:
+            delta["content"] += "x"
+        return bool(said)
+
+
+class _Keeps(Fix):
+    name = "broken"
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self.kept: list[Chunk] = []
+
+    def edit(self, chunk: Chunk) -> bool:
+        self.kept.append(chunk)
+        return False
+
+
+class _Alternates(Fix):
+    name = "broken"
+    made: ClassVar[list[bool]] = []
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self.made.append(True)
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk["number"] = len(self.made)
+        return True
+
+
+class _Lies(Fix):
+    name = "broken"
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        return [chunk, {"choices": [], "note": "[DONE]"}]
+
+
+@pytest.mark.parametrize(
+    ("fix", "mode", "kind"),
+    [
+        (_Fails, "stream", "logged KeyError in test_fuzz.py:edit"),
+        (_Loses, "stream", "lost choice …: text … became …"),
+        (_GoesOn, "stream", "twice differs broken"),
+        (_GoesOn, "stream", "sound stream changed broken"),
+        (_Keeps, "long", "kept grows"),
+        (_Alternates, "stream", "cut differs (no fix)"),
+        (_Lies, "stream", "[DONE] made up"),
+    ],
+)
+def test_broken_promise_is_found(
+    target: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    fix: type[Fix],
+    mode: str,
+    kind: str,
+) -> None:
+    case = target.Case(Asked(stream=True), STREAM, mode)
+    assert kinds(target, case) == set()
+    monkeypatch.setattr(target, "_fixes", [*target._fixes, fix])
+    assert kind in kinds(target, case)
+
+
+def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loses(Fix):
+        name = "broken"
+
+        def body(self, body: Chunk) -> bool:
+            body["choices"].clear()
+            return True
+
+    body = b'{"choices":[{"index":0,"message":{"content":"Tea"}}]}'
+    case = target.Case(Asked(), body, "body")
+    assert kinds(target, case) == set()
+    monkeypatch.setattr(target, "_fixes", [*target._fixes, Loses])
+    assert "body lost choice …: text … became …" in kinds(target, case)
+
+
+def test_corrupt_body_is_none_of_a_fault(target: Any) -> None:
+    for argument in range(len(target.ENCODINGS) * len(target.DAMAGES)):
+        case = target.Case(
+            Asked(stream=True), STREAM, "encoded", argument, place=0x9000
+        )
+        assert not any(
+            kind.startswith(("logged", "raised")) for kind in kinds(target, case)
+        )
+
+
+def test_limits_are_lowered_for_one_input_only(target: Any) -> None:
+    case = target.Case(Asked(stream=True), b"data: " + b"x" * 9000, tight=True)
+    assert kinds(target, case) == set()
+    assert (sse.LIMIT, stream_state.MANY) == (8 * 1024 * 1024, 1024)
+
+
+def test_what_is_held_counts_all_that_is_reachable(target: Any) -> None:
+    small, large = {"a": [b""]}, {"a": [b"x" * 1000]}
+    assert target.held(large) == target.held(small) + 1000
+
+
+# Inputs
+
+
+def test_case_survives_being_written(target: Any) -> None:
+    asked = Asked(stream=True, usage=True, tools=True, forced_tool=True, n=3)
+    for mode in dict.fromkeys(target.MODES):
+        case = target.Case(asked, b"data: x", mode, 7, 8, 9, ended=False, tight=True)
+        assert target.Case.read(case.write()) == case
+
+
+def test_any_bytes_are_an_input(target: Any) -> None:
+    dice = random.Random(1)
+    for size in range(40):
+        target.check(dice.randbytes(size))
+
+
+def test_cut_loses_nothing(target: Any) -> None:
+    for cut in range(20):
+        case = target.Case(Asked(), STREAM, cut=cut)
+        assert b"".join(case.reads(STREAM)) == STREAM
+
+
+@pytest.mark.usefixtures("folder")
+def test_seeds_are_captures_and_examples(target: Any) -> None:
+    seeds = target.seeds()
+    own = sum(1 for _ in (ROOT / "tests" / "captures").glob("*/*/response.*"))
+    assert len(seeds) > own + len(target.FIXES)
+    assert {target.Case.read(data).mode for data in seeds} == {
+        "stream", "body", "long", "encoded",
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("folder")
+def test_same_seed_gives_the_same_mutations(target: Any) -> None:
+    seeds = target.seeds()
+    mutator = target.Mutator(seeds)
+
+    def mutated(number: int) -> list[bytes]:
+        dice = random.Random(number)
+        return [mutator.mutate(data, dice) for data in seeds]
+
+    assert mutated(1) == mutated(1)
+    assert mutated(1) != mutated(2)
+    changed = sum(one != other for one, other in zip(mutated(1), seeds, strict=True))
+    assert changed > len(seeds) * 0.8
+
+
+def test_mutation_keeps_to_the_limit(target: Any) -> None:
+    mutator = target.Mutator([STREAM])
+    dice = random.Random(1)
+    assert all(len(mutator.mutate(STREAM, dice, 100)) <= 100 for _ in range(100))
+
+
+def test_finding_is_made_small(target: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "_fixes", [*target._fixes, _Fails])
+    data = target.Case(Asked(stream=True, usage=True), STREAM, cut=7).write()
+    kind = "logged KeyError in test_fuzz.py:edit"
+    small = target.shrink(data, kind, 20)
+    assert kind in {found.kind for found in target.check(small)}
+    assert len(small) < 60
+
+
+# The command
+
+
+def test_short_run_of_sound_code_finds_nothing(folder: Path) -> None:
+    done = start("--engine", "hypothesis", "--runs", "20", "--seed", "1", "--jobs", "2")
+    assert done.returncode == 0, done.stdout
+    assert "hypothesis, 20 runs, seed 1, jobs 2" in done.stdout
+    assert ": 20 runs, " in done.stdout
+    assert "0 findings" in done.stdout
+    assert [*folder.iterdir()] == []
+
+
+def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
+    broken = folder / "broken.py"
+    broken.write_text(BROKEN, encoding="utf-8")
+    more = ("--fixes", str(broken))
+    done = start(*more, "--engine", "hypothesis", "--runs", "30", "--seed", "1")
+    assert done.returncode == 1
+    kind = "logged ValueError in broken.py:edit"
+    assert f"\n{kind}\n" in done.stdout
+    assert "broken on purpose" in done.stdout
+    command = next(line for line in done.stdout.splitlines() if "--replay" in line)
+    _, script, *arguments = shlex.split(command)
+    assert script == str(SCRIPTS / "fuzz.py")
+    assert Path(arguments[-1]).is_relative_to(folder)
+    again = start(*arguments)
+    assert again.returncode == 1
+    assert f"\n{kind}\n" in again.stdout
+    fixed = start(*arguments[-2:])
+    assert fixed.returncode == 0
+    assert "no promise is broken" in fixed.stdout
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".venv-fuzz" / "llm_normalize.json").exists(),
+    reason="atheris is not installed: scripts/fuzz.py does that",
+)
+def test_run_with_coverage_finds_the_bug(folder: Path) -> None:
+    broken = folder / "broken.py"
+    broken.write_text(BROKEN, encoding="utf-8")
+    inner = load("_venv").program(ROOT / ".venv-fuzz", "python")
+    script = str(SCRIPTS / "fuzz.py")
+    flags = ["--fixes", str(broken), "--job", str(folder), "--engine", "atheris"]
+    done = subprocess.run(
+        [inner, script, *flags, "--runs", "50", "--seed", "1"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert '"kind": "logged ValueError in broken.py:edit"' in done.stdout
+    assert "cov: " in done.stderr
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.skipif(os.name == "nt", reason="sends the signal as POSIX has it")
+def test_ctrl_c_ends_with_the_summary() -> None:
+    arguments = ["--engine", "hypothesis", "--seconds", "60", "--seed", "1"]
+    command = [sys.executable, "-u", "-c", HERE, str(SCRIPTS), *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("hypothesis, 60 s")
+        process.send_signal(signal.SIGINT)
+        rest = process.stdout.read()
+        assert process.wait(timeout=30) == 0
+    assert "interrupted\n--- summary\n" in rest
+
+
+def test_machine_without_atheris_goes_on_by_chance(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    fuzz, venv = load("fuzz"), load("_venv")
+
+    def fail(*_: object, **__: object) -> str:
+        raise venv.StepError("looking failed", ["ERROR: no matching distribution"])
+
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    monkeypatch.setattr(venv, "ROOT", tmp_path)
+    monkeypatch.setattr(venv, "run", fail)
+    assert fuzz.engine_of(fuzz.parse([])) == ("hypothesis", sys.executable)
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1
+    assert "ERROR: no matching distribution; hypothesis goes on by chance" in said
+    with pytest.raises(venv.SetupError, match="no matching distribution"):
+        fuzz.engine_of(fuzz.parse(["--engine", "atheris"]))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--runs", "1", "--seconds", "1"],
+        ["--runs", "0"],
+        ["--jobs", "-1"],
+        ["--replay", "no such file"],
+    ],
+    ids=" ".join,
+)
+def test_flags_that_make_no_sense_are_refused(given: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        load("fuzz").parse(given)
+
+
+def test_script_is_written_for_python_3_8() -> None:
+    source = (SCRIPTS / "fuzz.py").read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 8))
+
+
+def test_help_needs_no_environment(tmp_path: Path) -> None:
+    base = load("_venv").probe([sys.executable]).base
+    done = subprocess.run(
+        [base, str(SCRIPTS / "fuzz.py"), "--help"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert ".venv-fuzz" in done.stdout

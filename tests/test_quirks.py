@@ -1,0 +1,271 @@
+"""Random streams of OpenAI's form, damaged, come back in the same form and meaning."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase, assume, given, note, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+import form
+from llm_normalize.body import repair_body
+from llm_normalize.chunk import Chunk
+from llm_normalize.fix import Fix
+from llm_normalize.fixes import FIXES
+from quirks import (
+    AMBIGUOUS,
+    BODY_QUIRKS,
+    QUIRKS,
+    WAITING,
+    Answer,
+    Body,
+    Quirk,
+    Stream,
+    answers,
+    bodies,
+    damaged,
+    damaged_body,
+    encode,
+    fits,
+)
+from streams import feed, repaired
+
+FEW = settings(max_examples=max(settings().max_examples // 10, 5))
+SEEDS = st.integers(0, 999)
+BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+
+
+def each_of(quirks: list[Quirk]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        "quirk", [pytest.param(q, id=q.name) for q in quirks]
+    )
+
+
+def read(out: bytes) -> form.Meaning:
+    """Return what a client takes from a stream that knows nothing but OpenAI's form."""
+    meaning = form.meaning_of_stream(out)
+    logs = {index: choice.logprobs for index, choice in meaning.choices.items()}
+    choices = {index: form.Choice(logprobs=each) for index, each in logs.items()}
+    for line in out.split(b"\n"):
+        if line.startswith(b"data: {"):
+            for part in json.loads(line[6:])["choices"]:
+                take(choices[part["index"]], part)
+    return replace(meaning, choices=choices)
+
+
+def take(choice: form.Choice, part: Chunk) -> None:
+    delta = part["delta"]
+    choice.text += delta.get("content") or ""
+    choice.reasoning += delta.get("reasoning_content") or ""
+    choice.refusal += delta.get("refusal") or ""
+    choice.finish_reason = part.get("finish_reason") or choice.finish_reason
+    for fragment in delta.get("tool_calls", ()):
+        if fragment["index"] == len(choice.calls):
+            choice.calls.append(form.Call())
+        call = choice.calls[fragment["index"]]
+        call.id += fragment.get("id") or ""
+        add(call, fragment["function"])
+    if "function_call" in delta:
+        choice.function_call = choice.function_call or form.Call()
+        add(choice.function_call, delta["function_call"])
+
+
+def add(call: form.Call, function: Chunk) -> None:
+    call.name += function.get("name") or ""
+    call.arguments += function["arguments"]
+
+
+def mixed(out: bytes) -> list[str]:
+    """Return what clients stumble over beyond the letter of the form."""
+    found = []
+    for choice in read(out).choices.values():
+        ids = [call.id for call in choice.calls]
+        found += ["two calls have one id"] if len(set(ids)) < len(ids) else []
+    for line in out.split(b"\n"):
+        if b'"reasoning_content":"' in line and re.search(rb'"content":"[^"]', line):
+            found.append("reasoning shares a delta with text")
+    return found
+
+
+def faults(stream: Stream) -> list[str]:
+    """Return what is not as OpenAI would have sent it."""
+    data, asked = stream.encode(), stream.answer.asked
+    note(f"{asked}\n{data.decode()}")
+    out = repaired(data, asked)
+    note(f"came out as\n{out.decode()}")
+    found = form.check_stream(out, stream.answer.request)
+    if not found:
+        found = form.lost(stream.meaning, read(out)) + mixed(out)
+    if b"".join(feed([out], asked)) != out:
+        found.append("a second repair changes it")
+    return found
+
+
+def body_faults(body: Body) -> list[str]:
+    data = body.encode()
+    note(f"{body.answer.asked}\n{data.decode()}")
+    out = repair_body(data, 200, body.answer.asked, FIXES).after[0]
+    note(f"came out as\n{out.decode()}")
+    found = form.check_body(out, body.answer.request)
+    found += form.lost(body.meaning, form.meaning_of_body(out))
+    if repair_body(out, 200, body.answer.asked, FIXES).after[0] != out:
+        found.append("a second repair changes it")
+    return found
+
+
+@st.composite
+def several(draw: st.DrawFn, quirks: list[Quirk], answer: Answer) -> list[Quirk]:
+    """Draw a few quirks that fit the answer and each other."""
+    fitting = [quirk for quirk in quirks if quirk.needs <= answer.has]
+    chosen: list[Quirk] = []
+    for quirk in draw(st.lists(st.sampled_from(fitting), max_size=5)):
+        if all(fits(quirk, other) for other in chosen):
+            chosen.append(quirk)
+    return chosen
+
+
+# -- without quirks --------------------------------------------------------------
+
+
+@given(answers())
+def test_conforming_stream_leaves_byte_for_byte(answer: Answer) -> None:
+    data = encode(answer.values)
+    assert form.check_stream(data, answer.request) == []
+    assert repaired(data, answer.asked) == data
+
+
+@given(bodies())
+def test_conforming_body_leaves_byte_for_byte(answer: Answer) -> None:
+    data = Body.of(answer).encode()
+    assert form.check_body(data, answer.request) == []
+    assert repair_body(data, 200, answer.asked, FIXES).after[0] == data
+
+
+# -- one quirk -------------------------------------------------------------------
+
+
+@each_of(QUIRKS)
+@FEW
+@given(data=st.data(), seed=SEEDS)
+def test_stream_with_one_quirk_is_repaired(
+    quirk: Quirk, data: st.DataObject, seed: int
+) -> None:
+    answer = data.draw(answers(quirk.needs))
+    stream = damaged(answer, [quirk], seed)
+    assume(stream.encode() != encode(answer.values))
+    assert faults(stream) == []
+
+
+@each_of(BODY_QUIRKS)
+@FEW
+@given(data=st.data(), seed=SEEDS)
+def test_body_with_one_quirk_is_repaired(
+    quirk: Quirk, data: st.DataObject, seed: int
+) -> None:
+    answer = data.draw(bodies(quirk.needs))
+    body = damaged_body(answer, [quirk], seed)
+    assume(body.encode() != Body.of(answer).encode())
+    assert body_faults(body) == []
+
+
+# -- several quirks --------------------------------------------------------------
+
+
+class Damage(RuleBasedStateMachine):
+    """A stream that gets one quirk after another; each time it is repaired anew."""
+
+    chosen: tuple[Quirk, ...] = ()
+
+    @initialize(answer=answers(), seed=SEEDS)
+    def send(self, answer: Answer, seed: int) -> None:
+        self.answer = answer
+        self.seed = seed
+
+    def fitting(self) -> list[Quirk]:
+        return [
+            quirk
+            for quirk in QUIRKS
+            if quirk.needs <= self.answer.has
+            and all(fits(quirk, other) for other in self.chosen)
+        ]
+
+    @rule(data=st.data())
+    def add_quirk(self, data: st.DataObject) -> None:
+        self.chosen += (data.draw(st.sampled_from(self.fitting()), "quirk"),)
+
+    @precondition(lambda self: bool(self.chosen))
+    @invariant()
+    def comes_out_as_openai_sends_it(self) -> None:
+        assert faults(damaged(self.answer, self.chosen, self.seed)) == []
+
+
+def test_stream_is_repaired_with_each_quirk_added() -> None:
+    count = max(settings().max_examples // 2, 5)
+    # A failure shows its quirks one by one; making it smaller takes minutes.
+    phases = set(Phase) - {Phase.shrink, Phase.explain}
+    limits = settings(max_examples=count, stateful_step_count=6, phases=phases)
+    run_state_machine_as_test(Damage, settings=limits)
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_body_with_several_quirks_is_repaired(data: st.DataObject, seed: int) -> None:
+    answer = data.draw(bodies())
+    chosen = data.draw(several(BODY_QUIRKS, answer))
+    assert body_faults(damaged_body(answer, chosen, seed)) == []
+
+
+# -- fixes switched off, streams cut off ------------------------------------------
+
+
+@given(data=st.data(), off=st.sampled_from(FIXES), seed=SEEDS)
+def test_without_one_fix_no_quirk_costs_any_meaning(
+    data: st.DataObject, off: type[Fix], seed: int
+) -> None:
+    answer = data.draw(answers())
+    stream = damaged(answer, data.draw(several(QUIRKS, answer)), seed)
+    wire = stream.encode()
+    note(f"without {off.name}, {answer.asked}\n{wire.decode()}")
+    fixes = [fix for fix in FIXES if fix is not off]
+    out = b"".join(feed([wire], answer.asked, fixes))
+    note(f"came out as\n{out.decode()}")
+    assert form.lost(form.meaning_of_stream(wire), form.meaning_of_stream(out)) == []
+
+
+@given(data=st.data(), seed=SEEDS, part=st.floats(0, 1))
+def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
+    data: st.DataObject, seed: int, part: float
+) -> None:
+    answer = data.draw(answers())
+    quirks = [quirk for quirk in QUIRKS if quirk.base not in WAITING]
+    stream = damaged(answer, data.draw(several(quirks, answer)), seed)
+    wire = stream.encode()
+    wire = wire[: int(part * len(wire))]
+    note(f"{answer.asked}\n{wire.decode(errors='replace')}")
+    out = b"".join(feed([wire], answer.asked, ended=False))
+    note(f"came out as\n{out.decode(errors='replace')}")
+    # Half an event has no meaning yet, and nothing can be sent after a break.
+    whole = wire[: max((each.end() for each in BLANK_LINE.finditer(wire)), default=0)]
+    after = form.meaning_of_stream(out)
+    # Usage has its place at the end: before it, there is none to send it in.
+    before = replace(form.meaning_of_stream(whole), usage=after.usage, unread=[])
+    assert form.lost(before, after, broke=True) == []
+
+
+def test_tables_name_quirks_that_exist() -> None:
+    names = {name for quirk in QUIRKS for name in (quirk.name, quirk.base)}
+    listed = {name for one, other, _ in AMBIGUOUS for name in (one, other)}
+    assert listed | set(WAITING) <= names
+
+
+@each_of([*QUIRKS, *BODY_QUIRKS])
+def test_quirk_says_who_sends_it(quirk: Quirk) -> None:
+    assert re.fullmatch(r"[A-Z\w].*: .*[^.]\.", quirk.who)
