@@ -12,8 +12,9 @@ def is_chunk(value: Json) -> bool:
     """Tell whether *value* is a chunk (or a body), maybe one that lacks its choices."""
     if not isinstance(value, dict):
         return False
-    if value.get("choices") is not None:
-        return isinstance(value["choices"], list)
+    found = value.get("choices")
+    if found is not None:
+        return isinstance(found, list) and all(isinstance(x, dict) for x in found)
     if str(value.get("object")).startswith("chat.completion") or is_flat(value):
         return True
     return isinstance(value.get("usage"), dict) and "type" not in value
@@ -57,7 +58,9 @@ def is_error(value: Json) -> bool:
 
 def choices(chunk: Chunk) -> list[Chunk]:
     """Return the choices of *chunk* that are objects."""
-    found = chunk.get("choices") or ()
+    found = chunk.get("choices")
+    if not isinstance(found, list):
+        return []
     return [choice for choice in found if isinstance(choice, dict)]
 
 
@@ -66,8 +69,8 @@ def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
     # A list and no generator: every fix asks for it, for every event.
     return [
         (index_of(choice), choice, delta)
-        for choice in chunk.get("choices") or ()
-        if isinstance(choice, dict) and isinstance(delta := choice.get("delta"), dict)
+        for choice in choices(chunk)
+        if isinstance(delta := choice.get("delta"), dict)
     ]
 
 

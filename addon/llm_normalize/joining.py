@@ -5,10 +5,10 @@ OpenAI's Responses API, which gateways pass on.
 """
 
 from .chunk import Chunk, function, index_of, name_of
-from .jsontext import Json
+from .jsontext import Json, dumps
 
 _THINKING = ("thinking", "reasoning", "summary_text")
-_LIMIT = 64 * 1024  # characters that wait for a name
+_LIMIT = 64 * 1024  # bytes that wait for a name
 _KEYS = ("thinking", "reasoning", "summary", "text")
 
 
@@ -55,7 +55,7 @@ class Unnamed:
             return call if held is None else join_fragments(self._held.pop(place), call)
         if held or call.get("id") or function(call).get("arguments"):
             self._held[place] = join_fragments(held or {"index": place[1]}, call)
-            self._size += len(function(call).get("arguments") or "")
+            self._size += len(dumps(call))
         return None
 
     def release(self, ended: set[int] | None) -> list[tuple[int, Chunk]]:

@@ -88,6 +88,7 @@ from .tool_call_head_repeated import ToolCallHeadRepeated
 from .tool_call_id_missing import ToolCallIdMissing
 from .tool_call_id_number import ToolCallIdNumber
 from .tool_call_id_repeated import ToolCallIdRepeated
+from .tool_call_in_parts import ToolCallInParts
 from .tool_call_index_missing import ToolCallIndexMissing
 from .tool_call_index_wrong import ToolCallIndexWrong
 from .tool_call_name_late import ToolCallNameLate
@@ -160,6 +161,7 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallArgumentsObject,
     ToolCallIndexMissing,
     ToolCallIndexWrong,
+    ToolCallInParts,
     ToolCallNameLate,
     ToolCallRepeated,
     ToolCallHeadRepeated,

@@ -62,7 +62,8 @@ def _complete(choice: Chunk) -> bool:
     found = [
         entry
         for key in ("content", "refusal")
-        for entry in given.get(key) or ()
+        if isinstance(given.get(key), list)
+        for entry in given[key]
         if isinstance(entry, dict) and entry.get("top_logprobs") is None
     ]
     for entry in found:
@@ -72,9 +73,8 @@ def _complete(choice: Chunk) -> bool:
 
 def _from_old(given: Chunk) -> list[Json] | None:
     tokens, values = given.get("tokens"), given.get("token_logprobs")
-    if given.get("content") or not isinstance(tokens, list):
-        return None
-    if not isinstance(values, list) or len(values) != len(tokens):
+    lists = isinstance(tokens, list) and isinstance(values, list)
+    if given.get("content") or not lists or len(values) != len(tokens):
         return None
     pairs = zip(tokens, values, strict=True)
     return [{"token": t, "logprob": v, "top_logprobs": []} for t, v in pairs]

@@ -1,6 +1,6 @@
 """Tool call fragments without `index`."""
 
-from ..chunk import Chunk, calls, deltas, function, put_first
+from ..chunk import Chunk, calls, deltas, function, name_of, put_first
 from ..fix import Example, Fix, calling, head, rest
 from ..stream_state import Call, brief
 
@@ -47,8 +47,9 @@ class ToolCallIndexMissing(Fix):
                     at = _place(call, known)
                     put_first(call, "index", at)
                     changed = True
-                name = bool(function(call).get("name"))
-                known.setdefault(at, Call(call.get("id"), name))
+                name, inner = name_of(call), function(call)
+                if name or call.get("id") or inner.get("arguments"):
+                    known.setdefault(at, Call(call.get("id"), bool(name)))
         return changed
 
 
