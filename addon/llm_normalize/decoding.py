@@ -93,18 +93,19 @@ class _Brotli(Decoder):
         self._inflate = brotli.Decompressor()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        # One by one: what a piece gives before a corrupt byte is lost with the piece.
         try:
-            yield from _brotli_steps(self._inflate, data)
+            for at in range(len(data)):
+                yield from _brotli_steps(self._inflate, data[at : at + 1])
         except brotli.error as error:
             raise CorruptBodyError(str(error)) from error
 
 
 def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
     if not hasattr(inflate, "can_accept_more_data"):  # brotli before 1.2
-        for start in range(0, len(data), 256):
-            out = inflate.process(data[start : start + 256])
-            if out:  # an empty piece would be taken for the stream's end
-                yield out
+        out = inflate.process(data)
+        if out:  # an empty piece would be taken for the stream's end
+            yield out
         return
     # "Can accept more" says that the input is used up, not that all output is out.
     while True:

@@ -7,7 +7,7 @@ from ..jsontext import Json
 _TOKEN = {"token": "Hi", "logprob": -1}
 _WHOLE = {"content": [{**_TOKEN, "top_logprobs": []}]}
 _OLD = {"tokens": ["Hi"], "token_logprobs": [-1]}
-_HI = {"role": "assistant", "content": "Hi"}
+_HI = {"content": "Hi"}
 
 
 class LogprobsIncomplete(Fix):
@@ -54,8 +54,7 @@ def _complete(choice: Chunk) -> bool:
     if not isinstance(given, dict):
         choice["logprobs"] = None
         return True
-    old = _from_old(given)
-    if old is not None:
+    if (old := _from_old(given)) is not None:
         given["content"] = old
         del given["tokens"], given["token_logprobs"]
         return True
@@ -73,8 +72,9 @@ def _complete(choice: Chunk) -> bool:
 
 def _from_old(given: Chunk) -> list[Json] | None:
     tokens, values = given.get("tokens"), given.get("token_logprobs")
-    lists = isinstance(tokens, list) and isinstance(values, list)
-    if given.get("content") or not lists or len(values) != len(tokens):
+    if not isinstance(tokens, list) or not isinstance(values, list):
+        return None
+    if given.get("content") or len(values) != len(tokens):
         return None
     pairs = zip(tokens, values, strict=True)
     return [{"token": t, "logprob": v, "top_logprobs": []} for t, v in pairs]

@@ -6,6 +6,7 @@ from ..fix import DONE, USAGE, Example, Fix, chunk, completion
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
 _SOME = {"prompt_tokens": 3, "completion_tokens": 2}
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _OTHER = {"input_tokens": 3, "output_tokens": 2}
 
 
@@ -47,19 +48,20 @@ class UsagePartial(Fix):
         usage = chunk.get("usage")
         if not isinstance(usage, dict) or not usage:
             return False
-        given = dict(usage)
+        missing = [key for key in _COUNTS if usage.get(key) is None]
+        if not missing:
+            return False
         prompt = _count(usage, "prompt_tokens", "input_tokens")
         answer = _count(usage, "completion_tokens", "output_tokens")
         total = _count(usage, "total_tokens")
         if total is not None:
             prompt = max(total - answer, 0) if prompt is None and answer else prompt
             answer = max(total - prompt, 0) if answer is None and prompt else answer
-        usage["prompt_tokens"] = prompt or 0
-        usage["completion_tokens"] = answer or 0
-        usage["total_tokens"] = (
-            total if total is not None else (prompt or 0) + (answer or 0)
-        )
-        return usage != given
+        prompt, answer = prompt or 0, answer or 0
+        total = prompt + answer if total is None else total
+        counts = dict(zip(_COUNTS, (prompt, answer, total), strict=True))
+        usage.update({key: counts[key] for key in missing})
+        return True
 
     def body(self, body: Chunk) -> bool:
         """Add the counts."""
