@@ -45,7 +45,6 @@ class Ending:
         self._finish = Finish(asked, seen, on, outlet)
         self._usage = Usage(asked, on, self._finish, outlet)
         self._done = False
-        self._unsure = False  # an event was not understood since the last finish
         self._cut = False  # the last block has no end: nothing can follow it
         self._last: Piece | None = None
 
@@ -73,7 +72,6 @@ class Ending:
             self._usage.take_last(piece)
             return
         self._finish.finished |= finished & self._finish.opened
-        self._unsure = self._unsure and not finished
         last = self._finish.all_finished
         taken = self._usage.take_off(piece, finishes=bool(finished), last=last)
         if taken and says_nothing(chunk) and "event-empty" in self._on:
@@ -129,7 +127,6 @@ class Ending:
         """
         self._opening.settle(None)
         self._finish.doubtful = True
-        self._unsure = True
 
     def make_way(self, n: int, *, last: bool) -> None:
         """Send what waits before block *n*, after which nothing may be added if *last*.
@@ -146,7 +143,7 @@ class Ending:
         if self._done or self._cut or self._seen.error:
             return
         self._usage.flush(count, self._envelope())
-        sure = self._finish.all_finished and not self._unsure
+        sure = self._finish.all_finished and not self._finish.doubtful
         if sure and "done-missing" in self._on:
             self._done = True  # more may follow an empty HTTP/2 frame, see stream.py
             self._outlet.add(count, b"data: [DONE]\n\n", "done-missing")

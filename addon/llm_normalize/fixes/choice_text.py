@@ -1,6 +1,6 @@
 """`text` in a choice, as the old completions API has it."""
 
-from ..chunk import Chunk, choices
+from ..chunk import Chunk, choices, says
 from ..fix import Example, Fix, chunk, completion
 
 _HI = {"content": "Hi"}
@@ -54,8 +54,11 @@ def _move(chunk: Chunk, key: str, said: Chunk) -> bool:
     changed = False
     for choice in choices(chunk):
         text = choice.get("text")
-        known = choice.get("delta") or choice.get("message")
+        parts = [choice.get("delta") or {}, choice.get("message") or {}]
+        known = any(says(part) for part in parts if isinstance(part, dict))
         if isinstance(text, str) and not known and (text or key not in choice):
-            choice[key] = {**said, "content": choice.pop("text")}
+            base = choice.get(key)
+            rest = base if isinstance(base, dict) else {}
+            choice[key] = {**said, **rest, "content": choice.pop("text")}
             changed = True
     return changed

@@ -64,4 +64,5 @@ class ChoicesEmpty(Fix):
 
     def flush(self) -> list[Chunk]:
         """Send the notes of a stream that says nothing else: they may say why."""
-        return [self._frame] if self._notes and not self.seen.choices else []
+        notes, self._notes = self._notes, {}
+        return [self._frame] if notes and not self.seen.choices else []

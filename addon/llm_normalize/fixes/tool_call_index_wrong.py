@@ -1,6 +1,6 @@
 """A second tool call under the index of the first."""
 
-from ..chunk import Chunk, calls, deltas, name_of
+from ..chunk import Chunk, calls, deltas, function, name_of
 from ..fix import Example, Fix, calling, head, rest
 from ..jsontext import Json
 from ..stream_state import MANY, Asked, Call, Seen, brief
@@ -51,10 +51,10 @@ class ToolCallIndexWrong(Fix):
                 if not isinstance(theirs, int):
                     continue
                 ours, named = self._place(call, (index, theirs), known), name_of(call)
-                if not named and ours not in known and len(self._unnamed) < MANY:
-                    self._unnamed.add(index)
                 if named and len(self._ids) < MANY:
                     self._ids[index, theirs] = brief(call.get("id"))
+                elif ours not in known and (call.get("id") or function(call)):
+                    self._unnamed.add(min(index, MANY))
                 known.setdefault(ours, Call(call.get("id"), bool(named)))
                 if ours != theirs and len(self._places) < MANY:
                     self._places[index, theirs] = ours
