@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import tomllib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -700,6 +702,104 @@ def test_observe_leaves_bodies_and_errors_alone(
     for script in scripts:
         pair, _ = reverse.records(script)
         assert pair["mode"] == "observe"
+
+
+# -- the captures ------------------------------------------------------------------
+
+CAPTURES = sorted(Path(__file__).parent.glob("captures/*/*/about.toml"))
+
+
+def request_of(asked: dict[str, Json]) -> Json:
+    """Return a request that asks what the capture's `[asked]` says."""
+    function = {"type": "function", "function": {"name": "brew_tea"}}
+    more = {
+        "usage": {"stream_options": {"include_usage": True}},
+        "tools": {"tools": [function]},
+        "forced_tool": {"tool_choice": function},
+    }
+    body = {"messages": [], "stream": False, "model": "acme/brook-8b"}
+    body |= {key: asked[key] for key in ("stream", "model", "n") if key in asked}
+    for key, fields in more.items():
+        body |= fields if asked.get(key) else {}
+    return body
+
+
+def without_made_up(data: bytes) -> bytes:
+    """Return *data* without times, and without ids that were made up."""
+    data = re.sub(rb'"created":\d+', b'"created":0', data)
+    return re.sub(rb'"(chatcmpl-|call_)[0-9a-f]{24}"', b'"made up"', data)
+
+
+@pytest.mark.parametrize("provider_name", sorted({x.parts[-3] for x in CAPTURES}))
+def test_captures_come_through_and_are_observed_alike(
+    reverse: Mitmdump, provider: Provider, provider_name: str
+) -> None:
+    for path in [each for each in CAPTURES if each.parts[-3] == provider_name]:
+        info = tomllib.loads(path.read_text(encoding="utf-8"))
+        response = next(path.parent.glob("response.*"))
+        made: dict[str, Json] = {"framing": "length"}
+        if response.suffix == ".json":
+            made["headers"] = JSON
+        answers = [
+            provider.script(
+                response.read_bytes(), status=info.get("status", 200), **made
+            )
+            for _ in range(2)
+        ]
+        asked = request_of(info["asked"])
+        body, _ = post(reverse, answers[0], asked)
+        expected = response.with_stem("expected").read_bytes()
+        assert without_made_up(body) == without_made_up(expected), path
+        with reverse.options(normalize_mode="observe"):
+            body, _ = post(reverse, answers[1], asked)
+        assert body == response.read_bytes(), path
+        assert counts(reverse.records(answers[0])) == counts(
+            reverse.records(answers[1])
+        ), path
+
+
+def test_strict_answers_have_only_what_openai_defines(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    spoken = event(
+        {
+            "id": "chatcmpl-brook",
+            "object": "chat.completion.chunk",
+            "created": 1790000000,
+            "model": "acme/brook-8b",
+            "provider": "Brook",
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"role": "assistant", "content": "Hi", "reasoning": "so"},
+                    "finish_reason": None,
+                }
+            ],
+        }
+    )
+    script = provider.script(spoken, chunk({}, "stop"), DONE)
+    with reverse.options(normalize_strict=True):
+        body, _ = post(reverse, script)
+    assert b"provider" not in body
+    assert b"reasoning" not in body
+    assert b'"content":"Hi"' in body
+    body, _ = post(reverse, provider.script(spoken, chunk({}, "stop"), DONE))
+    assert b'"provider":"Brook"' in body
+
+
+def test_a_body_with_only_an_error_gets_its_status(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    error = dumps({"error": {"message": "Provider returned error", "code": 502}})
+    script = provider.script(error, headers=JSON, framing="length")
+    body, reply = post(reverse, script, WHOLE)
+    assert reply.status == 502
+    assert json.loads(body)["error"]["code"] == "502"
+    assert reverse.records(script)[-1]["status"] == 502
+    skipped = provider.script(error, headers=JSON, framing="length")
+    with reverse.options(normalize_skip=["error-status"]):
+        body, reply = post(reverse, skipped, WHOLE)
+    assert (reply.status, body) == (200, error)
 
 
 # -- whose TLS is opened -----------------------------------------------------------

@@ -16,8 +16,12 @@ import pytest
 
 import form
 from llm_normalize.body import repair_body
+from llm_normalize.decoding import Decoder
+from llm_normalize.fields import parts
 from llm_normalize.fixes import FIXES
+from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
+from llm_normalize.stream import Rewriter
 from llm_normalize.stream_state import Asked
 from streams import feed, repaired
 
@@ -29,6 +33,7 @@ ENTRIES: list[dict[str, Any]] = (
     json.loads(MANIFEST.read_text()) if MANIFEST.exists() else []
 )
 # One recording holds two answers, and no request asks for that.
+ERROR_KEYS = {"error"}
 TWO_ANSWERS = "cerebras/zai-glm-4.7-cererebras-structured-output-tools-1.sse"
 
 pytestmark = pytest.mark.skipif(
@@ -117,6 +122,52 @@ def test_stream_has_the_form_of_openai(entry: dict[str, Any]) -> None:
     out = repaired(data_of(entry), asked_of(entry))
     complete = not is_fragment(entry)
     assert form.check_stream(out, request_of(entry), complete=complete) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_strict_stream_has_no_field_that_openai_does_not_define(
+    entry: dict[str, Any],
+) -> None:
+    out = repaired(data_of(entry), replace(asked_of(entry), strict=True))
+    for event in form.events(out):
+        payload = event.strip().removeprefix(b"data: ")
+        if payload.startswith(b"{"):
+            value = json.loads(payload)
+            known = [(value, ERROR_KEYS)] if "error" in value else parts(value)
+            assert [
+                key for part, keys in known for key in part if key not in keys
+            ] == []
+    if entry["file"] != TWO_ANSWERS:
+        complete = not is_fragment(entry)
+        assert form.check_stream(out, request_of(entry), complete=complete) == []
+
+
+@pytest.mark.parametrize("entry", select(stream=False))
+def test_strict_body_has_no_field_that_openai_does_not_define(
+    entry: dict[str, Any],
+) -> None:
+    asked = replace(asked_of(entry), strict=True)
+    step = repair_body(data_of(entry), entry["http_status"], asked, FIXES)
+    value = json.loads(step.after[0])
+    known = [(value, ERROR_KEYS)] if "error" in value else parts(value)
+    assert [key for part, keys in known for key in part if key not in keys] == []
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_observing_counts_what_repairing_repairs_and_changes_no_byte(
+    entry: dict[str, Any],
+) -> None:
+    data = data_of(entry)
+    counts = []
+    for repair in (True, False):
+        steps: list[Step] = []
+        pipeline = Pipeline(asked_of(entry), FIXES, steps.append)
+        rewriter = Rewriter(pipeline, Decoder(), repair=repair)
+        reads = [data[at : at + 700] for at in range(0, len(data), 700)]
+        out = b"".join(piece for read in [*reads, b""] for piece in rewriter(read))
+        counts.append([(step.n, step.fixes, step.after) for step in steps])
+        assert repair or out == data
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("entry", select(stream=False))
