@@ -308,6 +308,16 @@ def test_a_body_is_repaired_whole(proxy: Proxy) -> None:
     assert made.metadata[KEY]["changed"] == 1
 
 
+def test_a_body_with_only_an_error_gets_its_status(proxy: Proxy) -> None:
+    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/json"})
+    proxy.body(made, b'{"error":{"message":"Busy","code":503}}')
+    response = response_of(made)
+    assert (response.status_code, response.reason) == (503, "Service Unavailable")
+    assert b'"code":"503"' in (response.content or b"")
+    *_, record = proxy.records()
+    assert record["status"] == 503
+
+
 def test_a_good_body_leaves_as_it_came(proxy: Proxy) -> None:
     data = json.dumps(GOOD_BODY, indent=1).encode()
     made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})

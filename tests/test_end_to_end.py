@@ -717,7 +717,7 @@ def request_of(asked: dict[str, Json]) -> Json:
         "tools": {"tools": [function]},
         "forced_tool": {"tool_choice": function},
     }
-    body = {"messages": [], "stream": False, "model": "acme/brook-8b"}
+    body: dict[str, Json] = {"messages": [], "stream": False, "model": "acme/brook-8b"}
     body |= {key: asked[key] for key in ("stream", "model", "n") if key in asked}
     for key, fields in more.items():
         body |= fields if asked.get(key) else {}

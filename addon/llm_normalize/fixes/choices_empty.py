@@ -57,7 +57,7 @@ class ChoicesEmpty(Fix):
         self._notes = {
             key: value
             for key, value in chunk.items()
-            if key not in _FRAME and value is not None
+            if key not in _FRAME and value not in (None, "", [], {})
         }
         self._frame = dict(chunk)
         return []

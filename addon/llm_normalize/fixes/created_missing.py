@@ -6,6 +6,7 @@ from ..stream_state import Asked
 
 _TEXT = chunk({"content": "Hi"})
 _BARE = {key: value for key, value in _TEXT.items() if key != "created"}
+_ENDLESS = 2**53  # more than a double holds is no time in any unit
 _NOW = Asked(stream=True, time=1700000000)
 _BODY = completion({"role": "assistant", "content": "Hi"})
 
@@ -43,7 +44,7 @@ class CreatedMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Set the time of the stream's first chunk, else of the exchange."""
         given = chunk.get("created")
-        if type(given) is int and given > 0:
+        if type(given) is int and 0 < given < _ENDLESS:
             return False
         chunk["created"] = self.seen.envelope.get("created") or self.asked.time
         return True

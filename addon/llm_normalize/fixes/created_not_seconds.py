@@ -1,6 +1,6 @@
 """`created` as text, as a fraction, or in milliseconds."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from ..chunk import Chunk
 from ..fix import Example, Fix, chunk, completion
@@ -67,9 +67,10 @@ def _seconds(given: Json) -> float | None:
         seconds = float(text)
     except ValueError:
         try:
-            seconds = datetime.fromisoformat(str(text)).timestamp()
-        except (ValueError, OverflowError):
+            date = datetime.fromisoformat(str(text))
+        except ValueError:
             return None
-    except OverflowError:
+        seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+    except OverflowError:  # an integer of hundreds of digits
         return None
     return seconds if 0 < seconds < 10**30 else None

@@ -60,12 +60,14 @@ class ErrorUnwrapped(Fix):
         """Return the wrapped error; None if it is wrapped."""
         kind = errors.kind_of(status)
         if isinstance(body, dict) and not isinstance(body.get("error"), dict):
-            return errors.wrapped(
+            made = errors.wrapped(
                 errors.message_of(body, status),
                 errors.text_of(body.get("type")) or kind,
                 errors.text_of(body.get("param")),
                 errors.text_of(errors.code_of(body)),
             )
+            lists = {key: body[key] for key in ("detail", "errors") if key in body}
+            return made | {k: v for k, v in lists.items() if isinstance(v, list)}
         if isinstance(body, dict):
             return None
         text = errors.text_of(body) or ""

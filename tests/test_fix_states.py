@@ -1,0 +1,173 @@
+"""What examples of a fix cannot say: long state, odd shapes, and what must not raise."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from llm_normalize.body import repair_body
+from llm_normalize.chunk import Chunk
+from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, completion, head, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import Number, dumps, loads
+from llm_normalize.pipeline import Pipeline
+from llm_normalize.step import Step
+from llm_normalize.stream_state import Asked
+from streams import STREAM, feed, repaired
+
+TEXT = chunk({"role": "assistant", "content": "Hi"})
+STOP = chunk({}, finish="stop")
+EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{}"}}
+
+
+def body_of(value: Chunk, asked: Asked | None = None) -> Any:
+    return loads(repair_body(dumps(value), 200, asked or Asked(), FIXES).after[0])
+
+
+def contents(*events: Chunk) -> list[str]:
+    out = repaired(wire([*events]), ended=False)
+    parts = [loads(line[6:]) for line in out.split(b"\n\n") if line]
+    return [each["choices"][0]["delta"].get("content", "") for each in parts]
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        (10**400, 7),
+        ("tomorrow", 7),
+        ("2023-11-14T22:13:20", 1700000000),
+        ("1700000000000000", 1700000000),
+        (Number("1e400"), 7),
+        (True, 7),
+        ([], 7),
+        (-3, 7),
+    ],
+)
+def test_created_is_whole_seconds_or_the_time_of_the_answer(
+    given: object, sent: int
+) -> None:
+    body = completion({"role": "assistant", "content": "Hi"}, created=given)
+    assert body_of(body, Asked(time=7))["created"] == sent
+
+
+def test_result_that_is_a_completion_takes_the_place_of_its_wrapping() -> None:
+    inner = completion({"role": "assistant", "content": "Hi"})
+    assert body_of({"result": inner, "success": True, "errors": []}) == inner
+
+
+def test_growing_texts_of_many_choices_are_not_all_kept() -> None:
+    texts = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
+    events = [
+        chunk({"role": "assistant", "content": text}, index=index)
+        for index in range(9)
+        for text in texts
+    ]
+    out = contents(*events)
+    assert out[3] == "."
+    assert out[-1] == texts[-1]
+
+
+def test_growing_messages_of_many_choices_are_not_all_kept() -> None:
+    events = [
+        chunk(
+            None,
+            choices=[{"index": index, "message": {"content": text}}],
+        )
+        for index in range(9)
+        for text in ("a", "ab")
+    ]
+    assert contents(*events) == ["a", "b"] * 8 + ["a", "ab"]
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"tokens": ["Hi"], "token_logprobs": None},
+        {"tokens": ["Hi"], "token_logprobs": []},
+        {"tokens": ["Hi"], "token_logprobs": [-1], "content": [{"top_logprobs": []}]},
+        {"content": 1, "refusal": True},
+    ],
+)
+def test_logprobs_that_are_not_understood_stay(logprobs: object) -> None:
+    data = wire([{**TEXT, "choices": [{**TEXT["choices"][0], "logprobs": logprobs}]}])
+    assert repaired(data, ended=False) == data
+
+
+def test_parameters_of_a_flat_call_are_its_arguments() -> None:
+    call = {"id": "call_1", "name": "f", "parameters": {"a": 1}}
+    body = body_of(completion({"role": "assistant", "tool_calls": [call]}))
+    made = body["choices"][0]["message"]["tool_calls"][0]
+    assert made["function"] == {"name": "f", "arguments": '{"a":1}'}
+
+
+def test_index_as_text_is_a_number() -> None:
+    first, second = ({**head(at), "index": str(at)} for at in (0, 1))
+    out = repaired(wire([calling(first), calling(second)]), ended=False)
+    assert b'"index":0,"id":"call_0"' in out
+    assert b'"index":1,"id":"call_1"' in out
+
+
+def test_usage_in_a_choice_does_not_replace_that_of_the_chunk() -> None:
+    last = chunk({}, finish="stop", usage=USAGE, choice={"usage": {"total_tokens": 9}})
+    assert repaired(wire([TEXT, last, DONE])) == wire(
+        [TEXT, {**STOP, "usage": USAGE}, DONE]
+    )
+
+
+def test_counts_that_are_no_numbers_are_0() -> None:
+    usage = {**USAGE, "prompt_tokens": "many", "prompt_tokens_details": 5}
+    body = body_of(completion({"role": "assistant", "content": "Hi"}, usage=usage))
+    assert body["usage"] == {
+        **USAGE,
+        "prompt_tokens": 3,
+        "prompt_tokens_details": None,
+    }
+
+
+def test_call_that_never_gets_a_name_leaves_at_the_end() -> None:
+    out = repaired(wire([TEXT, calling(EARLY), STOP, DONE]))
+    assert out == wire([TEXT, calling(EARLY), STOP, DONE])
+    assert feed([wire([TEXT, calling(EARLY)])], ended=False) == [wire([TEXT])]
+
+
+def test_call_without_a_name_leaves_when_repair_is_given_up() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(wire([TEXT, calling(EARLY)]))
+    assert pipe.rescue() == wire([calling(EARLY)])
+    assert not pipe.abandon()
+
+
+def test_call_without_a_name_is_a_loss_when_the_stream_breaks_off() -> None:
+    pipe = Pipeline(STREAM, FIXES)
+    pipe.feed(wire([TEXT, calling(EARLY)]))
+    assert pipe.abandon()
+
+
+class Faulty(Fix):
+    """Fails at the end."""
+
+    name = "faulty-flush"
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Do nothing."""
+        return False
+
+    def flush(self) -> list[Chunk]:
+        """Fail."""
+        raise RuntimeError
+
+
+def test_fix_that_fails_at_the_end_costs_only_itself(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    data = wire([TEXT, STOP, DONE])
+    with caplog.at_level(logging.ERROR):
+        assert b"".join(feed([data], STREAM, [Faulty, *FIXES])) == data
+    assert "fix faulty-flush failed" in caplog.text
+
+
+def test_notes_of_a_stream_that_says_nothing_else_leave_at_its_end() -> None:
+    steps: list[Step] = []
+    notes = chunk(None, message="quota used up")
+    assert repaired(wire([notes]), steps=steps) == wire([notes])
+    assert repaired(wire([notes, TEXT])) == wire([{**TEXT, "message": "quota used up"}])
