@@ -720,7 +720,8 @@ def request_of(asked: dict[str, Json]) -> Json:
     body: dict[str, Json] = {"messages": [], "stream": False, "model": "acme/brook-8b"}
     body |= {key: asked[key] for key in ("stream", "model", "n") if key in asked}
     for key, fields in more.items():
-        body |= fields if asked.get(key) else {}
+        if asked.get(key):
+            body.update(fields)
     return body
 
 
