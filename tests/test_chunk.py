@@ -32,6 +32,7 @@ from llm_normalize.jsontext import Number
     [
         ({"choices": []}, True),
         ({"choices": {}}, False),
+        ({"choices": [{}, None]}, False),
         ({"choices": None}, False),
         ({"choices": None, "object": "chat.completion.chunk"}, True),
         ({"object": "chat.completion"}, True),
@@ -68,8 +69,10 @@ def test_an_error_is_an_object_that_reports_one(value: Any, expected: bool) -> N
     assert is_error(value) is expected
 
 
-def test_choices_that_are_no_objects_are_left_out() -> None:
-    assert list(choices({"choices": [None, {"index": 1}, "x", []]})) == [{"index": 1}]
+def test_choices_that_are_no_list_are_none() -> None:
+    assert choices({"choices": [{"index": 1}]}) == [{"index": 1}]
+    assert choices({"choices": {"index": 1}}) == []
+    assert choices({}) == []
 
 
 def test_deltas_come_with_their_index_and_choice() -> None:

@@ -712,7 +712,7 @@ CAPTURES = sorted(Path(__file__).parent.glob("captures/*/*/about.toml"))
 def request_of(asked: dict[str, Json]) -> Json:
     """Return a request that asks what the capture's `[asked]` says."""
     function = {"type": "function", "function": {"name": "brew_tea"}}
-    more = {
+    more: dict[str, Json] = {
         "usage": {"stream_options": {"include_usage": True}},
         "tools": {"tools": [function]},
         "forced_tool": {"tool_choice": function},

@@ -25,5 +25,5 @@ def test_parts_of_a_body_are_its_messages() -> None:
 
 
 def test_what_is_no_object_is_no_part() -> None:
-    made = {"choices": [None, {"delta": None}]}
+    made = {"choices": [{"delta": None}]}
     assert [known for _, known in parts(made)] == [TOP, CHOICE]

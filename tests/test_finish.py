@@ -55,7 +55,7 @@ def reasons(piece: Piece) -> list[Any]:
         (chunk({}, finish=0), set()),
         (calling(head()), set()),
         (chunk(None), set()),
-        ({"choices": [None, {"finish_reason": "stop"}]}, {0}),
+        ({"choices": [{"finish_reason": "stop"}]}, {0}),
     ],
 )
 def test_choice_is_finished_by_a_reason_in_words(
@@ -75,7 +75,6 @@ def test_choice_is_finished_by_a_reason_in_words(
         (chunk({}), False),
         (both(STOP, chunk({}, index=1)), False),
         (both(STOP, STOP), False),
-        ({"choices": [None, STOP["choices"][0]]}, False),
     ],
 )
 def test_finish_is_bare_if_every_choice_has_one_and_nothing_else(

@@ -163,7 +163,7 @@ def test_another_id_with_a_name_opens_another_call(
 
 def test_a_choice_without_a_delta_sends_nothing() -> None:
     seen = Seen()
-    seen.note({"choices": [{"index": 0, "finish_reason": "stop"}, None]})
+    seen.note({"choices": [{"index": 0, "finish_reason": "stop"}]})
     assert seen.choices == {}
 
 

@@ -57,19 +57,20 @@ def is_error(value: Json) -> bool:
 
 
 def choices(chunk: Chunk) -> list[Chunk]:
-    """Return the choices of *chunk* that are objects."""
+    """Return the choices of *chunk*, itself no copy; none where they are no list.
+
+    All are objects in what `is_chunk` lets through.
+    """
     found = chunk.get("choices")
-    if not isinstance(found, list):
-        return []
-    return [choice for choice in found if isinstance(choice, dict)]
+    return found if isinstance(found, list) else []
 
 
 def deltas(chunk: Chunk) -> list[tuple[int, Chunk, Chunk]]:
     """Return (index, choice, delta) for each choice of *chunk* that has a delta."""
-    # A list and no generator: every fix asks for it, for every event.
+    # A list, and no generator nor a call inside: most fixes ask for it, for every event.
     return [
-        (index_of(choice), choice, delta)
-        for choice in choices(chunk)
+        (at if isinstance(at := choice.get("index"), int) else 0, choice, delta)
+        for choice in chunk.get("choices") or ()
         if isinstance(delta := choice.get("delta"), dict)
     ]
 
