@@ -849,6 +849,7 @@ def usage_elsewhere(stream: Stream, mode: str) -> None:
         choice["usage"] = usage
     elif mode == "groq":
         sent.value["x_groq"] = {"id": "req_1", "usage": usage}
+        sent.value.pop("usage", None)
     else:
         value = {**last.value, "choices": [], "usage": usage}
         stream.insert(stream.parts()[-1][0], value)
@@ -1318,6 +1319,7 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("usage-early", "finish-then-empty/usage", "usage with a finish is the last"),
     ("content-thoughts", "reasoning-name/both", "they contradict each other"),
     ("message-growing", "choice-text", "they contradict each other"),
+    ("body-content-parts", "body-content-object", "they contradict each other"),
 ]
 """Quirks that leave nobody a way to tell what was meant, and why."""
 

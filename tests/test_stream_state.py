@@ -124,8 +124,8 @@ def test_the_first_id_and_name_of_a_call_count() -> None:
     seen.note(chunk({"tool_calls": [first]}))
     seen.note(chunk({"tool_calls": [more, {"id": "c0"}]}))
     first_call, other = seen.choice(0).calls[1], seen.choice(0).calls[0]
-    assert (first_call.id, first_call.name) == ("c1", True)
-    assert other == Call("c0", name=False)
+    assert (first_call.id, first_call.name) == ("c1", "f")
+    assert other == Call("c0", name=None)
     assert first_call.has_said("{}")
     assert not first_call.has_said("{} ")
 
@@ -135,7 +135,7 @@ def test_a_call_s_id_and_name_may_come_apart() -> None:
     seen.note(chunk({"tool_calls": [{"index": 0, "id": "c1"}]}))
     assert not seen.choice(0).called
     seen.note(chunk({"tool_calls": [{"index": 0, "function": {"name": "f"}}]}))
-    assert seen.choice(0).calls == {0: Call("c1", name=True)}
+    assert seen.choice(0).calls == {0: Call("c1", name="f")}
     assert seen.choice(0).called
 
 
@@ -158,7 +158,48 @@ def test_a_fragment_without_id_and_name_opens_no_call() -> None:
 def test_another_id_with_a_name_opens_another_call(
     fragment: dict[str, Any], expected: bool
 ) -> None:
-    assert Call("c1", name=True).is_another(fragment) is expected
+    assert Call("c1", name="f").is_another(fragment) is expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "whole"),
+    [
+        ([], False),
+        (["{}"], True),
+        (["{", "}"], True),
+        (['{"a":"', '}"'], False),
+        (['{"a":"}', '"}'], True),
+        (['{"a":"\\', '""}'], True),
+        (['{"a":"\\', '"}"}'], True),
+        (['{"a":[{}', "]}"], True),
+    ],
+)
+def test_a_call_is_whole_when_its_object_is_closed(
+    arguments: list[str], whole: bool
+) -> None:
+    call = Call("c1", "f")
+    for each in arguments:
+        call.add(each)
+    assert call.whole is whole
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"),
+    [
+        ({"function": {"name": "g", "arguments": ""}}, True),
+        ({"function": {"name": "f", "arguments": ""}}, False),
+        ({"function": {"name": "f", "arguments": '{"b":2}'}}, True),
+        ({"id": "c1", "function": {"name": "f", "arguments": '{"a":1}'}}, False),
+        ({"id": "c1", "function": {"name": "f", "arguments": '{"b":2}'}}, True),
+        ({"function": {"arguments": '{"b":2}'}}, False),
+    ],
+)
+def test_after_a_whole_call_a_name_or_all_arguments_open_another(
+    fragment: dict[str, Any], expected: bool
+) -> None:
+    call = Call("c1", "f")
+    call.add('{"a":1}')
+    assert call.is_another(fragment) is expected
 
 
 def test_a_choice_without_a_delta_sends_nothing() -> None:
@@ -179,7 +220,7 @@ def test_what_is_kept_of_a_stream_is_bounded() -> None:
 
 
 def test_long_ids_are_told_apart() -> None:
-    call = Call("i" * 5000, name=True)
+    call = Call("i" * 5000, name="f")
     same = {"id": "i" * 5000, "function": {"name": "f"}}
     assert not call.is_another(same)
     assert call.is_another({**same, "id": "j" * 5000})

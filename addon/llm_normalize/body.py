@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Sequence
 
-from .chunk import choices, is_chunk, is_error
+from .chunk import choices, is_chunk, is_error, is_flat, messages, says
 from .errors import status_of
 from .fix import Fix
 from .jsontext import Json, dumps, loads
+from .sse import BOM
 from .step import Step
 from .stream_state import Asked, Seen
 
@@ -50,7 +51,7 @@ def repair_body(
                     changed = replaced is not None
                     value = replaced if changed else value
                 else:
-                    changed = is_chunk(value) and made.body(value)
+                    changed = _is_answer(value) and made.body(value)
             except Exception:
                 logger.exception("%s: fix %s failed and is left out", label, fix.name)
                 off.add(fix)
@@ -59,6 +60,8 @@ def repair_body(
                 step.fixed(fix.name)
         else:
             break
+    if data.startswith(BOM) and not isinstance(value, str | None):
+        step.fixed("bom-sent")
     step.after.append(dumps(value) if step.fixes else data)
     if told:
         step.status = told
@@ -66,17 +69,33 @@ def repair_body(
     return step
 
 
+def _is_answer(value: Json) -> bool:
+    return is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
+
+
 def _told(data: bytes, fixes: Sequence[type[Fix]]) -> int | None:
     """Return the status that an error under a good one should have had."""
     if not any(fix.name == STATUS for fix in fixes):
         return None
     value = _read(data, text=False)
-    return status_of(value) if is_error(value) and not choices(value) else None
+    if isinstance(value, list) and is_error(value):
+        value = value[0]
+    if not isinstance(value, dict):
+        return None
+    found = choices(value) if is_chunk(value) else []
+    if any(says(message) for _, message in messages(value)) if found else False:
+        return None
+    failed = [choice["error"] for choice in found if choice.get("error")]
+    if failed and not value.get("error"):
+        return status_of({"error": failed[0]})
+    told = value.get("base_resp")
+    silent = isinstance(told, dict) and bool(told.get("status_code"))
+    return status_of(value) if is_error(value) or silent else None
 
 
 def _read(data: bytes, *, text: bool) -> Json:
     """Return the JSON value of *data*; else its text, if that is wanted, or None."""
     try:
-        return loads(data)
+        return loads(data.removeprefix(BOM))
     except (ValueError, RecursionError):
         return data.decode(errors="replace") if text else None

@@ -31,11 +31,14 @@ def is_flat(value: Chunk) -> bool:
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
         return "choices" in result or is_flat(result)
-    return "response" in value or "tool_calls" in value
+    told = isinstance(result, str) and str(value.get("object")).startswith("chat.")
+    return "response" in value or "tool_calls" in value or told
 
 
 def is_error(value: Json) -> bool:
     """Tell whether *value* is an object that reports an error."""
+    if isinstance(value, list):  # Google's form
+        return len(value) == 1 and is_error(value[0])
     if not isinstance(value, dict):
         return False
     if value.get("error"):
@@ -43,14 +46,15 @@ def is_error(value: Json) -> bool:
     told = value.get("base_resp")
     if isinstance(told, dict) and told.get("status_code") and not choices(value):
         return True
-    words = ("errors", "message", "msg", "detail", "title")
+    words = ("errors", "message", "msg", "detail", "title", "error_msg")
     if "choices" in value or not any(value.get(key) for key in words):
         return False
     # Words alone may be a notice; an error has a code, a status, or says so.
-    status = value.get("status")
-    kind = f"{value.get('type')} {value.get('object')}".lower()
+    status = value.get("status", value.get("statusCode"))
+    kind = f"{value.get('type')} {value.get('object')} {status}".lower()
     return (
-        any(value.get(key) for key in ("code", "errors", "detail"))
+        any(value.get(key) for key in ("code", "errors", "detail", "error_code"))
+        or value.get("success") is False
         or (isinstance(status, int) and status >= 400)  # noqa: PLR2004
         or "error" in kind
     )
@@ -178,6 +182,13 @@ def repeats(old: Json, new: Json) -> bool:
     return bool(old == new)
 
 
+def errors_in(chunk: Chunk) -> list[Json]:
+    """Return the errors that choices of *chunk* bring."""
+    if not is_chunk(chunk):
+        return []
+    return [choice["error"] for choice in choices(chunk) if choice.get("error")]
+
+
 def news(old: Json, new: Json) -> Json:
     """Return what *new* adds to *old*, which it repeats: the rest of a string, keys."""
     if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
@@ -198,6 +209,16 @@ ENVELOPE = frozenset(
     ("id", "object", "created", "model", "service_tier", "system_fingerprint")
 )
 """Keys that all chunks of a stream share."""
+
+
+def envelope_of(chunk: Chunk) -> Chunk:
+    """Return what all chunks of the stream share, for one that is split off.
+
+    `choices` keep their place in it, to be set anew.
+    """
+    shared = ENVELOPE | {"choices"}
+    return {key: value for key, value in chunk.items() if key in shared}
+
 
 _CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
 _CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))

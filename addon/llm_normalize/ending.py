@@ -16,7 +16,15 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 
 from collections.abc import Iterator
 
-from .chunk import ENVELOPE, Chunk, choices, index_of, says_nothing, speaks_in, usage_of
+from .chunk import (
+    Chunk,
+    choices,
+    envelope_of,
+    index_of,
+    says_nothing,
+    speaks_in,
+    usage_of,
+)
 from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .opening import Opening
 from .step import Outlet, Piece, Step
@@ -96,6 +104,8 @@ class Ending:
         """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
         if self._asked.usage or not usage_of(piece.chunk):
             self._leave_out(piece, indexes & self._finish.finished)
+        if not indexes and not self._asked.usage and usage_of(piece.chunk):
+            self._usage.give_choice(piece)
         if not indexes or choices(piece.chunk) or usage_of(piece.chunk):
             self._outlet.send(piece)
 
@@ -242,4 +252,4 @@ class Ending:
     def _envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""
         last = self._last.chunk if self._last else {}
-        return {key: value for key, value in last.items() if key in ENVELOPE}
+        return envelope_of(last)

@@ -19,7 +19,7 @@ _KINDS: dict[int, str] = {
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
-_STATUS = ("code", "status", "status_code", "type")
+_STATUS = ("code", "status", "status_code", "statusCode", "type")
 _TOLD: dict[int, str] = {
     HTTPStatus.UNAUTHORIZED: "auth|api_key|token_invalid",
     HTTPStatus.FORBIDDEN: "permission|forbidden",
@@ -28,9 +28,15 @@ _TOLD: dict[int, str] = {
     HTTPStatus.SERVICE_UNAVAILABLE: "overloaded|unavailable|capacity",
     HTTPStatus.BAD_REQUEST: "invalid|bad_?request|unsupported|validation",
 }
-_WORDS = ("title", "message", "error", "detail", "error_message", "msg")
-_MORE = ("errors", "error_description", "reason", "base_resp")
-_ALL = ("message", "msg", "detail", "errors", "title", "error", "status_msg")
+_WORDS = ("title", "message", "error", "detail", "error_message", "msg", "error_msg")
+_MORE = (
+    "errors", "error_description", "reason", "base_resp", "Message", "Error", "fault",
+    "Response", "ResponseMetadata", "details", "issues",
+)  # fmt: skip
+_ALL = (
+    "message", "msg", "detail", "errors", "title", "error", "status_msg", "Message",
+    "Error", "faultstring", "description",
+)  # fmt: skip
 
 
 def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chunk:
@@ -42,6 +48,9 @@ def message_of(body: Chunk, status: int) -> str:
     """Return the words of a flat error *body*, with the request's id if it has one."""
     words = [text for key in _WORDS + _MORE if (text := words_of(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
+    known = {"status", "code", "type", "requestId", "request_id"}
+    if not words and body.keys() - known:  # the provider's words, wherever they are
+        words = [dumps(body).decode()]
     message = ": ".join(dict.fromkeys(words)) or phrase(status)
     return f"{message} (request {request})" if request else message
 
@@ -72,7 +81,7 @@ def code_of(body: Chunk) -> Json:
         part.get(key)
         for part in parts
         if isinstance(part, dict)
-        for key in ("code", "status_code")
+        for key in ("code", "status_code", "error_code")
     ]
     return next((code for code in codes if code), None)
 

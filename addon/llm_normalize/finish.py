@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from .chunk import ENVELOPE, Chunk, calls, choices, deltas, function, index_of, usage_of
+from .chunk import (
+    Chunk,
+    calls,
+    choices,
+    deltas,
+    envelope_of,
+    function,
+    index_of,
+    usage_of,
+)
 from .step import Outlet, Piece, Step
 from .stream_state import MANY, Asked, Seen
 
@@ -125,7 +134,7 @@ class Finish:
                 call.add("{}")
                 delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
                 choice = {"index": index, "delta": delta, "finish_reason": None}
-                rest = {key: each for key, each in chunk.items() if key in ENVELOPE}
+                rest = envelope_of(chunk)
                 yield {**rest, "choices": [choice]}
 
     def overrule(self, chunk: Chunk, fix: str) -> None:

@@ -49,6 +49,8 @@ class Unnamed:
         That is all of a call that has its name by now; without one it waits, and one
         that says nothing is dropped.
         """
+        if call.get("type") not in (None, "", "function"):
+            return call  # of a kind that has no function, nor a name
         place = (index, index_of(call))
         held = self._held.get(place)
         if name_of(call):

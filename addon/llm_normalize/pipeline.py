@@ -236,7 +236,7 @@ class Pipeline:
             return "bad-encoding"
         except (ValueError, RecursionError):
             return "not-json"
-        if is_error(value) and not choices(value):
+        if is_error(value) and not (isinstance(value, dict) and choices(value)):
             self._flush(step.n - 1)
             self._error(Piece(step, value, raw))
         elif is_chunk(value):

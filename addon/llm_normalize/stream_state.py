@@ -5,14 +5,17 @@ The pipeline keeps both; fixes only read them.
 
 import hashlib
 import json
+import re
 import zlib
 from dataclasses import dataclass, field
 from typing import Self
 
-from .chunk import Chunk, calls, deltas, function, index_of
+from .chunk import Chunk, calls, deltas, function, index_of, name_of
 from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_ID = 256  # characters
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_MARKS = re.compile(r'["{}\[\]]')
 _SHARED = {"id": str, "created": int, "model": str}
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are told apart."""
@@ -91,24 +94,46 @@ class Call:
 
     Attributes:
         id: Its id, of a long one the hash.
-        name: Whether it has its name.
+        name: Its name, of a long one the hash; None as long as it has none.
         length: How many bytes of arguments it has.
         check: Their CRC-32: what is kept must stay bounded.
     """
 
     id: Json
-    name: bool
+    name: Json
     length: int = 0
     check: int = 0
+    _open: int = 0  # brackets that wait for their end
+    _quoted: bool = False
+    _escaped: str = ""  # a backslash whose character has not come
 
     def __post_init__(self) -> None:
         self.id = brief(self.id)
+        self.name = brief(self.name)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the arguments are an object that has been closed."""
+        return bool(self.length) and not self._open and not self._quoted
 
     def is_another(self, fragment: Chunk) -> bool:
-        """Tell whether *fragment* opens another call than this, under its index."""
-        identity = brief(fragment.get("id"))
-        named = function(fragment).get("name")
-        return bool(identity and named and identity != self.id)
+        """Tell whether *fragment* opens another call than this, under its index.
+
+        One with a name does if it has another id, or if this call is complete and it
+        brings another name, or all arguments of a call.
+        """
+        name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
+        if not name:
+            return False
+        if identity and identity != self.id:
+            return True
+        if not self.whole:
+            return False
+        arguments = function(fragment).get("arguments")
+        other = Call(None, name)
+        other.add(arguments)
+        told_again = bool(identity) and self.has_said(arguments or "")
+        return name != self.name or (other.whole and not told_again)
 
     def add(self, arguments: Json) -> None:
         """Take in *arguments* that were sent."""
@@ -116,6 +141,21 @@ class Call:
             data = arguments.encode(errors="surrogatepass")
             self.length += len(data)
             self.check = zlib.crc32(data, self.check)
+            self._follow(arguments)
+
+    def _follow(self, arguments: str) -> None:
+        """Count the brackets outside of strings."""
+        text = _ESCAPE.sub("", self._escaped + arguments)
+        self._escaped = text[-1:] if text.endswith("\\") else ""
+        for char in _MARKS.findall(text):
+            if self._quoted:
+                self._quoted = char != '"'
+            elif char == '"':
+                self._quoted = True
+            elif char in "{[":
+                self._open += 1
+            elif char in "}]":
+                self._open -= 1
 
     def has_said(self, arguments: str) -> bool:
         """Tell whether *arguments* are all that was sent, word for word."""
@@ -135,7 +175,7 @@ class ChoiceSeen:
     @property
     def called(self) -> bool:
         """Whether a function was called by name."""
-        return any(call.name for call in self.calls.values())
+        return any(call.name is not None for call in self.calls.values())
 
 
 class Seen:
@@ -180,10 +220,10 @@ class Seen:
     def _note_call(self, seen: ChoiceSeen, call: Chunk) -> None:
         opened = seen.calls.get(index_of(call))
         identity = brief(call.get("id"))
-        name = bool(function(call).get("name"))
+        name = name_of(call)
         if opened is not None:
             opened.id = opened.id or identity
-            opened.name = opened.name or name
+            opened.name = opened.name or brief(name)
         elif (identity or name) and self._calls < MANY:
             self._calls += 1
             opened = seen.calls[index_of(call)] = Call(identity, name)

@@ -13,8 +13,10 @@ from .stream_state import Asked
 
 
 def counts(usage: Json) -> bool:
-    """Tell whether *usage* has counted anything."""
-    return isinstance(usage, dict) and any(usage.values())
+    """Tell whether *usage* has counted anything of the answer."""
+    if not isinstance(usage, dict):
+        return False
+    return bool(usage.get("completion_tokens", any(usage.values())))
 
 
 class Usage:
@@ -170,6 +172,20 @@ class Usage:
             piece.fixed(self.fix)
             self._finish.release()
 
+    def give_choice(self, piece: Piece) -> None:
+        """Give unasked usage after an error a choice that goes on, if there is one."""
+        if "usage-unasked" in self._on and self._finish.opened - self._finish.finished:
+            piece.chunk["choices"] = self._bare_choices()
+            piece.fixed("usage-unasked")
+
+    def _bare_choices(self) -> list[Chunk]:
+        # Nobody asked: a chunk without choices would crash short loops.
+        opened = self._finish.opened
+        if not opened:
+            return []
+        index = min(opened - self._finish.finished or opened)
+        return [{"index": index, "delta": {}, "finish_reason": None}]
+
     def flush(self, n: int, envelope: Chunk) -> None:
         """Send usage that found no place before event *n* was over, with *envelope*."""
         if self.waiting is not None:
@@ -177,12 +193,7 @@ class Usage:
             self.pass_by()
             self._outlet.release(piece)
         elif self.kept:
-            choices = []
-            if self._finish.opened and not self._asked.usage:
-                # Nobody asked: a chunk without choices would crash short loops.
-                goes_on = self._finish.opened - self._finish.finished
-                index = min(goes_on or self._finish.opened)
-                choices = [{"index": index, "delta": {}, "finish_reason": None}]
+            choices = [] if self._asked.usage else self._bare_choices()
             chunk = {**envelope, "choices": choices}
             self.ride(chunk)
             self._outlet.add(n, chunk, self.fix)

@@ -13,8 +13,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    parted from text.
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
-6. A fragment of a tool call has its form, its index and its name before it can be told
-   whether it opens a call; a call told again goes before a repeated head is stripped of
+6. A fragment of a tool call is alone of its call, and has its form, its index and its
+   name, before it can be told whether it opens a call; a call told again goes before a repeated head is stripped of
    what tells. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
@@ -25,6 +25,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 """
 
 from ..fix import Fix
+from .annotation_foreign import AnnotationForeign
 from .blank_line_missing import BlankLineMissing
 from .bom_sent import BomSent
 from .choice_after_finish import ChoiceAfterFinish
@@ -80,6 +81,7 @@ from .role_null import RoleNull
 from .role_repeated import RoleRepeated
 from .role_wrong import RoleWrong
 from .service_tier_unknown import ServiceTierUnknown
+from .system_fingerprint_not_text import SystemFingerprintNotText
 from .tool_call_arguments_missing import ToolCallArgumentsMissing
 from .tool_call_arguments_object import ToolCallArgumentsObject
 from .tool_call_flat import ToolCallFlat
@@ -138,6 +140,7 @@ FIXES: tuple[type[Fix], ...] = (
     ModelMissing,
     EnvelopeChanging,
     ServiceTierUnknown,
+    SystemFingerprintNotText,
     # deltas and messages
     RoleNull,
     RoleWrong,
@@ -159,9 +162,9 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallFlat,
     ToolCallIdNumber,
     ToolCallArgumentsObject,
+    ToolCallInParts,
     ToolCallIndexMissing,
     ToolCallIndexWrong,
-    ToolCallInParts,
     ToolCallNameLate,
     ToolCallRepeated,
     ToolCallHeadRepeated,
@@ -176,6 +179,7 @@ FIXES: tuple[type[Fix], ...] = (
     UsageMistyped,
     UsagePartial,
     LogprobsIncomplete,
+    AnnotationForeign,
     # what a repair leaves behind
     FieldNull,
     FieldUnknown,
@@ -230,8 +234,8 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
         "it is valid by itself, and both forms could follow each other.",
     ),
     (
-        "two whole tool calls under one `index`, both without an id",
-        "nobody can tell them from one call that is told twice.",
+        "a name in two parts (`get_`, `weather`)",
+        "nobody can tell it from a name that is told again, which is common.",
     ),
     (
         "an id that comes after its call's name",

@@ -20,7 +20,7 @@ class ChoicesFlat(Fix):
     name = "choices-flat"
     changes = "`response`, `tool_calls` at the top -> `choices[0]`"
     why = "No OpenAI client finds the answer."
-    providers = ("Cloudflare Workers AI, its own API",)
+    providers = ("Cloudflare Workers AI, its own API", "Baidu Qianfan, its own API")
     sources = (
         "https://developers.cloudflare.com/workers-ai/features/streaming/",
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
@@ -69,9 +69,11 @@ class ChoicesFlat(Fix):
 
 
 def _enclose(value: Chunk, key: str, said: dict[str, Json]) -> None:
-    for theirs, ours in (("response", "content"), ("tool_calls", "tool_calls")):
+    for theirs in ("response", "result", "tool_calls"):
         if theirs in value:
+            ours = "tool_calls" if theirs == "tool_calls" else "content"
             said[ours] = value.pop(theirs)
     value.pop("p", None)
-    reason = value.pop("finish_reason", None)
+    ended = "stop" if value.get("is_end") is True else None
+    reason = value.pop("finish_reason", ended)
     value["choices"] = [{"index": 0, key: said, "finish_reason": reason}]

@@ -33,7 +33,3 @@ class ChoicesMissing(Fix):
             return False
         chunk["choices"] = []
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Add the list."""
-        return self.edit(body)

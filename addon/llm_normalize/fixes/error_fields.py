@@ -1,7 +1,7 @@
 """An `error` object that lacks keys, or whose values are no strings."""
 
 from ..chunk import Chunk
-from ..errors import KEYS, phrase, text_of
+from ..errors import KEYS, message_of, phrase, text_of
 from ..fix import Example, Fix
 from ..jsontext import Json
 
@@ -45,6 +45,10 @@ class ErrorFields(Fix):
             if value is not None and not isinstance(value, str):
                 fixed[key] = text_of(value)
         if not fixed["message"]:
-            fixed["message"] = fixed["type"] or fixed["code"] or phrase(status)
+            words = message_of(
+                {k: v for k, v in error.items() if k not in KEYS}, status
+            )
+            told = text_of(error.get("status")) or fixed["type"] or fixed["code"]
+            fixed["message"] = words if words != phrase(status) else told or words
         same = list(fixed.items()) == list(error.items())
         return None if same else {**body, "error": fixed}

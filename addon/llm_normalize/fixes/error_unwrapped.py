@@ -11,10 +11,7 @@ def _error(message: str, kind: str, code: str | None = None) -> Chunk:
 
 
 class ErrorUnwrapped(Fix):
-    """Wrap a problem document, a flat error, a string, plain text or a web page.
-
-    The provider's words and its request id make the message.
-    """
+    """Wrap a problem document, a flat error, a text or a page; the words stay."""
 
     name = "error-unwrapped"
     changes = 'error body without an `error` object -> `{"error": {…}}`'
@@ -59,6 +56,8 @@ class ErrorUnwrapped(Fix):
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return the wrapped error; None if it is wrapped."""
         kind = errors.kind_of(status)
+        if isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict):
+            return self.error(body[0], status) or body[0]
         if isinstance(body, dict) and not isinstance(body.get("error"), dict):
             made = errors.wrapped(
                 errors.message_of(body, status),
@@ -66,8 +65,8 @@ class ErrorUnwrapped(Fix):
                 errors.text_of(body.get("param")),
                 errors.text_of(errors.code_of(body)),
             )
-            lists = {key: body[key] for key in ("detail", "errors") if key in body}
-            return made | {k: v for k, v in lists.items() if isinstance(v, list)}
+            given = [(key, body.get(key)) for key in ("detail", "errors")]
+            return made | {key: each for key, each in given if isinstance(each, list)}
         if isinstance(body, dict):
             return None
         text = errors.text_of(body) or ""

@@ -1,6 +1,6 @@
 """An error in a chunk that has choices, or in a choice."""
 
-from ..chunk import Chunk, choices, speaks
+from ..chunk import Chunk, choices, errors_in, speaks
 from ..fix import Example, Fix, chunk
 from ..jsontext import Json
 
@@ -41,11 +41,12 @@ class ErrorWithChoices(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Part the error from the rest."""
-        errors = [part.pop("error") for part in choices(chunk) if part.get("error")]
+        errors = errors_in(chunk)
         error = chunk.get("error") or next(iter(errors), None)
         if not error:
             return None
-        chunk.pop("error", None)
+        for part in (chunk, *choices(chunk)):
+            part.pop("error", None)
         for choice in choices(chunk):
             if choice.get("finish_reason") == "error":
                 choice["finish_reason"] = None
@@ -53,6 +54,19 @@ class ErrorWithChoices(Fix):
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Leave the choices out of an error."""
-        if not isinstance(body, dict) or "choices" not in body or "error" not in body:
+        if not isinstance(body, dict) or "choices" not in body:
             return None
-        return {key: value for key, value in body.items() if key != "choices"}
+        failed = errors_in(body)
+        rest = {key: value for key, value in body.items() if key != "choices"}
+        return rest if rest.get("error") or not failed else {"error": failed[0], **rest}
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Leave an error out that says nothing."""
+        empty = "error" in chunk and not chunk["error"] and chunk["error"] is not None
+        if empty:
+            del chunk["error"]
+        return empty
+
+    def body(self, body: Chunk) -> bool:
+        """Leave an error out that says nothing."""
+        return self.edit(body)

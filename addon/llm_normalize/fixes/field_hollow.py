@@ -1,6 +1,6 @@
 """A `function_call` or `audio` whose every value is empty."""
 
-from ..chunk import Chunk, in_deltas, in_messages
+from ..chunk import Chunk, calls, function, in_deltas, in_messages, put_calls
 from ..fix import Example, Fix, chunk, completion
 
 _CALL = {"name": "", "arguments": ""}
@@ -44,7 +44,8 @@ class FieldHollow(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Drop the keys from the messages."""
-        return in_messages(body, _drop)
+        dropped = in_messages(body, _drop_calls)
+        return in_messages(body, _drop) or dropped
 
 
 def _drop(part: Chunk) -> bool:
@@ -58,3 +59,17 @@ def _drop(part: Chunk) -> bool:
     for key in hollow:
         del part[key]
     return bool(hollow)
+
+
+def _drop_calls(message: Chunk) -> bool:
+    found = calls(message)
+    kept = [call for call in found if _is_called(call)]
+    if len(kept) == len(found):
+        return False
+    put_calls(message, kept)
+    return True
+
+
+def _is_called(call: Chunk) -> bool:
+    said = {**call, **function(call)}
+    return any(said[key] for key in said if key not in ("index", "type", "function"))

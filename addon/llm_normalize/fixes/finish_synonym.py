@@ -7,14 +7,16 @@ from ..jsontext import Json
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
 _WORDS = {
-    "length": "max_tokens max_output_tokens max_length model_length length_limit "
-    "error_limit token_limit context_length context_window_exceeded truncated "
-    "incomplete abort aborted cancelled canceled interrupted timeout "
-    "insufficient_system_resource repetition_truncation",
+    "length": "max_tokens max_output_tokens max_new_tokens max_length model_length "
+    "length_limit error_limit token_limit time_limit context_length truncated "
+    "context_length_exceeded context_window_exceeded model_context_window_exceeded "
+    "incomplete abort aborted cancelled canceled user_cancelled interrupted preempted "
+    "timeout insufficient_system_resource repetition_truncation failed failure "
+    "network_error server_error engine_error internal_error malformed_function_call",
     "tool_calls": "tool_call tool_use tool tools function_calls",
     "content_filter": "content_filter_results content_filtered contentfilter filter "
     "filtered safety image_safety recitation blocklist prohibited_content spii "
-    "sensitive error_toxic refusal guardrail_intervened moderation",
+    "sensitive error_toxic refusal guardrail_intervened moderation risk",
 }
 _MEANT = {each: reason for reason, words in _WORDS.items() for each in words.split()}
 _OWN = ("stop", "length", "tool_calls", "content_filter", "function_call")
@@ -71,4 +73,5 @@ class FinishSynonym(Fix):
 def _word(given: Json) -> str:
     if isinstance(given, dict):
         given = given.get("type") or given.get("reason")
-    return str(given).lower().replace("-", "_").replace(" ", "_")
+    word = str(given).lower().partition(":")[0].strip()
+    return word.replace("-", "_").replace(" ", "_")

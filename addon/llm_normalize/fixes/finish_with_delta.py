@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..chunk import Chunk, choices, deltas
+from ..chunk import Chunk, choices, deltas, envelope_of
 from ..fix import DONE, Example, Fix, chunk
 
 _FIRST = chunk({"role": "assistant", "content": "Hi"})
@@ -51,7 +51,7 @@ class FinishWithDelta(Fix):
             for delta in finishing:
                 delta.clear()
             return [chunk]
-        first = {key: value for key, value in chunk.items() if key != "usage"}
+        first = envelope_of(chunk)
         first["choices"] = [
             {**choice, "finish_reason": None}
             for choice in choices(chunk)

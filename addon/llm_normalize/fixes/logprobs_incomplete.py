@@ -74,7 +74,7 @@ def _from_old(given: Chunk) -> list[Json] | None:
     tokens, values = given.get("tokens"), given.get("token_logprobs")
     if not isinstance(tokens, list) or not isinstance(values, list):
         return None
-    if given.get("content") or len(values) != len(tokens):
+    if given.get("content") or None in values or len(values) != len(tokens):
         return None
     pairs = zip(tokens, values, strict=True)
     return [{"token": t, "logprob": v, "top_logprobs": []} for t, v in pairs]

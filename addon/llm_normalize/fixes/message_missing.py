@@ -38,8 +38,9 @@ class MessageMissing(Fix):
         changed = False
         for choice in choices(body):
             if not isinstance(choice.get("message"), dict):
-                delta = choice.pop("delta", None)
+                delta, text = choice.pop("delta", None), choice.get("message")
+                said = {**_NONE, "content": text} if isinstance(text, str) else _NONE
                 is_said = isinstance(delta, dict) and delta
-                choice["message"] = delta if is_said else dict(_NONE)
+                choice["message"] = delta if is_said else dict(said)
                 changed = True
         return changed

@@ -1,6 +1,6 @@
 """Reasoning in one delta with text or a tool call."""
 
-from ..chunk import Chunk, deltas
+from ..chunk import Chunk, deltas, envelope_of
 from ..fix import Example, Fix, chunk, head
 
 _BOTH = {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
@@ -50,5 +50,5 @@ class ReasoningWithContent(Fix):
             thoughts.append({**choice, **rest})
         if not thoughts:
             return None
-        first = {key: value for key, value in chunk.items() if key != "usage"}
+        first = envelope_of(chunk)
         return [{**first, "choices": thoughts}, chunk]

@@ -40,8 +40,9 @@ class ToolCallArgumentsMissing(Fix):
         """Complete the calls."""
         changed = False
         for _, message in messages(body):
-            for call in calls(message):
-                inner = function(call)
+            legacy = message.get("function_call")
+            found = [function(call) for call in calls(message)]
+            for inner in [*found, legacy] if isinstance(legacy, dict) else found:
                 if inner and not inner.get("arguments"):
                     inner["arguments"] = "{}"
                     changed = True

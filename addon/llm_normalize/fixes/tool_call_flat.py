@@ -51,7 +51,13 @@ def _repair(part: Chunk) -> bool:
 
 
 def _enclose(call: Chunk) -> bool:
-    if isinstance(call.get("function"), dict) or "custom" in call:
+    named = call.get("function")
+    if isinstance(named, dict):
+        if "arguments" in named or "parameters" not in named:
+            return False
+        named["arguments"] = named.pop("parameters")
+        return True
+    if "custom" in call:
         return False
     keys = [key for key in ("name", "arguments", "parameters") if key in call]
     if not keys:

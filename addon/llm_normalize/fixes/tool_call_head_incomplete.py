@@ -60,7 +60,7 @@ class ToolCallHeadIncomplete(Fix):
 
 
 def _name_type(call: Chunk) -> bool:
-    if call.get("type") == "function" or "custom" in call:
+    if call.get("type") == "function" or not isinstance(call.get("function"), dict):
         return False
     call["type"] = "function"
     return True

@@ -1,6 +1,6 @@
 """Two fragments of one tool call in one chunk."""
 
-from ..chunk import Chunk, calls, deltas, index_of
+from ..chunk import Chunk, calls, deltas, envelope_of, index_of
 from ..fix import Example, Fix, calling, head, rest
 
 
@@ -36,7 +36,7 @@ class ToolCallInParts(Fix):
             delta["tool_calls"] = found[:1]
             bare = {**choice, "finish_reason": None}
             bare |= {"logprobs": None} if "logprobs" in choice else {}
-            first = {key: value for key, value in chunk.items() if key != "usage"}
+            first = envelope_of(chunk)
             for call in found[1:]:
                 alone = {**bare, "delta": {"tool_calls": [call]}}
                 parts.append({**first, "choices": [alone]})

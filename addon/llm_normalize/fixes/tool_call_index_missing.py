@@ -49,7 +49,7 @@ class ToolCallIndexMissing(Fix):
                     changed = True
                 name, inner = name_of(call), function(call)
                 if name or call.get("id") or inner.get("arguments"):
-                    known.setdefault(at, Call(call.get("id"), bool(name)))
+                    known.setdefault(at, Call(call.get("id"), name))
         return changed
 
 
@@ -62,7 +62,8 @@ def _place(call: Chunk, known: dict[int, Call]) -> int:
     identity = brief(call.get("id"))
     if identity:
         same = [at for at, each in known.items() if each.id == identity]
-        return same[0] if same else last + 1
+        goes_on = same and not known[same[-1]].is_another(call)
+        return same[-1] if goes_on else last + 1
     if function(call).get("name") and (last < 0 or known[last].name):
         return last + 1
     return max(last, 0)

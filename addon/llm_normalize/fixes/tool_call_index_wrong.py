@@ -55,7 +55,7 @@ class ToolCallIndexWrong(Fix):
                     self._ids[index, theirs] = brief(call.get("id"))
                 elif ours not in known and (call.get("id") or function(call)):
                     self._unnamed.add(min(index, MANY))
-                known.setdefault(ours, Call(call.get("id"), bool(named)))
+                known.setdefault(ours, Call(call.get("id"), named))
                 if ours != theirs and len(self._places) < MANY:
                     self._places[index, theirs] = ours
                     call["index"] = ours

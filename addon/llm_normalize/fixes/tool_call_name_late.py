@@ -1,13 +1,6 @@
 """Arguments of a tool call before its name."""
 
-from ..chunk import (
-    Chunk,
-    calls,
-    choices,
-    deltas,
-    index_of,
-    put_calls,
-)
+from ..chunk import Chunk, calls, choices, deltas, envelope_of, index_of, put_calls
 from ..fix import Example, Fix, calling, chunk, head, rest
 from ..joining import Unnamed, join_fragments
 from ..stream_state import Asked, Seen
@@ -58,7 +51,7 @@ class ToolCallNameLate(Fix):
             kept = [call for call in named if call]
             if kept != found:
                 changed = True
-                self._frame = {k: v for k, v in chunk.items() if k != "usage"}
+                self._frame = envelope_of(chunk)
                 put_calls(delta, kept)
         return changed
 

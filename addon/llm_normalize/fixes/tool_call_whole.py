@@ -1,6 +1,6 @@
 """A tool call whose arguments come with its head, in one fragment."""
 
-from ..chunk import Chunk, calls, deltas, function, index_of
+from ..chunk import Chunk, calls, deltas, envelope_of, function, index_of
 from ..fix import Example, Fix, calling, head, rest
 from ..jsontext import Json
 
@@ -74,5 +74,5 @@ def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:
     """Return a chunk like *chunk* that brings nothing but *fragment*."""
     bare = {key: None if key == "logprobs" else each for key, each in choice.items()}
     choices = [{**bare, "delta": {"tool_calls": [fragment]}}]
-    rest = {key: value for key, value in chunk.items() if key != "usage"}
+    rest = envelope_of(chunk)
     return {**rest, "choices": choices}

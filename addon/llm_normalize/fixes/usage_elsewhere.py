@@ -1,6 +1,6 @@
 """Usage under `x_groq` alone."""
 
-from ..chunk import Chunk, usage_of
+from ..chunk import Chunk
 from ..fix import DONE, USAGE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -32,7 +32,7 @@ class UsageElsewhere(Fix):
         """Copy it."""
         other = chunk.get("x_groq")
         usage = other.get("usage") if isinstance(other, dict) else None
-        if not isinstance(usage, dict) or not usage or usage_of(chunk):
+        if not isinstance(usage, dict) or not usage or "usage" in chunk:
             return False
         chunk["usage"] = dict(usage)
         return True

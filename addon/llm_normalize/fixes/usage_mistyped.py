@@ -6,7 +6,8 @@ from ..jsontext import Json, Number
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
-_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_KINDS = ("prompt", "completion", "total", "input", "output")
+_COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details")
 
 
