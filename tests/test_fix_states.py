@@ -171,3 +171,92 @@ def test_notes_of_a_stream_that_says_nothing_else_leave_at_its_end() -> None:
     notes = chunk(None, message="quota used up")
     assert repaired(wire([notes]), steps=steps) == wire([notes])
     assert repaired(wire([notes, TEXT])) == wire([{**TEXT, "message": "quota used up"}])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"error": {"code": 400, "message": "No", "status": "INVALID_ARGUMENT"}}],
+        {"error": {"code": 400, "message": "No"}, "choices": [{"message": {}}]},
+        {"choices": [{"error": {"code": 400, "message": "No"}, "message": None}]},
+        {"choices": [{"finish_reason": ""}], "base_resp": {"status_code": 400}},
+    ],
+)
+def test_an_error_without_any_answer_is_no_success(given: Any) -> None:
+    step = repair_body(dumps(given), 200, Asked(), FIXES)
+    assert step.status == 400
+    made = loads(step.after[0])
+    assert "choices" not in made
+    assert made["error"]["code"] == "400"
+
+
+def test_an_error_beside_an_answer_leaves_it_a_success() -> None:
+    body = completion({"role": "assistant", "content": "Hi"}, error={"message": "No"})
+    step = repair_body(dumps(body), 200, Asked(), FIXES)
+    assert (step.status, step.after) == (None, [dumps(body)])
+
+
+def test_an_error_that_says_nothing_goes() -> None:
+    body = completion({"role": "assistant", "content": "Hi"})
+    assert body_of({**body, "error": {}}) == body
+    assert repaired(wire([{**TEXT, "error": ""}]), ended=False) == wire([TEXT])
+
+
+def test_a_list_of_one_error_is_unwrapped() -> None:
+    flat = [{"message": "No", "code": 7}]
+    step = repair_body(dumps(flat), 400, Asked(), FIXES)
+    assert loads(step.after[0])["error"]["message"] == "No"
+    out = repaired(b'data: [{"error":{"message":"No"}}]\n\n', ended=False)
+    assert out.startswith(b'data: {"error":{"message":"No"')
+
+
+def test_a_byte_order_mark_of_a_body_goes() -> None:
+    body = dumps(completion({"role": "assistant", "content": "Hi"}))
+    step = repair_body(b"\xef\xbb\xbf" + body, 200, Asked(), FIXES)
+    assert (step.after, step.fixes) == ([body], ["bom-sent"])
+
+
+def test_citations_get_what_they_lack() -> None:
+    link = {"url": "https://acme.example", "start_index": Number("3.0"), "title": None}
+    given = [{"type": "url_citation", "url_citation": link}, {"type": "url_citation"}]
+    message = {"role": "assistant", "content": "Hi", "annotations": given}
+    made = body_of(completion(message))["choices"][0]["message"]
+    assert made["annotations"] == [
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "url": "https://acme.example",
+                "start_index": 3,
+                "title": "",
+                "end_index": 0,
+            },
+        }
+    ]
+    assert made["annotations_other"] == [{"type": "url_citation"}]
+
+
+def test_parameters_of_a_function_are_its_arguments() -> None:
+    call = {"id": "call_1", "function": {"name": "f", "parameters": {"a": 1}}}
+    body = body_of(completion({"role": "assistant", "tool_calls": [call]}))
+    made = body["choices"][0]["message"]["tool_calls"][0]
+    assert made["function"] == {"name": "f", "arguments": '{"a":1}'}
+
+
+def test_calls_of_other_kinds_do_not_wait_for_a_name() -> None:
+    call = {"index": 0, "id": "a", "type": "code_interpreter", "code_interpreter": {}}
+    data = wire([TEXT, calling(call)])
+    assert repaired(data, ended=False) == data
+
+
+def test_calls_without_ids_under_one_index_stay_apart() -> None:
+    first = {**head(0, '{"a":1}', id=""), "function": {"name": "f", "arguments": "{}"}}
+    second = {**first, "function": {"name": "g", "arguments": "{}"}}
+    out = repaired(wire([TEXT, calling(first), calling(second)]), ended=False)
+    assert b'"index":1,"id":"call_' in out
+    assert b'"name":"g"' in out
+
+
+def test_unasked_usage_after_an_error_has_a_choice_to_ride_on() -> None:
+    error = {"error": {"message": "No", "type": None, "param": None, "code": None}}
+    out = repaired(wire([TEXT, error, chunk(None, usage=USAGE)]))
+    assert out == wire([TEXT, error, chunk({}, usage=USAGE)])

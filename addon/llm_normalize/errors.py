@@ -116,8 +116,8 @@ def kind_of(status: int) -> str:
 
 def status_of(body: Chunk) -> int:
     """Return the HTTP status that an error *body* tells, by number or by word."""
-    error = body.get("error")
-    parts = [part for part in (error, body) if isinstance(part, dict)]
+    places = (body.get("error"), body, body.get("base_resp"))
+    parts = [part for part in places if isinstance(part, dict)]
     told = [part.get(key) for part in parts for key in _STATUS]
     for each in told:
         text = str(each)

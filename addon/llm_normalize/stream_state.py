@@ -154,7 +154,7 @@ class Call:
                 self._quoted = True
             elif char in "{[":
                 self._open += 1
-            elif char in "}]":
+            else:
                 self._open -= 1
 
     def has_said(self, arguments: str) -> bool:
