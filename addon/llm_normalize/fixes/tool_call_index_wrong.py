@@ -1,6 +1,6 @@
 """A second tool call under the index of the first."""
 
-from ..chunk import Chunk, calls, deltas, function, name_of
+from ..chunk import Chunk, calls, deltas, function, name_of, says
 from ..fix import Example, Fix, calling, head, rest
 from ..jsontext import Json
 from ..stream_state import MANY, Asked, Call, Seen, brief
@@ -53,7 +53,7 @@ class ToolCallIndexWrong(Fix):
                 ours, named = self._place(call, (index, theirs), known), name_of(call)
                 if named and len(self._ids) < MANY:
                     self._ids[index, theirs] = brief(call.get("id"))
-                elif ours not in known and (call.get("id") or function(call)):
+                elif ours not in known and (call.get("id") or says(function(call))):
                     self._unnamed.add(min(index, MANY))
                 known.setdefault(ours, Call(call.get("id"), named))
                 if ours != theirs and len(self._places) < MANY:
