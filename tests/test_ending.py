@@ -328,3 +328,17 @@ def test_finish_leaves_before_an_opening_of_another_choice_waits() -> None:
     opening = chunk({"role": "assistant", "content": None}, index=1)
     out = run([TEXT, STOP, opening], Asked(stream=True, tools=True))
     assert out[1:3] == [b"", wire([STOP])]
+
+
+def test_usage_chunk_between_many_finishes_waits_for_the_last() -> None:
+    first = chunk({"role": "assistant", "content": "Hi"}, finish="stop")
+    more = chunk({"content": "!"}, finish="stop")
+    assert repaired(wire([first, more, USED, more, DONE])) == wire(
+        [
+            chunk({"role": "assistant", "content": "Hi"}),
+            chunk({"content": "!"}),
+            chunk({"content": "!"}),
+            with_usage(STOP),
+            DONE,
+        ]
+    )

@@ -7,7 +7,17 @@ import pytest
 
 from llm_normalize.body import repair_body
 from llm_normalize.chunk import Chunk
-from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, completion, head, wire
+from llm_normalize.fix import (
+    DONE,
+    USAGE,
+    Fix,
+    Wire,
+    calling,
+    chunk,
+    completion,
+    head,
+    wire,
+)
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import Number, dumps, loads
 from llm_normalize.pipeline import Pipeline
@@ -260,3 +270,16 @@ def test_unasked_usage_after_an_error_has_a_choice_to_ride_on() -> None:
     error = {"error": {"message": "No", "type": None, "param": None, "code": None}}
     out = repaired(wire([TEXT, error, chunk(None, usage=USAGE)]))
     assert out == wire([TEXT, error, chunk({}, usage=USAGE)])
+
+
+def test_custom_call_of_openai_leaves_byte_for_byte() -> None:
+    opened = {"index": 0, "id": "a", "type": "custom"}
+    events: Wire = [
+        chunk({"role": "assistant", "content": None}),
+        calling({**opened, "custom": {"name": "f", "input": ""}}),
+        calling({"index": 0, "custom": {"input": "so"}}),
+        chunk({}, finish="tool_calls"),
+        DONE,
+    ]
+    asked = Asked(stream=True, tools=True)
+    assert repaired(wire(events), asked) == wire(events)

@@ -216,10 +216,10 @@ def envelope_of(chunk: Chunk) -> Chunk:
 
     `choices` keep their place in it, to be set anew.
     """
-    shared = ENVELOPE | {"choices"}
-    return {key: value for key, value in chunk.items() if key in shared}
+    return {key: value for key, value in chunk.items() if key in _SPLIT_FRAME}
 
 
+_SPLIT_FRAME = ENVELOPE | {"choices"}
 _CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
 _CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))
 

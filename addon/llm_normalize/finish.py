@@ -129,13 +129,12 @@ class Finish:
         """Yield a chunk with `{}` for each call without arguments that *chunk* ends."""
         for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self._on else ():
             for at, call in self._seen.choice(index).calls.items():
-                if call.length or not call.name:
+                if call.length or call.custom or not call.name:
                     continue
                 call.add("{}")
                 delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
                 choice = {"index": index, "delta": delta, "finish_reason": None}
-                rest = envelope_of(chunk)
-                yield {**rest, "choices": [choice]}
+                yield {**envelope_of(chunk), "choices": [choice]}
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""

@@ -1,7 +1,7 @@
 """What comes in pieces, and is wanted whole: parts of a content, fragments of a call.
 
-Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the shapes of Databricks and
-OpenAI's Responses API, which gateways pass on.
+Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the shapes of
+Databricks and of OpenAI's Responses API, which gateways pass on.
 """
 
 from .chunk import Chunk, function, index_of, name_of

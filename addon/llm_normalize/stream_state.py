@@ -97,12 +97,14 @@ class Call:
         name: Its name, of a long one the hash; None as long as it has none.
         length: How many bytes of arguments it has.
         check: Their CRC-32: what is kept must stay bounded.
+        custom: Whether it is a custom tool's, whose input is any text.
     """
 
     id: Json
     name: Json
     length: int = 0
     check: int = 0
+    custom: bool = False
     _open: int = 0  # brackets that wait for their end
     _quoted: bool = False
     _escaped: str = ""  # a backslash whose character has not come
@@ -228,4 +230,5 @@ class Seen:
             self._calls += 1
             opened = seen.calls[index_of(call)] = Call(identity, name)
         if opened is not None:
+            opened.custom = opened.custom or "custom" in call
             opened.add(function(call).get("arguments"))
