@@ -16,13 +16,15 @@ FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 
 # A module imports only from layers above its own.
 LAYERS = (
-    ("jsontext", "sse", "decoding", "selection", "stats", "masking"),
-    ("chunk",),
-    ("step", "stream_state", "errors", "fields", "flows", "joining", "pairs"),
+    ("jsontext", "boundary", "decoding", "selection", "stats", "masking"),
+    ("chunk", "sse"),
+    ("step", "stream_state", "errors", "fields", "flows", "joining", "pairs", "conversion"),
     ("fix", "record", "finish", "opening"),
     ("usage",),
     ("ending", "fixes", "chain"),
-    ("pipeline", "body"),
+    ("pipeline",),
+    ("assembly",),
+    ("body",),
     ("stream", "view"),
     ("answers",),
     ("addon",),
@@ -71,7 +73,7 @@ def test_module_imports_only_from_layers_above(path: Path) -> None:
 def test_fix_knows_no_other_fix(path: Path) -> None:
     absolute, relative = imports(path)
     assert relative <= {
-        "chunk", "errors", "fields", "fix", "joining", "jsontext", "sse", "stream_state"
+        "boundary", "chunk", "conversion", "errors", "fields", "fix", "joining", "jsontext", "sse", "stream_state"
     }  # fmt: skip
     assert absolute <= STDLIB
 

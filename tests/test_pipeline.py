@@ -71,7 +71,8 @@ def test_crlf_event_leaves_with_its_carriage_return() -> None:
         (b'data: {"type":"ping"}\n\n', "not-a-chunk"),
         (b"data: 7\r\n\r\n", "not-a-chunk"),
         (b'event: ping\ndata: {"type":"ping"}\n\n', "not-a-chunk"),
-        (b'{"choices":[{"delta":{"role":null}}]}\n\n', "foreign-line"),
+        (b'{"status":"ok"}\n\n', "not-a-chunk"),
+        (b'choices: [{"delta":{"role":null}}]\n\n', "foreign-line"),
     ],
 )
 def test_event_that_is_not_understood_passes_as_it_is(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_normalize import sse
+from llm_normalize.boundary import Boundary, ValueScan
 from llm_normalize.sse import (
     BOM,
     Event,
@@ -175,19 +176,25 @@ def test_no_byte_is_lost_and_no_cut_matters(data: bytes) -> None:
     read(data)
 
 
-@pytest.mark.parametrize("text", [b"x", b"x\r"])
+@pytest.mark.parametrize("text", [b"x", b"x\r", b"data: x\r", b"[{\n"])
 def test_tiny_reads_scan_each_byte_a_few_times_only(
     monkeypatch: pytest.MonkeyPatch, text: bytes
 ) -> None:
     scanned = 0
-    find_end = EventParser._find_end
+    find_line, find_value = Boundary._block, ValueScan.find
 
-    def counting(parser: EventParser, start: int) -> int:
+    def line(boundary: Boundary, buffer: bytearray, start: int) -> int:
         nonlocal scanned
-        scanned += len(parser._buffer) - start
-        return find_end(parser, start)
+        scanned += len(buffer) - start - max(boundary._line, boundary._sought)
+        return find_line(boundary, buffer, start)
 
-    monkeypatch.setattr(EventParser, "_find_end", counting)
+    def value(scan: ValueScan, data: bytearray, start: int = 0) -> int:
+        nonlocal scanned
+        scanned += len(data) - start - scan._at
+        return find_value(scan, data, start)
+
+    monkeypatch.setattr(Boundary, "_block", line)
+    monkeypatch.setattr(ValueScan, "find", value)
     parser = EventParser()
     data = text * 2000
     for at in range(len(data)):

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 
+from .assembly import body_in, error_in
 from .chunk import choices, is_chunk, is_error, is_flat, messages, says
 from .errors import status_of
 from .fix import Fix
@@ -14,6 +15,7 @@ from .stream_state import Asked, Seen
 logger = logging.getLogger(__name__)
 
 STATUS = "error-status"
+STREAM = "stream-in-body"
 _FAILURE = 400
 
 
@@ -34,13 +36,14 @@ def repair_body(
         label: Names the answer in log lines.
     """
     step = Step(0, data)
-    told = _told(data, fixes) if status < _FAILURE else None
+    source = _assembled(data, status, asked, fixes, label)
+    told = _told(source, fixes) if status < _FAILURE else None
     status = told or status
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
     while True:
-        step.fixes.clear()
-        value = _read(data, text=is_failure)
+        step.fixes[:] = [STREAM] if source is not data else []
+        value = _read(source, text=is_failure)
         for fix in fixes:
             if fix in off or (fix.rides and not step.fixes):
                 continue
@@ -67,6 +70,21 @@ def repair_body(
         step.status = told
         step.fixed(STATUS)
     return step
+
+
+def _assembled(
+    data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str
+) -> bytes:
+    """Return the body that *data* says where it is an event stream, else *data*."""
+    if not any(fix.name == STREAM for fix in fixes) or _read(data, text=False):
+        return data
+    try:
+        is_failure = status >= _FAILURE
+        said = error_in(data) if is_failure else body_in(data, asked, fixes, label)
+        return data if said is None else dumps(said)
+    except Exception:
+        logger.exception("%s: fix %s failed and is left out", label, STREAM)
+        return data
 
 
 def _is_answer(value: Json) -> bool:

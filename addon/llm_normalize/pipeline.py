@@ -194,33 +194,40 @@ class Pipeline:
     # -- one block ---------------------------------------------------------------
 
     def _event(self, step: Step, event: Event) -> None:
+        closed = event.closed  # a fix may close it
         payload = event.payload()
         if payload is not None:
             reason = self._payload(step, payload, event.raw)
-            if reason:
+            if not reason:
+                return
+            if reason != "not-json":
                 self._pass(step, event.raw, reason)
-            return
-        closed = event.closed  # a fix may close it
-        if event.foreign:
-            if not closed:
-                self._ending.make_way(step.n, last=True)
-            self._pass(step, event.raw, "foreign-line")
-            return
-        for each in self._chain.frame(step, event):
-            data = each.data
+                return
+        framed = self._chain.frame(step, event)
+        for each in framed:
             raw = each.encode() if step.fixes else event.raw
-            if not each.closed and data != DONE:
+            if not each.closed and each.data != DONE:
                 self._ending.make_way(step.n, last=True)
-            if data is None:
-                self._emit(step, raw)
+            reason = self._framed(step, each, raw)
+            if not reason:
                 continue
-            reason = self._payload(step, data, raw)
-            if reason:
+            if len(framed) == 1:
                 # Not ours to reframe: the client's parser may know what it is.
                 step.fixes.clear()
+                raw = event.raw
                 if not closed:
                     self._ending.make_way(step.n, last=True)
-                self._pass(step, event.raw, reason)
+            self._pass(step, raw, reason)
+
+    def _framed(self, step: Step, event: Event, raw: bytes) -> str:
+        """Send *event* as the framing fixes left it, or return why it is not understood."""
+        if event.foreign:
+            return "foreign-line"
+        data = event.data
+        if data is None:
+            self._emit(step, raw)
+            return ""
+        return self._payload(step, data, raw)
 
     def _payload(self, step: Step, payload: bytes, raw: bytes) -> str:
         """Send the event with this *payload*, or return why it is not understood."""

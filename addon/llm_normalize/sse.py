@@ -2,16 +2,19 @@ r"""Server-sent events that keep the bytes they came as.
 
 Reads bytes as they arrive and returns whole blocks with their raw bytes, so that a
 block which needs no repair can leave exactly as it came. Rules: WHATWG HTML, section
-9.2 "Server-sent events". Two things differ from a common parser, on purpose:
+9.2 "Server-sent events". Three things differ from a common parser, on purpose:
 
 * A block is out as soon as its last byte is in. A `\r` ends its line at once; the
   `\n` that may follow is reported later as a `Gap` that *joins* the block before.
+* A block may end before its blank line, where a server leaves that out (boundary.py).
 * Blank lines beyond the first are not swallowed: they may be the only bytes that keep
   a connection alive, so they come out as `Gap`s too.
 """
 
 import re
 from dataclasses import dataclass, field
+
+from .boundary import Boundary, is_whole
 
 LIMIT = 8 * 1024 * 1024
 """Bytes of one block that are kept; a larger one passes through unread."""
@@ -48,12 +51,16 @@ class Event:
     Attributes:
         raw: The bytes as they came.
         n: The block's place in the stream, from 0.
-        closed: Whether its blank line came; False only for the last block of a stream.
+        closed: Whether its blank line came, of a value its line end.
+        is_value: Whether it is JSON without a field name.
+        bom: Whether a byte order mark begins it; known once `lines` have been asked for.
+        blank: Its blank line's bytes; likewise.
     """
 
     raw: bytes
     n: int
     closed: bool = True
+    is_value: bool = False
     bom: bool = False
     blank: bytes = b""
     _lines: list[Line] | None = field(default=None, repr=False)
@@ -77,7 +84,7 @@ class Event:
             start = match.end()
         if start < len(text):
             lines.append(Line(text[start:], b""))
-        if self.closed and lines:
+        if self.closed and lines and not self.is_value:
             self.blank = lines.pop().end
         return lines
 
@@ -108,7 +115,7 @@ class Event:
     def foreign(self) -> bool:
         """Whether a line is neither a comment nor a field that the standard knows."""
         known = (b"", b"data", b"event", b"id", b"retry")
-        return any(line.name not in known for line in self.lines)
+        return self.is_value or any(line.name not in known for line in self.lines)
 
     def encode(self) -> bytes:
         """Return the block as its lines say now; a block without any is a newline."""
@@ -153,9 +160,8 @@ class EventParser:
         self.count = 0
         """Blocks begun so far."""
         self._buffer = bytearray()
-        self._scanned = 0  # bytes of the buffer that hold no blank line
+        self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
-        self._has_cr = False  # the stream uses "\r": the slower search is needed
         self._oversized: bytes | None = None  # last bytes of the block being passed on
 
     @property
@@ -168,8 +174,8 @@ class EventParser:
         items: list[Item] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
-        if not self._has_cr and b"\r" in data:
-            self._has_cr = True
+        if not self._boundary.has_cr and b"\r" in data:
+            self._boundary.has_cr = True
         buffer = self._buffer
         buffer += data
         start = 0
@@ -178,22 +184,18 @@ class EventParser:
                 start = self._gap(start, items)
                 continue
             self._after_cr = False
-            end = self._find_end(max(start, self._scanned))
+            end = self._find_end(start)
             if end < 0:
-                self._scanned = max(start, len(buffer) - 3)
                 break
-            self._scanned = 0
             self._block(bytes(buffer[start:end]), items)
             start = end
         if start:
             del buffer[:start]
-            self._scanned = max(0, self._scanned - start)
         if len(buffer) > LIMIT:
             self._oversized = bytes(buffer[-3:])
             items.append(Oversized(bytes(buffer)))
             self.count += 1
-            buffer.clear()
-            self._scanned = 0
+            self.take()
         return items
 
     def end(self) -> list[Item]:
@@ -201,7 +203,8 @@ class EventParser:
         rest = self.take()
         if not rest:
             return []
-        event = Event(rest, self.count, closed=False)
+        bare = rest.removeprefix(BOM) if self.count == 0 else rest
+        event = Event(rest, self.count, closed=False, is_value=is_whole(bare))
         self.count += 1
         return [event]
 
@@ -209,15 +212,17 @@ class EventParser:
         """Give up the bytes that are kept, unread."""
         rest = bytes(self._buffer)
         self._buffer.clear()
-        self._scanned = 0
+        self._boundary.restart()
         return rest
 
     def _find_end(self, start: int) -> int:
-        if self._has_cr:
-            match = _BLANK_LINE.search(self._buffer, start)
-            return match.end() if match else -1
-        found = self._buffer.find(b"\n\n", start)
-        return found + 2 if found >= 0 else -1
+        skip = 0
+        if self.count == 0 and self._buffer.startswith(BOM[:1], start):
+            head = bytes(self._buffer[start : start + len(BOM)])
+            if head != BOM and BOM.startswith(head):
+                return -1
+            skip = len(BOM) if head == BOM else 0
+        return self._boundary.find(self._buffer, start, skip)
 
     def _gap(self, start: int, items: list[Item]) -> int:
         match = _LINE_END.match(self._buffer, start)
@@ -234,7 +239,8 @@ class EventParser:
         if len(raw) - raw.endswith(b"\r\n") > LIMIT:
             items.append(Oversized(raw))
         else:
-            items.append(Event(raw, self.count))
+            found = self._boundary
+            items.append(Event(raw, self.count, found.is_closed, found.is_value))
         self.count += 1
 
     def _pass_oversized(self, data: bytes, items: list[Item]) -> bytes:

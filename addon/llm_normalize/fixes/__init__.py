@@ -2,8 +2,9 @@
 
 The order is argued here and nowhere else; a fix knows nothing of its neighbours.
 
-1. Framing comes first: what is not framed as data cannot be read. Among these fixes the
-   order does not matter, each looks at other bytes of a block.
+1. Framing comes first: what is not framed as data cannot be read. Data gets its name,
+   then one line without an inner stream's names, before it is parted; an event's name
+   tells of an error before it is dropped.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
    error among them. Usage stands at the top before a chunk without choices is judged.
 3. The envelope, after the chunks that do not count are gone: what the first one says
@@ -27,6 +28,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 from ..fix import Fix
 from .annotation_foreign import AnnotationForeign
 from .blank_line_missing import BlankLineMissing
+from .body_in_stream import BodyInStream
 from .bom_sent import BomSent
 from .choice_after_finish import ChoiceAfterFinish
 from .choice_index_missing import ChoiceIndexMissing
@@ -41,13 +43,19 @@ from .content_null import ContentNull
 from .content_parts import ContentParts
 from .created_missing import CreatedMissing
 from .created_not_seconds import CreatedNotSeconds
+from .data_comment import DataComment
+from .data_doubled import DataDoubled
+from .data_glued import DataGlued
 from .data_lines_several import DataLinesSeveral
+from .data_name_missing import DataNameMissing
 from .data_null import DataNull
 from .data_space_missing import DataSpaceMissing
 from .delta_missing import DeltaMissing
 from .done_missing import DoneMissing
 from .done_repeated import DoneRepeated
 from .envelope_changing import EnvelopeChanging
+from .error_by_event_name import ErrorByEventName
+from .error_by_field_name import ErrorByFieldName
 from .error_fields import ErrorFields
 from .error_status import ErrorStatus
 from .error_unwrapped import ErrorUnwrapped
@@ -81,6 +89,7 @@ from .role_null import RoleNull
 from .role_repeated import RoleRepeated
 from .role_wrong import RoleWrong
 from .service_tier_unknown import ServiceTierUnknown
+from .stream_in_body import StreamInBody
 from .system_fingerprint_not_text import SystemFingerprintNotText
 from .tool_call_arguments_missing import ToolCallArgumentsMissing
 from .tool_call_arguments_object import ToolCallArgumentsObject
@@ -113,8 +122,14 @@ FIXES: tuple[type[Fix], ...] = (
     # framing
     BomSent,
     LineEndCr,
+    DataNameMissing,
+    ErrorByFieldName,
     DataLinesSeveral,
     DataSpaceMissing,
+    DataDoubled,
+    DataComment,
+    DataGlued,
+    ErrorByEventName,
     FieldNotData,
     CommentSent,
     DataNull,
@@ -125,6 +140,7 @@ FIXES: tuple[type[Fix], ...] = (
     ChoiceIndexMissing,
     ErrorWithChoices,
     ChoiceText,
+    BodyInStream,
     MessageInStream,
     MessageMissing,
     DeltaMissing,
@@ -198,6 +214,7 @@ FIXES: tuple[type[Fix], ...] = (
     DoneMissing,
     DoneRepeated,
     # answers in one piece
+    StreamInBody,
     UsageMissing,
     ErrorStatus,
     ErrorUnwrapped,

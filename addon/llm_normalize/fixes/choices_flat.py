@@ -1,6 +1,6 @@
 """The answer at the top of an event or body, without choices."""
 
-from ..chunk import Chunk, is_flat
+from ..chunk import Chunk, choices, is_flat
 from ..fix import Example, Fix, chunk, completion
 from ..jsontext import Json
 from ..stream_state import Asked
@@ -50,8 +50,13 @@ class ChoicesFlat(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Make the delta."""
-        if not is_flat(chunk) or isinstance(chunk.get("result"), dict):
+        if not is_flat(chunk):
             return False
+        if isinstance(chunk.get("result"), dict):  # a whole answer
+            self.body(chunk)
+            for choice in choices(chunk):
+                choice["finish_reason"] = choice.get("finish_reason") or "stop"
+            return True
         _enclose(chunk, "delta", {})
         return True
 

@@ -29,11 +29,12 @@ class LineEndCr(Fix):
 
     def event(self, event: Event) -> list[Event] | None:
         """Respell the line ends."""
-        changed = event.blank in (b"\r\n", b"\r")
-        if changed:
-            event.blank = b"\n"
+        changed = False
         for line in event.lines:
             if line.end in (b"\r\n", b"\r"):
                 line.end = b"\n"
                 changed = True
+        if event.blank in (b"\r\n", b"\r"):
+            event.blank = b"\n"
+            changed = True
         return [event] if changed else None

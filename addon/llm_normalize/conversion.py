@@ -1,0 +1,144 @@
+"""Between an answer in one piece and its chunks, for answers of the wrong kind.
+
+Both ways keep all that is said: every choice, log probabilities, refusal, usage, and the
+keys that OpenAI does not define. Source of the two forms: OpenAI's API reference, "The
+chat completion object" and "The chat completion chunk object".
+"""
+
+from collections.abc import Iterable
+
+from .chunk import ENVELOPE, Chunk, calls, choices, index_of, usage_of
+from .jsontext import Json
+
+_CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
+_ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_call")
+
+
+# -- from a body to chunks ---------------------------------------------------------
+
+
+def chunks_of(body: Chunk) -> list[Chunk]:
+    """Return the chunks that say what *body* says; each of its choices has a message.
+
+    That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
+    the calls, the finish reason; then the usage. What stands beside the choices rides
+    on the first chunk, what else stands in a choice on its finish.
+    """
+    frame = {**body, "object": "chat.completion.chunk"}
+    usage = {"usage": frame.pop("usage", None)}
+    frame.pop("choices", None)
+    rest = {key: value for key, value in frame.items() if key in ENVELOPE}
+    parts = [part for choice in choices(body) for part in _parts(choice)]
+    made = [{**rest, "choices": [part]} for part in parts]
+    made[:1] = [{**frame, **each} for each in made[:1]]
+    return [*made, {**rest, "choices": [], **usage}] if usage_of(usage) else made
+
+
+def _parts(choice: Chunk) -> list[Chunk]:
+    """Return what the chunks of one *choice* have as their choice."""
+    message = dict(choice["message"])
+    opening = {"role": message.pop("role", None) or "assistant", "content": ""}
+    said = [(key, each) for key, each in message.items() if each not in (None, "", [])]
+    said.sort(key=lambda item: _ORDER.index(item[0]) if item[0] in _ORDER else -1)
+    index = choice.get("index", 0)
+    parts: list[Chunk] = [
+        {"index": index, "delta": delta, "finish_reason": None}
+        for delta in [opening, *({key: value} for key, value in said)]
+    ]
+    if choice.get("logprobs") is not None:
+        texts = [part for part in parts[1:] if {"content", "refusal"} & set(part["delta"])]
+        (texts or parts)[0]["logprobs"] = choice["logprobs"]
+    rest = {key: each for key, each in choice.items() if key not in _CHOICE}
+    reason = choice.get("finish_reason") or _implied_reason(message)
+    return [*parts, {"index": index, "delta": {}, "finish_reason": reason, **rest}]
+
+
+def _implied_reason(message: Chunk) -> str:
+    if message.get("function_call"):
+        return "function_call"
+    return "tool_calls" if calls(message) else "stop"
+
+
+# -- from chunks to a body ---------------------------------------------------------
+
+
+def body_of(chunks: Iterable[Chunk]) -> Chunk:
+    """Return the body that says what *chunks* say, which have OpenAI's form."""
+    body: Chunk = {}
+    found: dict[int, _Choice] = {}
+    usage: Chunk = {}
+    rest: Chunk = {}
+    for chunk in chunks:
+        for key, value in chunk.items():
+            if key in ENVELOPE:
+                body.setdefault(key, value)
+            elif key not in ("choices", "usage", "obfuscation") and value is not None:
+                rest[key] = value
+        if usage_of(chunk):
+            usage = {"usage": chunk["usage"]}
+        for choice in choices(chunk):
+            found.setdefault(index_of(choice), _Choice()).add(choice)
+    body["object"] = "chat.completion"
+    body["choices"] = [found[at].whole(at) for at in sorted(found)]
+    return {**body, **usage, **rest}
+
+
+class _Choice:
+    """One choice, as its chunks come in."""
+
+    def __init__(self) -> None:
+        self._message = _Joined()
+        self._calls: dict[int, _Joined] = {}
+        self._logprobs: dict[str, list[Json]] = {}
+        self._finish: Json = None
+        self._rest: Chunk = {}
+
+    def add(self, choice: Chunk) -> None:
+        """Take in what one chunk says of the choice."""
+        delta = dict(choice.get("delta") or {})
+        for call in calls({"tool_calls": delta.pop("tool_calls", None)}):
+            self._calls.setdefault(index_of(call), _Joined()).add(call)
+        self._message.add(delta)
+        self._finish = choice.get("finish_reason") or self._finish
+        for key, tokens in (choice.get("logprobs") or {}).items():
+            self._logprobs.setdefault(key, []).extend(tokens or ())
+        self._rest |= {key: each for key, each in choice.items() if key not in _CHOICE}
+
+    def whole(self, index: int) -> Chunk:
+        """Return the choice of a body."""
+        message = {"role": "assistant", "content": "", **self._message.whole()}
+        found = [self._calls[at].whole() for at in sorted(self._calls)]
+        if found:
+            message["tool_calls"] = found
+        if found or message.get("function_call") or message.get("refusal"):
+            message["content"] = message["content"] or None
+        logprobs = {key: tokens or None for key, tokens in self._logprobs.items()}
+        made = {"index": index, "message": message, "logprobs": logprobs or None}
+        return {**made, "finish_reason": self._finish, **self._rest}
+
+
+class _Joined:
+    """An object whose strings come in parts, and whose other values replace each other."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._objects: dict[str, _Joined] = {}
+        self._values: Chunk = {}
+
+    def add(self, part: Chunk) -> None:
+        """Take in one part."""
+        for key, value in part.items():
+            if isinstance(value, str) and key not in ("role", "id", "type", "name"):
+                self._texts.setdefault(key, []).append(value)
+            elif isinstance(value, dict):
+                self._objects.setdefault(key, _Joined()).add(value)
+            elif isinstance(value, list) and isinstance(self._values.get(key), list):
+                self._values[key] = self._values[key] + value
+            elif key != "index" and value is not None:
+                self._values[key] = value
+
+    def whole(self) -> Chunk:
+        """Return all that was said."""
+        texts = {key: "".join(parts) for key, parts in self._texts.items()}
+        objects = {key: each.whole() for key, each in self._objects.items()}
+        return {**self._values, **texts, **objects}

@@ -1,0 +1,52 @@
+"""Several events on one line: `data: {…}data: {…}`."""
+
+import re
+
+from ..boundary import DONE as MARK
+from ..boundary import value_end
+from ..fix import DONE, Example, Fix, chunk, wire
+from ..sse import Event, encode
+
+_HI = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+_GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)?")
+
+
+def _glued(*events: bytes) -> bytes:
+    return b"".join(each.rstrip(b"\n") for each in events) + b"\n\n"
+
+
+class DataGlued(Fix):
+    """Give each value an event of its own, if all of the line are whole values."""
+
+    name = "data-glued"
+    changes = "`data: {…}data: {…}` -> an event each"
+    why = "Every client fails to parse the line, or skips it."
+    providers = ("relays before Z.AI and OpenRouter",)
+    sources = (
+        "https://github.com/anomalyco/opencode/issues/23442",
+        "https://github.com/1jehuang/jcode/issues/609",
+    )
+    examples = (
+        Example("two", [_glued(wire([_HI]), wire([_STOP])), DONE], [_HI, _STOP, DONE]),
+        Example("done", [_HI, _glued(wire([_STOP]), DONE)], [_HI, _STOP, DONE]),
+        Example.untouched("one each", [_HI, _STOP, DONE]),
+        Example.untouched("half a value", [_glued(wire([_HI])[:40], wire([_HI]))]),
+        Example.untouched("words behind", [_glued(wire([_HI]), b"bye")]),
+    )
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Part the values."""
+        rest = event.data or b""
+        values = []
+        while rest:
+            end = len(MARK) if rest.startswith(MARK) else value_end(rest)
+            if not end:
+                return None
+            values.append(rest[:end].strip())
+            glue = _GLUE.match(rest, end)
+            assert glue is not None
+            rest = rest[glue.end() :]
+        if len(values) < 2:  # noqa: PLR2004
+            return None
+        return [Event(encode(value), event.n) for value in values]
