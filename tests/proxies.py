@@ -124,6 +124,12 @@ class Proxy:
         self.addon.response(made)
         return response.raw_content
 
+    def respond(self, made: http.HTTPFlow) -> None:
+        """Let the response hook run to its end, as mitmproxy does."""
+        waits = self.addon.response(made)
+        if waits is not None:
+            self.context.master.event_loop.run_until_complete(waits)
+
     def records(self, kind: str | None = None) -> list[Any]:
         """Close the addon, and return what the pairs log says."""
         self.close()

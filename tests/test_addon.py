@@ -458,7 +458,7 @@ def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
     assert [each["end"] for each in proxy.records()] == ends
 
 
-@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "decoder_for", "Answer"])
+@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "decoder_for", "Running"])
 def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     proxy: Proxy,
     monkeypatch: pytest.MonkeyPatch,
@@ -486,7 +486,7 @@ def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
 def test_a_body_that_passes_because_of_a_bug_is_buffered_as_ever(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "Answer", fail)
+    monkeypatch.setattr(answers, "Running", fail)
     made = chat_flow(headers={"content-type": "application/json"})
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is False

@@ -4,17 +4,20 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mitmproxy import flow
 from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize import answers
+from llm_normalize import answers, pending
 from llm_normalize.answers import Answers
-from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.fix import DONE, Example, Fix, chunk, wire
+from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
 from llm_normalize.record import KEY
 from llm_normalize.stats import Stats
+from llm_normalize.upstream import Reply
 from proxies import (
     BAD,
     BAD_BODY,
@@ -40,6 +43,59 @@ from proxies import (
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
     with Proxy(tmp_path) as made:
         yield made
+
+
+# -- what the fixes declare of whole answers ---------------------------------------
+
+EXAMPLES = [
+    pytest.param(fix, example, id=f"{fix.name}/{example.name}")
+    for fix in FIXES
+    for example in fix.examples
+    if example.kind == "answer"
+]
+
+
+def parted(answer: Any) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of an HTTP answer."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    return int(first.split()[1]), dict(line.split(": ") for line in lines), body
+
+
+def received(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, example: Example
+) -> tuple[int, dict[str, str], bytes]:
+    """Return what a client receives for the answer of *example*."""
+
+    async def ready(*_: object) -> Reply:
+        status, headers, body = parted(example.after[0])
+        return Reply(status, "", list(headers.items()), body)
+
+    monkeypatch.setattr(pending, "result_of", ready)
+    status, headers, body = parted(example.before[0])
+    asked = {"model": "m", "stream": example.asked.stream}
+    made = chat_flow(request=asked, status=status, headers=headers)
+    proxy.addon.responseheaders(made)
+    if response_of(made).stream:
+        out = proxy.feed(made, body) + proxy.feed(made, b"")
+        proxy.addon.response(made)
+        return response_of(made).status_code, headers_of(made), out
+    response_of(made).raw_content = body
+    proxy.respond(made)
+    content = response_of(made).raw_content or b""
+    return response_of(made).status_code, headers_of(made), content
+
+
+@pytest.mark.parametrize(("fix", "example"), EXAMPLES)
+def test_example_of_an_answer_comes_out_as_declared(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, fix: type[Fix], example: Example
+) -> None:
+    assert received(proxy, monkeypatch, example) == parted(example.after[0])
+    if example.changes:
+        proxy.set(normalize_skip=[fix.name])
+        assert received(proxy, monkeypatch, example) == parted(example.before[0])
+        proxy.set(normalize_skip=[], normalize_mode="observe")
+        assert received(proxy, monkeypatch, example) == parted(example.before[0])
 
 
 # -- streams -----------------------------------------------------------------------

@@ -33,7 +33,7 @@ EXAMPLES = [
     for example in fix.examples
 ]
 STREAMS = [each for each in EXAMPLES if each.values[1].kind == "stream"]  # type: ignore[union-attr]
-BODIES = [each for each in EXAMPLES if each.values[1].kind != "stream"]  # type: ignore[union-attr]
+BODIES = [each for each in EXAMPLES if each.values[1].kind in ("body", "error")]  # type: ignore[union-attr]
 
 
 def body_bytes(body: Any) -> bytes:

@@ -203,15 +203,12 @@ def test_an_event_stream_keeps_its_type_as_it_is_spelled() -> None:
     assert prepared(headers) == headers
 
 
-@pytest.mark.parametrize("kind", ["text/plain; charset=utf-8", "text/html", ""])
+@pytest.mark.parametrize(
+    "kind", ["text/plain; charset=utf-8", "text/html", "application/json", ""]
+)
 def test_what_is_streamed_is_sent_as_an_event_stream(kind: str) -> None:
     headers = {"content-type": kind} if kind else {"x": "y"}
     assert prepared(headers)["content-type"] == SSE
-
-
-def test_json_instead_of_a_stream_keeps_its_type() -> None:
-    headers = {"content-type": "application/json; charset=utf-8"}
-    assert prepared(headers) == headers
 
 
 # -- who left ----------------------------------------------------------------------

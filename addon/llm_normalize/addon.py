@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -18,10 +18,11 @@ from mitmproxy import (
 )
 from mitmproxy.utils import human
 
-from .answers import Answers, Settings
+from .answers import Answers
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected
 from .pairs import PairsLog
+from .running import Settings
 from .selection import PROVIDERS, HostPattern, Hosts
 from .stats import Stats
 from .view import BeforeAfter
@@ -216,9 +217,12 @@ class Normalize:
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
 
-    def response(self, flow: http.HTTPFlow) -> None:
-        """Repair an answer in one piece, or close the record of a stream."""
-        self._answers.end(flow)
+    def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Repair an answer in one piece, or close the record of a stream.
+
+        mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
+        """
+        return self._answers.end(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Close the record of an answer that broke off, or never came."""

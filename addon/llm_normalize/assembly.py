@@ -81,4 +81,4 @@ def _is_whole(value: Json) -> bool:
     if not isinstance(value, dict) or not is_chunk(value):
         return is_error(value)
     found = choices(value)
-    return is_flat(value) or bool(found) and all("message" in each for each in found)
+    return is_flat(value) or (bool(found) and all("message" in each for each in found))

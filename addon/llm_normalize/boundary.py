@@ -161,32 +161,42 @@ class Boundary:
                 return -1
             if buffer.startswith(b"\n", at + 1):
                 return at + 2
-        while True:
-            line = start + self._line
-            found = _LINE_END.search(buffer, max(line, start + self._sought))
-            if self._line and self._data and buffer.startswith(_BEGINS, line):
-                end = self._end_of_whole(buffer, start)
-                if end:
-                    return end
-            if found is None:
-                self._sought = len(buffer) - start
-                return -1
-            if found.start() == line:
-                return found.end()
-            if self._one_by_one and self._ends_alone(bytes(buffer[line : found.start()])):
-                self.is_closed = False
-                return found.end()
-            if found.end() == len(buffer) and found.group() == b"\r":
-                self._sought = found.start() - start  # a "\n" may belong to it
-                return -1
-            if buffer.startswith(b"data", line):
-                self._data_lines += 1
-                self._data = (line - start, found.start() - start, found.end() - start)
-            self._line = self._sought = found.end() - start
+        end = 0
+        while not end:
+            end = self._next_line(buffer, start)
+        return end
 
-    def _end_of_whole(self, buffer: bytearray, start: int) -> int:
-        """Return where the block's one data line ends, if that is a whole value."""
-        assert self._data is not None
+    def _next_line(self, buffer: bytearray, start: int) -> int:
+        """Return where the block ends by its next line; -1 if that has not come, or 0."""
+        line = start + self._line
+        end = self._end_of_whole(buffer, start, line)
+        if end:
+            return end
+        found = _LINE_END.search(buffer, max(line, start + self._sought))
+        if found is None:
+            self._sought = len(buffer) - start
+            return -1
+        if found.start() == line:
+            return found.end()
+        if self._one_by_one and _ends_alone(bytes(buffer[line : found.start()])):
+            self.is_closed = False
+            return found.end()
+        if found.end() == len(buffer) and found.group() == b"\r":
+            self._sought = found.start() - start  # a "\n" may belong to it
+            return -1
+        if buffer.startswith(b"data", line):
+            self._data_lines += 1
+            self._data = (line - start, found.start() - start, found.end() - start)
+        self._line = self._sought = found.end() - start
+        return 0
+
+    def _end_of_whole(self, buffer: bytearray, start: int, line: int) -> int:
+        """Return where the block's one data line ends, if it is a whole value.
+
+        0 if it is not, or if the next *line* begins no other event.
+        """
+        if self._data is None or not buffer.startswith(_BEGINS, line):
+            return 0
         begin, stop, end = (start + at for at in self._data)
         self._data = None  # looked at once
         if self._data_lines > 1 or not _is_whole_line(bytes(buffer[begin:stop])):
@@ -195,10 +205,11 @@ class Boundary:
         self.is_closed = False
         return end
 
-    def _ends_alone(self, line: bytes) -> bool:
-        return not line.startswith(_FIELDS) and (
-            not line.startswith(b"data") or _is_whole_line(line)
-        )
+
+def _ends_alone(line: bytes) -> bool:
+    """Tell whether *line* is all of its event, where a line end parts the events."""
+    is_data = line.startswith(b"data")
+    return _is_whole_line(line) if is_data else not line.startswith(_FIELDS)
 
 
 def _is_blank(buffer: bytearray, at: int) -> bool:

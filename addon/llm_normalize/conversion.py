@@ -46,7 +46,9 @@ def _parts(choice: Chunk) -> list[Chunk]:
         for delta in [opening, *({key: value} for key, value in said)]
     ]
     if choice.get("logprobs") is not None:
-        texts = [part for part in parts[1:] if {"content", "refusal"} & set(part["delta"])]
+        texts = [
+            part for part in parts[1:] if {"content", "refusal"} & set(part["delta"])
+        ]
         (texts or parts)[0]["logprobs"] = choice["logprobs"]
     rest = {key: each for key, each in choice.items() if key not in _CHOICE}
     reason = choice.get("finish_reason") or _implied_reason(message)

@@ -39,7 +39,7 @@ class Example:
         before: The events (or the one body) as the provider sends them.
         after: The same as the client gets them.
         asked: What the request asked.
-        kind: A stream, a body, or an error body.
+        kind: A stream, a body, an error body, or an HTTP answer with its head.
         ended: Whether a stream comes to a clean end after the last event.
         status: The HTTP status of an error body.
         changes_status: The HTTP status that a body's answer gets instead of 200.
@@ -49,7 +49,7 @@ class Example:
     before: Wire
     after: Wire
     asked: Asked = STREAM
-    kind: Literal["stream", "body", "error"] = "stream"
+    kind: Literal["stream", "body", "error", "answer"] = "stream"
     ended: bool = True
     status: int = 400
     changes_status: int | None = None

@@ -54,11 +54,19 @@ def secrets_of(request: http.Request) -> tuple[str, ...]:
     return tuple(sorted(secrets, key=len, reverse=True))
 
 
-def prepare_headers(request: http.Request, response: http.Response) -> None:
-    """Make the headers fit a body whose length and encoding change as it passes."""
+def prepare_headers(
+    request: http.Request, response: http.Response, *, rename: bool = True
+) -> None:
+    """Make the headers fit a body whose length and encoding change as it passes.
+
+    Args:
+        request: The request, which tells what its client understands.
+        response: The response, whose headers change.
+        rename: Whether to call it an event stream where it says something else.
+    """
     headers = response.headers
     headers.pop("content-encoding", None)
-    if "json" not in headers.get("content-type", "") and not answers_events(response):
+    if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
     sized = headers.pop("content-length", None) is not None
     if "HTTP/1.0" in (request.http_version, response.http_version):

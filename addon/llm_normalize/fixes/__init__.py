@@ -27,6 +27,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 
 from ..fix import Fix
 from .annotation_foreign import AnnotationForeign
+from .answer_pending import AnswerPending
 from .blank_line_missing import BlankLineMissing
 from .body_in_stream import BodyInStream
 from .bom_sent import BomSent
@@ -41,6 +42,7 @@ from .content_cumulative import ContentCumulative
 from .content_not_text import ContentNotText
 from .content_null import ContentNull
 from .content_parts import ContentParts
+from .content_type_wrong import ContentTypeWrong
 from .created_missing import CreatedMissing
 from .created_not_seconds import CreatedNotSeconds
 from .data_comment import DataComment
@@ -119,6 +121,9 @@ from .usage_unasked import UsageUnasked
 from .usage_with_choices import UsageWithChoices
 
 FIXES: tuple[type[Fix], ...] = (
+    # the answer itself
+    AnswerPending,
+    ContentTypeWrong,
     # framing
     BomSent,
     LineEndCr,

@@ -40,7 +40,9 @@ class ErrorByEventName(Fix):
         """Wrap the data, and drop the name that it no longer needs."""
         names = [line for line in event.lines if line.name == b"event"]
         data = (event.data or b"").strip()
-        if not data or not any(each.value.strip().lower() == b"error" for each in names):
+        if not data or not any(
+            each.value.strip().lower() == b"error" for each in names
+        ):
             return None
         try:
             said = loads(data)

@@ -1,10 +1,10 @@
 """An event stream where a body was asked for."""
 
-from ..fix import DONE, USAGE, Example, Fix, chunk, completion, wire
+from ..fix import DONE, USAGE, Example, Fix, Wire, chunk, completion, wire
 from ..stream_state import Asked
 
 _HI = {"role": "assistant", "content": "Hi"}
-_STREAM = [chunk(_HI), chunk({}, finish="stop"), chunk(None, usage=USAGE), DONE]
+_STREAM: Wire = [chunk(_HI), chunk({}, finish="stop"), chunk(None, usage=USAGE), DONE]
 _BODY = completion(_HI)
 _BODY["choices"][0] = {
     "index": 0,
