@@ -91,6 +91,14 @@ def test_words_of_a_page_are_what_it_shows() -> None:
         ({"error": {"type": "authentication_error"}}, 401),
         ({"error": {"type": "overloaded_error"}}, 503),
         ({"error": "Unexpected endpoint"}, 500),
+        ({"error": "No credits left"}, 402),
+        ({"error": {"code": "429", "message": "not found"}}, 429),
+        ({"status": "449", "msg": "You exceeded your rate limit"}, 429),
+        ({"success": False, "errors": [{"message": "Authentication error"}]}, 401),
+        ({"errors": [{"code": 7009, "message": "Service unavailable"}]}, 503),
+        ({"base_resp": {"status_code": 1008, "status_msg": "?"}}, 402),
+        ({"base_resp": {"status_code": 1000, "status_msg": "time out"}}, 504),
+        ({"base_resp": {"status_code": 1000, "status_msg": "?"}}, 500),
     ],
 )
 def test_status_is_what_the_error_tells(body: dict[str, Any], status: int) -> None:

@@ -1,11 +1,15 @@
 """Chunks and bodies as plain JSON values: where things are in them, whatever they are."""
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from .jsontext import Json
 
 type Chunk = dict[str, Any]
+
+_FAILURE = re.compile("[45][0-9][0-9]")
+"""An HTTP status that tells of a failure."""
 
 
 def is_chunk(value: Json) -> bool:
@@ -55,7 +59,7 @@ def is_error(value: Json) -> bool:
     return (
         any(value.get(key) for key in ("code", "errors", "detail", "error_code"))
         or value.get("success") is False
-        or (isinstance(status, int) and status >= 400)  # noqa: PLR2004
+        or bool(_FAILURE.fullmatch(str(status)))
         or "error" in kind
     )
 

@@ -20,14 +20,23 @@ _KINDS: dict[int, str] = {
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
 _STATUS = ("code", "status", "status_code", "statusCode", "type")
-_TOLD: dict[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "auth|api_key|token_invalid",
-    HTTPStatus.FORBIDDEN: "permission|forbidden",
-    HTTPStatus.NOT_FOUND: "not_?found",
-    HTTPStatus.TOO_MANY_REQUESTS: "rate_?limit|quota|too_?many",
-    HTTPStatus.SERVICE_UNAVAILABLE: "overloaded|unavailable|capacity",
-    HTTPStatus.BAD_REQUEST: "invalid|bad_?request|unsupported|validation",
-}
+# What types and messages say, the surest first.
+_TOLD: tuple[tuple[int, str], ...] = (
+    (429, "rate.?limit|too.?many.?requests|throttl|limit (?:reached|exceeded)"),
+    (402, "insufficient.?(?:balance|credit|fund)|no credits|payment.?required"),
+    (429, "quota"),
+    (401, "authenti|unauthori[sz]ed|api.?key|token.?invalid|log ?in fail"),
+    (403, "permission|forbidden|access.?denied"),
+    (404, "not.?found|does not exist|no such model"),
+    (503, "overloaded|unavailable|capacity|busy"),
+    (504, "time.?out|timed out"),
+    (400, "invalid|bad.?request|unsupported|validation|context.?length|too long"),
+)
+# https://platform.minimax.io/docs/api-reference/errorcode
+_OWN_CODES = {
+    1001: 504, 1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429,
+    1041: 429, 1042: 400, 2013: 400, 2045: 429, 2049: 401, 2056: 429,
+}  # fmt: skip
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg", "error_msg")
 _MORE = (
     "errors", "error_description", "reason", "base_resp", "Message", "Error", "fault",
@@ -88,7 +97,7 @@ def code_of(body: Chunk) -> Json:
 
 def text_of(value: Json) -> str | None:
     """Return *value* as text, JSON where it has parts; None where it says nothing."""
-    if value is None or value in ("", [], {}):
+    if value is None or isinstance(value, bool) or value in ("", [], {}):
         return None
     return value if isinstance(value, str) else dumps(value).decode()
 
@@ -116,13 +125,24 @@ def kind_of(status: int) -> str:
 
 def status_of(body: Chunk) -> int:
     """Return the HTTP status that an error *body* tells, by number or by word."""
-    places = (body.get("error"), body, body.get("base_resp"))
-    parts = [part for part in places if isinstance(part, dict)]
+    own = body.get("base_resp")
+    code = own.get("status_code") if isinstance(own, dict) else None
+    if isinstance(code, int) and code in _OWN_CODES:
+        return _OWN_CODES[code]
+    parts = [each for each in (body.get("error"), body, own) if isinstance(each, dict)]
     told = [part.get(key) for part in parts for key in _STATUS]
     for each in told:
         text = str(each)
-        if len(text) == 3 and text.isdigit() and "400" <= text <= "599":  # noqa: PLR2004
+        if text in _NUMBERS:
             return int(text)
-    words = " ".join(map(str, told)).lower()
-    found = (status for status, known in _TOLD.items() if re.search(known, words))
-    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+    message = message_of(body, HTTPStatus.INTERNAL_SERVER_ERROR)
+    for words in (" ".join(map(str, told)), message):
+        for status, known in _TOLD:
+            if re.search(known, words, re.IGNORECASE):
+                return status
+    return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+_NUMBERS = {
+    str(int(status)) for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST
+}

@@ -272,6 +272,34 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
         "clients use them, and skip what they do not know; `normalize_strict` drops them.",
     ),
     (
+        "half a value in an event, the rest in the next one or nowhere",
+        "nobody can say what a half waits for, and what is missing cannot be made up.",
+    ),
+    (
+        "a stream without any event (200 and nothing else)",
+        "no success is forged, and no error was told.",
+    ),
+    (
+        "minutes without an event",
+        "mitmproxy lets an addon send only when something comes.",
+    ),
+    (
+        "lines over 64 KiB",
+        "they are whole events, and a client's limit is its own.",
+    ),
+    (
+        "a model that is only served as a stream, and refuses other requests",
+        "the request would have to change; the refusal itself is repaired.",
+    ),
+    (
+        "400 for a function that is DEGRADED",
+        "the status stays the provider's, though 503 would be nearer.",
+    ),
+    (
+        "zstd",
+        "mitmproxy's versions bring different libraries for it; such an answer passes.",
+    ),
+    (
         "`usage` that counts each chunk alone instead of all so far",
         "nothing in the stream tells the two apart; the last figures count.",
     ),

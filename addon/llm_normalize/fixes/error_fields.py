@@ -1,7 +1,7 @@
 """An `error` object that lacks keys, or whose values are no strings."""
 
 from ..chunk import Chunk
-from ..errors import KEYS, message_of, phrase, text_of
+from ..errors import KEYS, message_of, phrase, text_of, words_of
 from ..fix import Example, Fix
 from ..jsontext import Json
 
@@ -43,7 +43,7 @@ class ErrorFields(Fix):
         for key in KEYS:
             value = fixed.setdefault(key)
             if value is not None and not isinstance(value, str):
-                fixed[key] = text_of(value)
+                fixed[key] = words_of(value) if key == "message" else text_of(value)
         if not fixed["message"]:
             words = message_of(
                 {k: v for k, v in error.items() if k not in KEYS}, status
