@@ -1,21 +1,22 @@
 """The servers for the client tests, and the table at their end."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clients.environments import runners
-from clients.matrix import Matrix
+from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
+from clients.tables import as_text, compact
 
 MATRIX = pytest.StashKey[Matrix]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--clients-markdown",
+        "--update-table",
         action="store_true",
-        help="print the table of the client tests as Markdown",
+        help="write the tables of the client tests anew",
     )
 
 
@@ -34,10 +35,18 @@ def proxy(
 
 
 @pytest.fixture(scope="session")
-def matrix(provider: Provider, proxy: Proxy, pytestconfig: pytest.Config) -> Matrix:
-    made = Matrix(provider.url, proxy.url)
-    pytestconfig.stash[MATRIX] = made
-    return made
+def matrix(
+    provider: Provider, proxy: Proxy, request: pytest.FixtureRequest
+) -> Iterator[Matrix]:
+    pool = ThreadPoolExecutor(AT_ONCE)
+    made = Matrix(provider.url, proxy.url, pool)
+    request.config.stash[MATRIX] = made
+    # All that will be wanted, at once: what is first to be tested waits no longer.
+    specs = [getattr(item, "callspec", None) for item in request.session.items]
+    wanted = {spec.params.get("client") for spec in specs if spec is not None}
+    made.start(client for client in CLIENTS if client in wanted)
+    yield made
+    pool.shutdown(cancel_futures=True)
 
 
 def pytest_terminal_summary(
@@ -46,12 +55,9 @@ def pytest_terminal_summary(
     made = config.stash.get(MATRIX, None)
     if made is None:
         return
-    markdown = config.getoption("--clients-markdown")
-    terminalreporter.section("clients: without the addon -> with it")
-    if not markdown:
-        for runner in runners():
-            for name, what in runner.clients.items():
-                terminalreporter.write_line(f"{name}: {what}")
-        terminalreporter.write_line("")
-    for line in made.table(markdown=markdown):
-        terminalreporter.write_line(line)
+    known = made.known()
+    clients = [name for name in CLIENTS if any(name == client for client, _ in known)]
+    if clients:
+        terminalreporter.section("clients: what fails without the addon → with it")
+        for line in as_text(compact(known, clients)):
+            terminalreporter.write_line(line)

@@ -1,14 +1,26 @@
-"""What every client reported of every family, in three ways, and the table of it."""
+"""What every client reported of every family, in three ways."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from clients.environments import Runner, runners
-from clients.families import FAMILIES
+from clients.families import FAMILIES, Family, Json
+from clients.families.shapes import CREATED
 
 CLIENTS = {name: runner for runner in runners() for name in runner.clients}
-COLUMNS = 8
+AT_ONCE = 2  # programs; the proxy has one thread for all of them
+_MADE_UP = re.compile(r"\b(?:chatcmpl-|call_)[0-9a-f]{24}\b")
+_SECONDS = re.compile(r"(?<![\w.])\d{10}(?![\w.])")
+_IN_MEMORY = re.compile(r" at 0x[0-9a-f]+")
+_DAY = 86400  # in seconds
+
+type Key = tuple[str, str]
+"""A client and a family."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +46,28 @@ class Cell:
     def fails_after(self) -> bool:
         return self.after != self.wanted
 
-    def __str__(self) -> str:
-        words = (
-            "FAIL" if failed else "ok"
-            for failed in (self.fails_before, self.fails_after)
-        )
-        return " -> ".join(words)
 
-
-@dataclass
 class Matrix:
-    """Starts a client program when a cell of it is first wanted."""
+    """Runs the client programs, some at once, and keeps what they report.
 
-    provider: str
-    proxy: str
-    _cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
-    _failed: dict[str, Exception] = field(default_factory=dict)
+    Args:
+        provider: The provider's URL.
+        proxy: The URL of the proxy before it.
+        pool: Where the programs are started from.
+    """
+
+    def __init__(self, provider: str, proxy: str, pool: ThreadPoolExecutor) -> None:
+        self._provider = provider
+        self._proxy = proxy
+        self._pool = pool
+        self._runs: dict[str, Future[dict[Key, Cell]]] = {}
+
+    def start(self, clients: Iterable[str]) -> None:
+        """Start the programs of *clients*, unless they have been; the longest first."""
+        wanted = {CLIENTS[client].name: CLIENTS[client] for client in clients}
+        for runner in sorted(wanted.values(), key=lambda each: -len(each.clients)):
+            if runner.name not in self._runs:
+                self._runs[runner.name] = self._pool.submit(self._run, runner)
 
     def cell(self, client: str, family: str) -> Cell:
         """Return the reports.
@@ -57,59 +75,83 @@ class Matrix:
         Raises:
             EnvironmentLackingError: The client has no environment.
         """
-        runner = CLIENTS[client]
-        if runner.name in self._failed:
-            raise self._failed[runner.name]
-        if (client, family) not in self._cells:
-            try:
-                self._cells.update(self._run(runner))
-            except Exception as error:
-                self._failed[runner.name] = error
-                raise
-        return self._cells[client, family]
+        self.start([client])
+        return self._runs[CLIENTS[client].name].result()[client, family]
 
-    def _run(self, runner: Runner) -> Iterator[tuple[tuple[str, str], Cell]]:
-        keys = [(client, family) for client in runner.clients for family in FAMILIES]
-        cases = [
-            {"client": client, "url": url, "request": FAMILIES[family].request}
-            for client, family in keys
-            for url in (
-                f"{self.provider}/openai/{family}/v1",
-                f"{self.provider}/quirk/{family}/v1",
-                f"{self.proxy}/quirk/{family}/v1",
-            )
-        ]
-        reports = iter(runner.run(cases))
-        for key, three in zip(
-            keys, zip(reports, reports, reports, strict=True), strict=True
-        ):
-            yield key, Cell(*three)
+    def known(self) -> dict[Key, Cell]:
+        """Return all that has been reported, without waiting for more."""
+        ended = [run for run in self._runs.values() if run.done() and _went_well(run)]
+        return {key: cell for run in ended for key, cell in run.result().items()}
 
-    def table(self, *, markdown: bool = False) -> list[str]:
-        """Return family x client as lines; empty if nothing was run."""
-        names = [name for name in CLIENTS if any(name == key[0] for key in self._cells)]
-        lines = []
-        for start in range(0, len(names), COLUMNS):
-            some = names[start : start + COLUMNS]
-            rows = [["family", *some]]
-            for family in FAMILIES:
-                cells = [self._cells[name, family] for name in some]
-                rows.append([family, *map(str, cells)])
-            lines += _as_markdown(rows) if markdown else _as_text(rows)
-            lines.append("")
-        return lines
+    def _run(self, runner: Runner) -> dict[Key, Cell]:
+        return {
+            (client, family): cell
+            for client in runner.clients
+            for family, cell in self._cells(runner, client)
+        }
+
+    def _cells(self, runner: Runner, client: str) -> Iterator[tuple[str, Cell]]:
+        cases: dict[str, Json] = {}
+        places = {name: self._places(name) for name in FAMILIES}
+        for name, three in places.items():
+            for url in three:
+                asked = FAMILIES[name].request
+                cases[url] = {"client": client, "url": url, "request": asked}
+        reports = zip(cases, runner.run(list(cases.values())), strict=True)
+        told = {url: _without(url, report) for url, report in reports}
+        for name, three in places.items():
+            wanted, before, after = (told[url] for url in three)
+            yield name, Cell(wanted, before, settled(after, FAMILIES[name]))
+
+    def _places(self, name: str) -> tuple[str, str, str]:
+        """Return where the three answers are; families may share the wanted one."""
+        wanted = f"{self._provider}/openai/{_REFERENCES[name]}/v1"
+        conforms = FAMILIES[name].quirk == FAMILIES[name].openai
+        before = wanted if conforms else f"{self._provider}/quirk/{name}/v1"
+        return wanted, before, f"{self._proxy}/quirk/{name}/v1"
 
 
-def _as_text(rows: list[list[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            word.ljust(width) for word, width in zip(row, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+def _references() -> dict[str, str]:
+    """Return for each family the first that has the same request and reference."""
+    first: dict[str, str] = {}
+    return {
+        name: first.setdefault(repr((family.request, family.openai)), name)
+        for name, family in FAMILIES.items()
+    }
 
 
-def _as_markdown(rows: list[list[str]]) -> list[str]:
-    lines = [f"| {' | '.join(row)} |".replace("->", "→") for row in rows]
-    return [lines[0], "| --- " * len(rows[0]) + "|", *lines[1:]]
+_REFERENCES = _references()
+
+
+def _went_well(run: Future[dict[Key, Cell]]) -> bool:
+    return not run.cancelled() and run.exception() is None
+
+
+def _without(url: str, report: dict[str, Any]) -> dict[str, Any]:
+    """Return the report without addresses, which some errors tell."""
+    address = url.partition("/v1")[0]
+    text = json.dumps(report).replace(address, "URL")
+    return dict(json.loads(_IN_MEMORY.sub("", text)))
+
+
+def settled(report: dict[str, Any], family: Family) -> dict[str, Any]:
+    """Return the report with the reference's values for what the addon made up.
+
+    It has to make up one value for the whole answer: only one is replaced.
+    """
+    text = json.dumps(report)
+    for value in family.made_up:
+        if value == CREATED:
+            now = time.time()
+            found = [
+                each for each in _SECONDS.findall(text) if abs(int(each) - now) < _DAY
+            ]
+        else:
+            prefix = re.match(r"[a-z]+", str(value))
+            assert prefix is not None
+            found = [
+                each for each in _MADE_UP.findall(text) if each.startswith(prefix[0])
+            ]
+        if found:
+            text = text.replace(found[0], str(value))
+    return dict(json.loads(text))

@@ -1,6 +1,8 @@
 """The provider that the clients talk to, and mitmdump with the addon before it."""
 
 import http.server
+import itertools
+import json
 import os
 import queue
 import re
@@ -13,12 +15,14 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from clients.families import FAMILIES, Answer
+from clients.families.asking import as_asked
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDON = ROOT / "addon" / "normalize.py"
 WAIT = 60  # seconds, for a machine that is busy with other things
 MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
+_STATUS = "/v2/nvcf/pexec/status/"  # where NIM gives an answer that took long
 
 
 def environment() -> dict[str, str]:
@@ -34,20 +38,51 @@ def environment() -> dict[str, str]:
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # headers and body in few segments
+    disable_nagle_algorithm = True  # else each piece waits for the one before
+    waiting: ClassVar[dict[str, tuple[Answer, int]]] = {}
+    """What the status paths give in the end, and how often they say 202 before."""
+    numbers: ClassVar = itertools.count(1)
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
         found = _PATH.fullmatch(self.path)
         if found is None:
             self.send_error(404)
             return
         family = FAMILIES[found[2]]
-        self._send(family.quirk if found[1] == "quirk" else family.openai)
+        answer = family.quirk if found[1] == "quirk" else family.openai
+        if answer is family.openai:
+            # Some clients always ask for usage: OpenAI would have heeded it.
+            answer = as_asked(answer, family.request, json.loads(body))
+        if answer.later is None:
+            self._send(answer)
+            return
+        place = f"{next(self.numbers):08}-0f3a"
+        self.waiting[place] = (answer.later, answer.polls)
+        self._send(answer, place)
 
-    def _send(self, answer: Answer) -> None:
-        self.send_response(answer.status)
+    def do_GET(self) -> None:
+        place = self.path.removeprefix(_STATUS)
+        if place not in self.waiting:
+            self.send_error(404)
+            return
+        answer, polls = self.waiting.pop(place)
+        if polls:
+            self.waiting[place] = (answer, polls - 1)
+            self._send(Answer((b"{}",), 202, "application/json"), place)
+        else:
+            self._send(answer)
+
+    def _send(self, answer: Answer, place: str = "") -> None:
+        # Without a date and a name: some errors tell all headers.
+        self.send_response_only(answer.status)
         self.send_header("content-type", answer.content_type)
-        if answer.content_type == "text/event-stream":
+        for name, value in answer.headers:
+            self.send_header(name, value)
+        if place:
+            self.send_header("NVCF-REQID", place)
+            self.send_header("NVCF-STATUS", "pending-evaluation")
+        if len(answer.pieces) > 1 or answer.content_type == "text/event-stream":
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
             for piece in answer.pieces:

@@ -1,6 +1,6 @@
 """An error in a chunk that has choices, or in a choice."""
 
-from ..chunk import Chunk, choices, errors_in, speaks
+from ..chunk import ENVELOPE, Chunk, choices, errors_in, speaks
 from ..fix import Example, Fix, chunk
 from ..jsontext import Json
 
@@ -32,6 +32,12 @@ class ErrorWithChoices(Fix):
             [_OPEN, {"error": _ERROR}],
             ended=False,
         ),
+        Example(
+            "without a choice",
+            [_OPEN, chunk(None, error=_ERROR)],
+            [_OPEN, {"error": _ERROR}],
+            ended=False,
+        ),
         Example.of_error(
             "in a body", 502, {"error": _ERROR, "choices": []}, {"error": _ERROR}
         ),
@@ -53,11 +59,12 @@ class ErrorWithChoices(Fix):
         return [chunk, {"error": error}] if speaks(chunk) else [{"error": error}]
 
     def error(self, body: Json, status: int) -> Chunk | None:
-        """Leave the choices out of an error."""
+        """Leave the choices out of an error, and what chunks share."""
         if not isinstance(body, dict) or "choices" not in body:
             return None
         failed = errors_in(body)
-        rest = {key: value for key, value in body.items() if key != "choices"}
+        frame = ENVELOPE | {"choices"}
+        rest = {key: value for key, value in body.items() if key not in frame}
         return rest if rest.get("error") or not failed else {"error": failed[0], **rest}
 
     def edit(self, chunk: Chunk) -> bool:

@@ -1,12 +1,13 @@
-"""Null fields that OpenAI does not define."""
+"""Null fields that OpenAI does not define, or sends only when asked."""
 
 from ..chunk import Chunk
 from ..fields import parts
 from ..fix import Example, Fix, chunk, completion
+from ..stream_state import Asked
 
 
 class FieldNull(Fix):
-    """Drop null fields that OpenAI does not define, where an event is mended anyway.
+    """Drop them where an event is mended anyway; `usage`, if nobody asked for it.
 
     They break nothing by themselves, so they are no reason to touch an event.
     """
@@ -32,9 +33,16 @@ class FieldNull(Fix):
             completion({"role": "assistant", "content": "Hi"}, prompt_logprobs=None),
             completion({"role": "assistant", "content": "Hi"}),
         ),
+        Example(
+            "usage",
+            [chunk({"content": "Hi", "name": None}, usage=None)],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
         Example.untouched(
             "fields of OpenAI",
             [chunk({"content": "Hi", "refusal": None}, service_tier=None, usage=None)],
+            asked=Asked(stream=True, usage=True),
             ended=False,
         ),
         Example.untouched("value", [chunk({"content": "", "name": "x"})], ended=False),
@@ -42,6 +50,12 @@ class FieldNull(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Drop the keys."""
+        changed = not self.asked.usage and chunk.get("usage", 0) is None
+        if changed:
+            del chunk["usage"]
+        return self._drop(chunk) or changed
+
+    def _drop(self, chunk: Chunk) -> bool:
         changed = False
         for part, known in parts(chunk):
             empty = [
@@ -54,4 +68,4 @@ class FieldNull(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Drop the keys."""
-        return self.edit(body)
+        return self._drop(body)

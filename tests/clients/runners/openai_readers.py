@@ -46,8 +46,12 @@ def note_whole(completion: Any, outcome: Json) -> None:
 
 def careful(url: str, request: Json, report: Json) -> None:
     """Read as the documentation says: test everything, join fragments by index."""
+    note_answer(at(url).chat.completions.create(**request), request, report)
+
+
+def note_answer(answer: Any, request: Json, report: Json) -> None:
+    """Report what create() gave."""
     outcome, events = report["outcome"], report["events"]
-    answer = at(url).chat.completions.create(**request)
     if not request.get("stream"):
         note_whole(answer, outcome)
         return
