@@ -15,6 +15,10 @@ SUPPORTED = ((3, 12), (3, 13))
 OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
 CLIENTS = "tests/clients"
 
+# A test goes to the worker that has time. Each of them starts proxies of its own,
+# so a machine with many cores is asked for some of them only.
+SPREAD = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
+
 VERSIONS = """
 import platform
 from importlib.metadata import version
@@ -62,7 +66,7 @@ def run_elsewhere(
             print("    " + line)
         # The interpreter is there, so this is a fault and not a lack.
         return Result(what, f"not run: {error}", failed=True)
-    return run("suite", inner, arguments)
+    return run("suite", inner, arguments or SPREAD)
 
 
 def run_matrix(arguments: list[str]) -> list[Result]:
@@ -105,8 +109,9 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         usage="%(prog)s [--matrix | --matrix-only] [--clients] [ARGS]",
         description="Run the test suite, with full coverage of the addon demanded.",
         epilog=(
-            "ARGS go to pytest (paths from the project's root); coverage is not "
-            "measured then. The first start makes the environment in .venv."
+            "ARGS go to pytest (paths from the project's root); then coverage is not "
+            "measured, and one process runs the tests unless ARGS have -n. The first "
+            "start makes the environment in .venv."
         ),
     )
     parser.add_argument(
@@ -134,7 +139,7 @@ def main() -> int:
     here = Path(sys.executable)
     results = []
     if flags.matrix or not (flags.matrix_only or flags.clients):
-        results.append(run("suite", here, arguments or ["--cov"]))
+        results.append(run("suite", here, arguments or [*SPREAD, "--cov"]))
     if flags.matrix or flags.matrix_only:
         results += run_matrix(arguments)
     if flags.clients:

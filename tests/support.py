@@ -541,13 +541,15 @@ class Mitmdump:
         """Where the pairs log lies if no option says otherwise."""
         return self.confdir / "normalize" / f"pairs-{self.port}.jsonl"
 
-    def pairs(self, path: Path | None = None) -> list[dict[str, Json]]:
-        """Return the records of the pairs log so far."""
+    def pairs(
+        self, path: Path | None = None, having: str = ""
+    ) -> list[dict[str, Json]]:
+        """Return the records of the pairs log so far, all or those *having* a text."""
         path = path or self.pairs_path
         if not path.exists():
             return []
         whole = path.read_text("utf-8").split("\n")[:-1]  # the last may be half
-        return [json.loads(line) for line in whole]
+        return [json.loads(line) for line in whole if having in line]
 
     def records(
         self, script: Script, path: Path | None = None
@@ -555,11 +557,13 @@ class Mitmdump:
         """Return the records of the answer of *script*, once its flow has ended."""
         end = time.monotonic() + 5
         while time.monotonic() < end:
-            found = self.pairs(path)
-            for record in found:
+            # The log of a whole module is long: only what may count is parsed.
+            for record in self.pairs(path, script.path):
                 if record["type"] == "flow" and record["path"] == script.path:
-                    return [each for each in found if each["flow"] == record["flow"]]
-            time.sleep(0.05)
+                    flow = record["flow"]
+                    found = self.pairs(path, flow)
+                    return [each for each in found if each["flow"] == flow]
+            time.sleep(0.01)
         raise AssertionError(f"no flow record for {script.path}")
 
 

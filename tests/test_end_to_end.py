@@ -735,28 +735,33 @@ def without_made_up(data: bytes) -> bytes:
 def test_captures_come_through_and_are_observed_alike(
     reverse: Mitmdump, provider: Provider, provider_name: str
 ) -> None:
-    for path in [each for each in CAPTURES if each.parts[-3] == provider_name]:
-        info = tomllib.loads(path.read_text(encoding="utf-8"))
-        response = next(path.parent.glob("response.*"))
-        made: dict[str, Json] = {"framing": "length"}
-        if response.suffix == ".json":
-            made["headers"] = JSON
-        answers = [
-            provider.script(
-                response.read_bytes(), status=info.get("status", 200), **made
-            )
-            for _ in range(2)
-        ]
-        asked = request_of(info["asked"])
-        body, _ = post(reverse, answers[0], asked)
-        expected = response.with_stem("expected").read_bytes()
-        assert without_made_up(body) == without_made_up(expected), path
-        with reverse.options(normalize_mode="observe"):
-            body, _ = post(reverse, answers[1], asked)
-        assert body == response.read_bytes(), path
-        assert counts(reverse.records(answers[0])) == counts(
-            reverse.records(answers[1])
-        ), path
+    paths = [each for each in CAPTURES if each.parts[-3] == provider_name]
+    answered = [(path, *ask_for(path, reverse, provider)) for path in paths]
+    # All of them at once, since a record is written a moment after its answer.
+    with reverse.options(normalize_mode="observe"):
+        observed = [ask_for(path, reverse, provider) for path in paths]
+    for (path, script, body), (raw, seen) in zip(answered, observed, strict=True):
+        expected = path.parent / f"expected{response_of(path).suffix}"
+        assert without_made_up(body) == without_made_up(expected.read_bytes()), path
+        assert seen == raw.bytes, path
+        assert counts(reverse.records(script)) == counts(reverse.records(raw)), path
+
+
+def response_of(path: Path) -> Path:
+    return next(path.parent.glob("response.*"))
+
+
+def ask_for(path: Path, mitmdump: Mitmdump, provider: Provider) -> tuple[Script, bytes]:
+    """Ask for what was captured; return the script of it and what the client gets."""
+    info = tomllib.loads(path.read_text(encoding="utf-8"))
+    response = response_of(path)
+    made: dict[str, Json] = {"headers": JSON} if response.suffix == ".json" else {}
+    status = info.get("status", 200)
+    script = provider.script(
+        response.read_bytes(), status=status, framing="length", **made
+    )
+    body, _ = post(mitmdump, script, request_of(info["asked"]))
+    return script, body
 
 
 def test_strict_answers_have_only_what_openai_defines(

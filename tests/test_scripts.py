@@ -583,6 +583,27 @@ def test_flags_are_not_guessed_from_their_beginning() -> None:
     assert rest == ["--mat", "--matrix"]
 
 
+@pytest.mark.parametrize("given", [[], ["-x", "tests/test_sse.py"], ["-n", "2"]])
+def test_only_the_whole_suite_is_spread_over_the_cores(
+    monkeypatch: pytest.MonkeyPatch, given: list[str]
+) -> None:
+    test = load("test")
+    ran: list[list[str]] = []
+
+    def run(what: str, _python: Path, arguments: list[str]) -> Any:
+        ran.append(arguments)
+        return test.Result(what, "passed")
+
+    monkeypatch.setattr(test, "run", run)
+    monkeypatch.setattr(test._venv, "ensure", lambda: None)
+    monkeypatch.setattr(test._venv, "environment", lambda *_: Path("python"))
+    monkeypatch.setattr(sys, "argv", ["test.py", *given])
+    assert test.main() == 0
+    python = test._venv.Python(sys.executable, sys.executable, (3, 12, 1))
+    test.run_elsewhere("suite", "py3.12", python, (), given)
+    assert ran == [given or [*test.SPREAD, "--cov"], given or test.SPREAD]
+
+
 def test_oldest_mitmproxy_is_the_lower_bound() -> None:
     read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert read["project"]["dependencies"] == ["mitmproxy>=12,<13"]
