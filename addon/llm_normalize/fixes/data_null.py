@@ -1,4 +1,4 @@
-"""`data: null`, or no data at all, to keep the connection alive."""
+"""`data: null`, or nothing at all, to keep the connection alive."""
 
 from ..fix import DONE, Example, Fix, chunk
 from ..sse import Event
@@ -11,7 +11,7 @@ class DataNull(Fix):
     """Send a bare newline in its place, at the same moment."""
 
     name = "data-null"
-    changes = "`data: null`, `data:`, `data: {}` -> a bare newline"
+    changes = "`data: null`, `data:`, `data: {}`, blanks -> a bare newline"
     why = "openai-python yields None for it, and loops fail with an AttributeError."
     providers = ("gateways that keep connections alive",)
     sources = ("https://github.com/NousResearch/hermes-agent/issues/80822",)
@@ -19,12 +19,15 @@ class DataNull(Fix):
         Example("null", [_TEXT, b"data: null\n\n"], [_TEXT, b"\n"], ended=False),
         Example("nothing", [_TEXT, b"data: \n\n"], [_TEXT, b"\n"], ended=False),
         Example("no key", [_TEXT, b"data: {}\n\n"], [_TEXT, b"\n"], ended=False),
+        Example("blanks", [_TEXT, b"  \n"], [_TEXT, b"\n"], ended=False),
         Example.untouched("chunk", [_TEXT, chunk({}, finish="stop"), DONE]),
     )
 
     def event(self, event: Event) -> list[Event] | None:
         """Drop the data lines."""
         data = event.data
+        if not event.lines and event.raw.strip(b"\r\n"):
+            return [event]  # a line of blanks
         if data is None or data.strip() not in _NOTHING or not event.closed:
             return None
         event.lines[:] = [line for line in event.lines if line.name != b"data"]

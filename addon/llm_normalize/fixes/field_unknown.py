@@ -36,6 +36,13 @@ class FieldUnknown(Fix):
             asked=_STRICT,
             kind="body",
         ),
+        Example(
+            "error",
+            [{"error": {"message": "No", "metadata": {}}, "user_id": "u"}],
+            [{"error": {"message": "No"}}],
+            asked=_STRICT,
+            kind="error",
+        ),
         Example.untouched("not wanted", [chunk({**_HI, "reasoning": "so"})]),
         Example.untouched(
             "own", [chunk({**_HI, "refusal": None}, service_tier=None)], asked=_STRICT
