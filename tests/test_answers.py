@@ -610,3 +610,59 @@ def test_a_log_may_be_missing(proxy: Proxy) -> None:
     assert proxy.stream(made, BAD) == GOOD
     assert made.metadata[KEY]["fixes"] == [["data-space-missing", 4]]
     assert not proxy.log.exists()
+
+
+# -- answers that are not ready ------------------------------------------------------
+
+
+def pending_flow(stream: Any = None) -> Any:
+    asked = {"model": "m", "stream": stream} if stream else {"model": "m"}
+    made = chat_flow(request=asked, status=202, headers={"nvcf-reqid": "r-1"})
+    response_of(made).raw_content = b"{}"
+    return made
+
+
+def test_a_result_is_streamed_in_one_piece_to_whom_asked_for_a_stream(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ready(*_: object) -> Reply:
+        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
+
+    monkeypatch.setattr(pending, "result_of", ready)
+    made = pending_flow(stream=True)
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    content = response_of(made).raw_content or b""
+    assert content.startswith(b"data: {")
+    assert content.endswith(DONE)
+    assert headers_of(made)["content-type"] == SSE
+    *pairs, record = proxy.records()
+    assert pairs[0]["fixes"] == ["answer-pending"]
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
+def test_an_answer_that_has_left_already_is_not_fetched(proxy: Proxy) -> None:
+    made = pending_flow()
+    proxy.addon.responseheaders(made)
+    response_of(made).stream = True
+    assert proxy.addon.response(made) is None
+    assert proxy.end() == "complete"
+
+
+def test_the_logs_stay_open_for_an_answer_that_is_fetched_during_a_reload(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ready(*_: object) -> Reply:
+        return Reply(200, "", [("content-type", "application/json")], dumps(GOOD_BODY))
+
+    monkeypatch.setattr(pending, "result_of", ready)
+    made = pending_flow()
+    proxy.addon.responseheaders(made)
+    idle: list[bool] = []
+    waits = proxy.addon.response(made)
+    assert waits is not None
+    proxy.addon._answers.hand_over(lambda: idle.append(True))
+    assert idle == []
+    proxy.context.master.event_loop.run_until_complete(waits)
+    assert idle == [True]
+    assert proxy.end() == "complete"

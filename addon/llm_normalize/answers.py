@@ -80,11 +80,13 @@ class Answers:
             What has to be awaited, of an answer that is not ready yet.
         """
         running = self._running.get(flow.id)
-        if running is not None and running.pending:
-            return self._fetch(flow, running)
-        self._running.pop(flow.id, None)
-        if running is not None and flow.response is not None:
-            self._end(flow, flow.response, running)
+        if running is None or flow.response is None:
+            self._running.pop(flow.id, None)
+            return None
+        if running.pending and not flow.response.stream:  # else it has left already
+            return self._fetch(flow, flow.response, running)
+        del self._running[flow.id]
+        self._end(flow, flow.response, running)
         return None
 
     def _end(
@@ -104,22 +106,25 @@ class Answers:
         record = running.close(self._stats, response.status_code, end)
         running.keep(flow, record)
 
-    async def _fetch(self, flow: http.HTTPFlow, running: Running) -> None:
+    async def _fetch(
+        self, flow: http.HTTPFlow, response: http.Response, running: Running
+    ) -> None:
         """Put the result in the place of an answer that was not ready, and repair it."""
-        response = flow.response
-        before = response.raw_content if response else b""
-        there = await fetch(flow)
-        self._running.pop(flow.id, None)
-        if not there or response is None:
-            running.keep(flow, running.close(self._stats, None, "client-left"))
-            return
-        after = [response.raw_content or b""]
-        running.answer.step(Step(0, before or b"", after, [PENDING]))
-        decoder = decoder_for(response.headers.get("content-encoding", ""))
-        if running.asked.stream and _is_good(response) and decoder is not None:
-            running.rewriter = _rewriter(flow, running, decoder)
-            _prepare(flow, response, running)
-        self._end(flow, response, running)
+        try:
+            before = response.raw_content or b""
+            if not await fetch(flow):
+                running.keep(flow, running.close(self._stats, None, "client-left"))
+                return
+            after = [response.raw_content or b""]
+            running.answer.step(Step(0, before, after, [PENDING]))
+            decoder = decoder_for(response.headers.get("content-encoding", ""))
+            if running.asked.stream and _is_good(response) and decoder is not None:
+                running.rewriter = _rewriter(flow, running, decoder)
+                _prepare(flow, response, running)
+            self._end(flow, response, running)
+        finally:
+            self._running.pop(flow.id, None)
+            running.on_end()
 
     def broke(self, flow: http.HTTPFlow, settings: Callable[[], Settings]) -> None:
         """Close the record of an answer that broke off, or did not begin.
@@ -156,22 +161,27 @@ class Answers:
         Args:
             idle: Called when the last of them has ended, at once if there is none.
         """
-        streams = [
-            (each, each.rewriter) for each in self._running.values() if each.rewriter
+        open_ones = [
+            each for each in self._running.values() if each.rewriter or each.pending
         ]
         self._running.clear()
-        left = len(streams)
+        left = len(open_ones)
 
-        def ended(running: Running) -> None:
+        def ended() -> None:
             nonlocal left
-            running.close(self._stats, int(HTTPStatus.OK), "complete")
             left -= 1
             if not left:
                 idle()
 
-        for running, rewriter in streams:
-            rewriter.on_end = functools.partial(ended, running)
-        if not streams:
+        def stream_ended(running: Running) -> None:
+            running.close(self._stats, int(HTTPStatus.OK), "complete")
+            ended()
+
+        for running in open_ones:
+            running.on_end = ended
+            if running.rewriter:
+                running.rewriter.on_end = functools.partial(stream_ended, running)
+        if not open_ones:
             idle()
 
     def close_all(self) -> None:

@@ -19,7 +19,10 @@ _PATH = "/v2/nvcf/pexec/status/"
 _HOME = "nvidia.com"
 _STATUS_HOST = "api.nvcf.nvidia.com"
 _ACCEPTED = 202
-_HOPS = ("connection", "keep-alive", "transfer-encoding", "content-length", "upgrade")
+_HOPS = {
+    "connection", "content-length", "keep-alive", "proxy-authenticate",
+    "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+}  # fmt: skip
 
 
 def is_pending(response: http.Response) -> bool:
@@ -33,8 +36,9 @@ async def fetch(flow: http.HTTPFlow) -> bool:
     assert response is not None
     name = response.headers[_ID]
     reply = await result_of(
-        _asks(flow, quote(name, safe="")),
-        lambda: not flow.client_conn.connected or client_left(flow),
+        _asks(flow, quote(name, safe="", errors="surrogateescape")),
+        # The client of a replayed flow is long gone.
+        lambda: flow.is_replay is None and client_left(flow),
         name,
     )
     if reply is None:
@@ -44,14 +48,19 @@ async def fetch(flow: http.HTTPFlow) -> bool:
 
 
 def _take(response: http.Response, reply: Reply) -> None:
-    given = [
-        (name, value) for name, value in reply.headers if name.lower() not in _HOPS
-    ]
+    given = [(name.lower(), value) for name, value in reply.headers]
+    named = ",".join(value for name, value in given if name == "connection").lower()
+    dropped = _HOPS | {name.strip() for name in named.split(",")}
     response.status_code = reply.status
     response.reason = reply.reason or phrase(reply.status)
     response.headers = http.Headers(
-        [(name.encode("latin-1"), value.encode("latin-1")) for name, value in given]
+        [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in given
+            if name not in dropped
+        ]
     )
+    response.trailers = None
     response.headers["content-length"] = str(len(reply.body))
     response.data.content = reply.body
 
@@ -71,11 +80,15 @@ def _asks(flow: http.HTTPFlow, name: str) -> list[Ask]:
         "accept-encoding": "identity",
     }
     if "authorization" in request.headers:
-        headers["authorization"] = request.headers["authorization"]
+        key = request.headers["authorization"]
+        # Byte for byte: mitmproxy reads headers as UTF-8, tornado writes Latin-1.
+        headers["authorization"] = key.encode("utf-8", "surrogateescape").decode(
+            "latin-1"
+        )
     sni = flow.server_conn.sni or request.host
     url = f"{request.scheme}://{host}:{request.port}{_PATH}{name}"
     asks: list[Ask] = [lambda: get(url, headers, _way(flow, sni), name=sni)]
-    known = request.host.lower()
+    known = sni.lower()  # where the host is but an address, too
     if known != _STATUS_HOST and f".{known}".endswith(f".{_HOME}"):
         there = {**headers, "host": _STATUS_HOST}
         home = f"https://{_STATUS_HOST}{_PATH}{name}"
@@ -109,7 +122,8 @@ def _path(given: str | None) -> str | None:
 
 def _client_cert(given: str | None, name: str) -> str | None:
     """Return the certificate to show, as mitmproxy finds it (addons/tlsconfig.py)."""
-    path = Path(given).expanduser() if given else None
+    text = _path(given)
+    path = Path(text) if text else None
     if path is not None and not path.is_file():
         path = path / f"{name}.pem"
     return str(path) if path is not None and path.is_file() else None

@@ -42,38 +42,51 @@ async def result_of(
     deadline = time.monotonic() + LIMIT
     wait, failures, left = _FIRST_WAIT, 0, list(asks)
     while time.monotonic() < deadline:
-        await _unless_gone(asyncio.sleep(wait), is_gone)
+        await _unless_gone(asyncio.sleep(wait), is_gone, deadline)
         wait = min(wait * _GROWTH, _LONGEST_WAIT)
         if is_gone():
             return None
-        reason = ""
-        try:
-            reply = await _unless_gone(left[0](), is_gone)
-        except UpstreamError as error:
-            reply, reason = None, str(error)
+        answer = await _unless_gone(_answer(left[0]), is_gone, deadline)
         if is_gone():
             return None
-        if reply and reply.status == _NOT_READY:
+        status = answer.status if isinstance(answer, Reply) else None
+        if status == _NOT_READY:
             failures = 0
-        elif reply and reply.status == _NOT_FOUND and len(left) > 1:
+        elif status == _NOT_FOUND and len(left) > 1:
             del left[0]
-        elif reply and reply.status not in _BUSY:
-            return reply
-        else:
+            failures = 0
+        elif isinstance(answer, Reply) and status not in _BUSY:
+            return answer
+        elif answer is not None:  # it was not too late
             failures += 1
             if failures >= _FAILURES:
-                return reply or _failed(502, f"{reason} (request {name})")
+                if isinstance(answer, Reply):
+                    return answer
+                return _failed(502, f"{answer} (request {name})")
     return _failed(504, f"No result within {LIMIT} seconds (request {name})")
 
 
+async def _answer(ask: Ask) -> Reply | str:
+    """Return the reply, or why there is none."""
+    try:
+        return await ask()
+    except UpstreamError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
+        return type(error).__name__
+
+
 async def _unless_gone[T](
-    awaitable: Awaitable[T], is_gone: Callable[[], bool]
+    awaitable: Awaitable[T], is_gone: Callable[[], bool], deadline: float
 ) -> T | None:
-    """Return what *awaitable* gives; None, and cancel it, if the client leaves."""
+    """Return what *awaitable* gives; None, and cancel it, if client or time is gone."""
     task = asyncio.ensure_future(awaitable)
     try:
         while not task.done() and not is_gone():
-            await asyncio.wait({task}, timeout=_LOOK)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            await asyncio.wait({task}, timeout=min(left, _LOOK))
         return task.result() if task.done() else None
     finally:
         task.cancel()

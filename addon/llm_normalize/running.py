@@ -1,7 +1,7 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mitmproxy import http
@@ -48,6 +48,7 @@ class Running:
         settings: What counts for it.
         rewriter: What its body passes, if it is a stream.
         pending: Whether it is not ready yet, and will be fetched.
+        on_end: Called when that has come to its end.
     """
 
     answer: Answer
@@ -55,6 +56,7 @@ class Running:
     settings: Settings
     rewriter: Rewriter | None = None
     pending: bool = False
+    on_end: Callable[[], None] = lambda: None
 
     @classmethod
     def of(cls, flow: http.HTTPFlow, settings: Settings) -> "Running":

@@ -4,25 +4,29 @@ mitmproxy has no client that an addon may use for this, but brings tornado's.
 """
 
 import asyncio
+import re
 import ssl
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import certifi
 from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters
 from tornado.httputil import (
     HTTPHeaders,
+    HTTPInputError,
     HTTPMessageDelegate,
     RequestStartLine,
     ResponseStartLine,
 )
-from tornado.iostream import IOStream
+from tornado.iostream import IOStream, SSLIOStream
 from tornado.tcpclient import TCPClient
 
 _CONNECT = 30  # seconds
+_SILENCE = 120  # seconds; NVIDIA holds a question for a result back for a minute
 _HEAD = 64 * 1024  # bytes
-_OK = 200
+_FINAL = 200  # below it, there is more to come
 
 
 class UpstreamError(Exception):
@@ -48,7 +52,7 @@ class Way:
         ca_file: Certificates to trust, a PEM file; None for certifi's.
         ca_path: The same as a folder, as OpenSSL has it.
         client_cert: A PEM file with our own certificate and key.
-        limit: Bytes of a reply's body; None for any.
+        limit: Bytes of a reply's body; None for tornado's bound (100 MB).
     """
 
     proxy: Proxy | None = None
@@ -67,6 +71,8 @@ class Way:
         if self.insecure:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        # Python 3.13 asks more of certificates than mitmproxy does.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self.client_cert:
             context.load_cert_chain(self.client_cert)
         return context
@@ -83,26 +89,51 @@ class Reply:
 
 
 class _Reader(HTTPMessageDelegate):
-    """Keeps what tornado reads."""
+    """Keeps what tornado reads.
 
-    def __init__(self) -> None:
+    Tornado reads on after what follows a 1xx, to the end of the connection: so that is
+    closed, and what comes after the reply is not looked at.
+    """
+
+    def __init__(self, stream: IOStream, limit: int, silence: asyncio.Timeout) -> None:
         self.reply = Reply()
         self.is_whole = False
+        self._stream = stream
+        self._limit = limit
+        self._silence = silence
         self._parts: list[bytes] = []
+        self._ends_with_connection = False
+        self._is_over = False
 
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> None:
         assert isinstance(start_line, ResponseStartLine)
         given = list(headers.get_all())
-        self.reply = Reply(start_line.code, start_line.reason, given)
+        self.reply = Reply(start_line.code, start_line.reason or "", given)
+        framed = {"Content-Length", "Transfer-Encoding"}
+        self._ends_with_connection = not framed & headers.keys()
 
     def data_received(self, chunk: bytes) -> None:
-        self._parts.append(chunk)
+        if not self._is_over:
+            self._parts.append(chunk)
+            loop = asyncio.get_running_loop()
+            self._silence.reschedule(loop.time() + _SILENCE)
+
+    def on_connection_close(self) -> None:
+        self._is_over = True  # too large, or malformed
 
     def finish(self) -> None:
-        self.reply.body = b"".join(self._parts)
-        self.is_whole = True
+        if self._is_over:
+            return
+        self._is_over = True
+        body = self.reply.body = b"".join(self._parts)
+        self.is_whole = self.reply.status >= _FINAL and not (
+            # Tornado calls that the end, too.
+            self._ends_with_connection
+            and (self._stream.error is not None or len(body) > self._limit)
+        )
+        self._stream.close()
 
 
 async def get(url: str, headers: dict[str, str], way: Way, *, name: str = "") -> Reply:
@@ -117,69 +148,103 @@ async def get(url: str, headers: dict[str, str], way: Way, *, name: str = "") ->
     Raises:
         UpstreamError: There is no whole reply.
     """
-    parts = urlsplit(url)
+    try:
+        with ExitStack() as opened:
+            return await _get(urlsplit(url), headers, way, name, opened)
+    except Exception as error:  # tornado's are of many kinds, AssertionError among them
+        reason = str(error) or type(error).__name__
+        place = "/".join(url.split("/")[:3])
+        raise UpstreamError(f"{place}: {reason}") from error
+
+
+async def _get(
+    parts: SplitResult,
+    headers: dict[str, str],
+    way: Way,
+    name: str,
+    opened: ExitStack,
+) -> Reply:
     is_tls = parts.scheme == "https"
     host = parts.hostname or ""
     target = f"{parts.path or '/'}{'?' * bool(parts.query)}{parts.query}"
-    sent = HTTPHeaders({**headers, "connection": "close"})
-    stream = None
-    try:
-        async with asyncio.timeout(_CONNECT):
-            stream = await _connect(
-                host, parts.port or (443 if is_tls else 80), way, is_tls
-            )
-            if is_tls:
-                stream = await stream.start_tls(
-                    False, way.tls(), server_hostname=name or host
-                )
-        if way.proxy and not is_tls:  # RFC 9112, 3.2.2: a proxy wants the whole URL
-            target = f"http://{headers.get('host', parts.netloc)}{target}"
-            if way.proxy.auth:
-                sent["proxy-authorization"] = way.proxy.auth
-        return await _exchange(stream, target, sent, way.limit)
-    except (OSError, ssl.SSLError, ValueError, UpstreamError) as error:
-        reason = str(error) or type(error).__name__
-        raise UpstreamError(f"{parts.scheme}://{parts.netloc}: {reason}") from error
-    finally:
-        if stream is not None:
-            stream.close()
+    sent = {**headers, "connection": "close"}
+    name = name or host
+    name.encode("idna")  # Python 3.12 leaks a socket whose name it refuses
+    async with asyncio.timeout(_CONNECT):
+        port = parts.port or (443 if is_tls else 80)
+        stream = await _connect(host, port, way, is_tls, opened)
+        if is_tls:
+            stream = await _secure(stream, way.tls(), name, opened)
+    if way.proxy and not is_tls:  # RFC 9112, 3.2.2: a proxy wants the whole URL
+        target = f"http://{parts.netloc}{target}"
+        if way.proxy.auth:
+            sent["proxy-authorization"] = way.proxy.auth
+    return await _exchange(stream, target, sent, way.limit)
 
 
-async def _connect(host: str, port: int, way: Way, is_tls: bool) -> IOStream:
+async def _connect(
+    host: str, port: int, way: Way, is_tls: bool, opened: ExitStack
+) -> IOStream:
     """Return a connection to *host*, for TLS through a tunnel of the proxy's."""
     proxy = way.proxy
     if proxy is None:
-        return await TCPClient().connect(host, port)
-    stream = await TCPClient().connect(proxy.host, proxy.port)
+        return await _open(host, port, opened)
+    if proxy.scheme == "https" and is_tls:
+        raise UpstreamError("tornado cannot speak TLS through an HTTPS proxy")
+    stream = await _open(proxy.host, proxy.port, opened)
     if proxy.scheme == "https":
-        if is_tls:
-            stream.close()
-            raise UpstreamError("tornado cannot speak TLS through an HTTPS proxy")
-        return await stream.start_tls(False, way.tls(), server_hostname=proxy.host)
+        return await _secure(stream, way.tls(), proxy.host, opened)
     if is_tls:
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         auth = f"proxy-authorization: {proxy.auth}\r\n" if proxy.auth else ""
         head = f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n{auth}\r\n"
         await stream.write(head.encode("latin-1"))
-        answer = await stream.read_until(b"\r\n\r\n", max_bytes=_HEAD)
-        status = answer.split(b" ", 2)[1:2]
-        if status != [b"%d" % _OK]:
-            stream.close()
-            said = answer.partition(b"\r\n")[0].decode("latin-1")
+        answer = await stream.read_until_regex(rb"\r?\n\r?\n", max_bytes=_HEAD)
+        if not re.match(rb"HTTP/1\.\d 2\d\d\s", answer):
+            said = answer.splitlines()[0].decode("latin-1")
             raise UpstreamError(f"the proxy {proxy.host}:{proxy.port} says {said!r}")
     return stream
 
 
+async def _open(host: str, port: int, opened: ExitStack) -> IOStream:
+    # The timeout closes what is still connecting, also when nobody waits any more.
+    stream = await TCPClient().connect(host, port, timeout=_CONNECT)
+    opened.callback(stream.close)
+    return stream
+
+
+async def _secure(
+    stream: IOStream, context: ssl.SSLContext, name: str, opened: ExitStack
+) -> IOStream:
+    """Return *stream* with TLS; tornado's `start_tls` leaks it when that fails."""
+    with stream.socket.dup() as raw:
+        stream.close()
+        wrapped = context.wrap_socket(
+            raw, server_hostname=name, do_handshake_on_connect=False
+        )
+    secure = SSLIOStream(wrapped, ssl_options=context)
+    opened.callback(secure.close)
+    handshake = secure.wait_for_handshake()
+    await asyncio.wait({handshake})  # if it were cancelled itself, `close` would raise
+    handshake.result()
+    return secure
+
+
 async def _exchange(
-    stream: IOStream, target: str, headers: HTTPHeaders, limit: int | None
+    stream: IOStream, target: str, headers: dict[str, str], limit: int | None
 ) -> Reply:
     size = limit or stream.max_buffer_size
     params = HTTP1ConnectionParameters(max_header_size=_HEAD, max_body_size=size)
     connection = HTTP1Connection(stream, is_client=True, params=params)
-    reader = _Reader()
-    await connection.write_headers(RequestStartLine("GET", target, ""), headers)
-    connection.finish()
-    await connection.read_response(reader)
+    async with asyncio.timeout(_SILENCE) as silence:
+        reader = _Reader(stream, min(size, stream.max_buffer_size), silence)
+        try:
+            sent = HTTPHeaders(headers)
+            await connection.write_headers(RequestStartLine("GET", target, ""), sent)
+        except (ValueError, HTTPInputError):  # it quotes the value
+            raise UpstreamError("a header cannot be sent") from None
+        connection.finish()
+        await connection.read_response(reader)
     if not reader.is_whole:
         raise UpstreamError("the reply broke off, or is malformed or too large")
     return reader.reply

@@ -1,6 +1,6 @@
 """The answer at the top of an event or body, without choices."""
 
-from ..chunk import Chunk, choices, is_flat
+from ..chunk import Chunk, is_flat
 from ..fix import Example, Fix, chunk, completion
 from ..jsontext import Json
 from ..stream_state import Asked
@@ -12,10 +12,7 @@ _CHOICE = {"index": 0, "message": _HI, "finish_reason": None}
 
 
 class ChoicesFlat(Fix):
-    """Put `response` and `tool_calls` into a choice, `result` of a body in its place.
-
-    The padding `p` goes: it stands for OpenAI's own `obfuscation`.
-    """
+    """Put `response` and `tool_calls` into a choice; the padding `p` goes."""
 
     name = "choices-flat"
     changes = "`response`, `tool_calls` at the top -> `choices[0]`"
@@ -49,36 +46,33 @@ class ChoicesFlat(Fix):
     )
 
     def edit(self, chunk: Chunk) -> bool:
-        """Make the delta."""
-        if not is_flat(chunk):
-            return False
-        if isinstance(chunk.get("result"), dict):  # a whole answer
-            self.body(chunk)
-            for choice in choices(chunk):
-                choice["finish_reason"] = choice.get("finish_reason") or "stop"
-            return True
-        _enclose(chunk, "delta", {})
-        return True
+        """Make the delta; the message of a whole answer, which has ended."""
+        if isinstance(chunk.get("result"), dict):
+            return is_flat(chunk) and _unwrap(chunk, "stop")
+        return is_flat(chunk) and _enclose(chunk, "delta", {}, None)
 
     def body(self, body: Chunk) -> bool:
         """Make the message, of a result that is no completion already."""
-        if not is_flat(body):
-            return False
-        result = body.get("result")
-        if isinstance(result, dict):
-            body.clear()
-            body.update(result)
-        if not body.get("choices"):
-            _enclose(body, "message", {"role": "assistant"})
-        return True
+        return is_flat(body) and _unwrap(body, None)
 
 
-def _enclose(value: Chunk, key: str, said: dict[str, Json]) -> None:
+def _unwrap(body: Chunk, reason: Json) -> bool:
+    result = body.get("result")
+    if isinstance(result, dict):
+        body.clear()
+        body.update(result)
+    if not body.get("choices"):
+        _enclose(body, "message", {"role": "assistant"}, reason)
+    return True
+
+
+def _enclose(value: Chunk, key: str, said: dict[str, Json], reason: Json) -> bool:
     for theirs in ("response", "result", "tool_calls"):
         if theirs in value:
             ours = "tool_calls" if theirs == "tool_calls" else "content"
             said[ours] = value.pop(theirs)
     value.pop("p", None)
-    ended = "stop" if value.get("is_end") is True else None
-    reason = value.pop("finish_reason", ended)
+    reason = "stop" if value.get("is_end") is True else reason
+    reason = value.pop("finish_reason", reason)
     value["choices"] = [{"index": 0, key: said, "finish_reason": reason}]
+    return True

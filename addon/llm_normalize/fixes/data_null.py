@@ -26,8 +26,8 @@ class DataNull(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Drop the data lines."""
         data = event.data
-        if not event.lines and event.raw.strip(b"\r\n"):
-            return [event]  # a line of blanks
+        if not event.raw.strip() and event.raw.strip(b"\r\n"):
+            return [event]  # a line of blanks, which the event no longer has
         if data is None or data.strip() not in _NOTHING or not event.closed:
             return None
         event.lines[:] = [line for line in event.lines if line.name != b"data"]

@@ -1,0 +1,558 @@
+"""An answer that is not ready, in a real mitmdump: it is asked for on the same way."""
+
+import contextlib
+import itertools
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+import pytest
+
+from llm_normalize.fix import DONE, chunk, completion, wire
+from llm_normalize.jsontext import dumps
+from support import (
+    LOOPBACK,
+    PATIENCE,
+    Http1Client,
+    Http2Client,
+    Mitmdump,
+    Provider,
+    Script,
+    connect,
+    make_ca,
+    server_context,
+)
+
+type Json = Any
+
+STREAM = {"model": "m", "stream": True, "messages": []}
+WHOLE = {**STREAM, "stream": False}
+KEY = "nvapi-canary-4711"
+AUTH = {"authorization": f"Bearer {KEY}"}
+STATUS = "/v2/nvcf/pexec/status/"
+_NUMBERS = itertools.count(1)
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes = b""
+    kind: str = "application/json"
+
+
+LATER = Answer(202)
+GOOD = completion({"role": "assistant", "content": "Hi"})
+READY = Answer(200, dumps(GOOD))
+
+
+@dataclass
+class Job:
+    """A request that is answered 202, and then at its status address."""
+
+    name: str
+    answers: list[Answer]
+    gate: threading.Event | None = None
+    """What the first answer waits for."""
+    asked: list[dict[str, str]] = field(default_factory=list)
+    """The headers of what came to the status address."""
+    begun: threading.Event = field(default_factory=threading.Event)
+    """Set when the status is asked for."""
+
+    @property
+    def path(self) -> str:
+        return f"/{self.name}/v1/chat/completions"
+
+    @property
+    def script(self) -> Script:
+        return Script(self.path, ())
+
+    def answer(self, headers: Mapping[str, str]) -> Answer:
+        self.asked.append({name.lower(): value for name, value in headers.items()})
+        number = len(self.asked)
+        self.begun.set()
+        if self.gate is not None and number == 1:
+            self.gate.wait(PATIENCE)
+        return self.answers[min(number, len(self.answers)) - 1]
+
+
+class Functions(ThreadingHTTPServer):
+    """A provider whose answers all take their time."""
+
+    daemon_threads = True
+    request_queue_size = 32
+
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        super().__init__((LOOPBACK, 0), _Handler)
+        self.jobs: dict[str, Job] = {}
+        self.port = self.server_address[1]
+        if context is not None:
+            self.socket = context.wrap_socket(
+                self.socket, server_side=True, do_handshake_on_connect=False
+            )
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing: a peer that hangs up is part of the game."""
+
+    def job(self, *answers: Answer, gate: threading.Event | None = None) -> Job:
+        name = f"job-{next(_NUMBERS)}"
+        made = self.jobs[name] = Job(name, list(answers), gate)
+        return made
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Functions
+    protocol_version = "HTTP/1.1"
+    timeout = PATIENCE
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        name = urlsplit(self.path).path.split("/")[1]
+        self._send(Answer(202, b'{"status":"pending"}'), {"NVCF-REQID": name})
+
+    def do_GET(self) -> None:
+        job = self.server.jobs[urlsplit(self.path).path.removeprefix(STATUS)]
+        self._send(job.answer(dict(self.headers.items())), {})
+
+    def _send(self, answer: Answer, more: Mapping[str, str]) -> None:
+        self.send_response(answer.status)
+        self.send_header("content-type", answer.kind)
+        self.send_header("content-length", str(len(answer.body)))
+        for name, value in more.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class FakeProxy:
+    """Another proxy: all plain requests lead to one port, all tunnels to another."""
+
+    def __init__(self, plain: int, tunnels: int) -> None:
+        self._plain = plain
+        self._tunnels = tunnels
+        self.heads: list[str] = []
+        """What each connection asked first."""
+        self._listener = socket.create_server((LOOPBACK, 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(
+                    target=self._serve, args=(client,), daemon=True
+                ).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(client)
+            head = b""
+            while b"\r\n\r\n" not in head:
+                data = client.recv(65536)
+                if not data:
+                    return
+                head += data
+            self.heads.append(head.partition(b"\r\n\r\n")[0].decode())
+            is_tunnel = head.startswith(b"CONNECT ")
+            place = LOOPBACK, self._tunnels if is_tunnel else self._plain
+            server = opened.enter_context(socket.create_connection(place))
+            if is_tunnel:
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            else:
+                server.sendall(head)
+            back = threading.Thread(target=_relay, args=(server, client), daemon=True)
+            back.start()
+            _relay(client, server)
+            back.join(PATIENCE)
+
+
+def _relay(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(data)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
+
+
+# -- fixtures ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mitm_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mitm-ca")
+    make_ca(folder, "mitmproxy")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_ca(tmp_path_factory.mktemp("provider-ca"), "provider")
+
+
+@pytest.fixture(scope="module")
+def functions() -> Iterator[Functions]:
+    with Functions() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def secure(ca: Path) -> Iterator[Functions]:
+    with Functions(server_context(ca.parent, "provider", ["http/1.1"])) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def reverse(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, functions: Functions
+) -> Iterator[Mitmdump]:
+    folder = tmp_path_factory.mktemp("reverse")
+    mode = f"reverse:http://{LOOPBACK}:{functions.port}"
+    with Mitmdump(folder, mitm_ca, "--mode", mode) as mitmdump:
+        yield mitmdump
+
+
+@pytest.fixture(scope="module")
+def explicit(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, ca: Path
+) -> Iterator[Mitmdump]:
+    options = {
+        "normalize_hosts": ["localhost"],
+        "ssl_verify_upstream_trusted_ca": str(ca),
+    }
+    folder = tmp_path_factory.mktemp("explicit")
+    with Mitmdump(folder, mitm_ca, options=options) as mitmdump:
+        yield mitmdump
+
+
+def ask(
+    mitmdump: Mitmdump, job: Job, body: Json = WHOLE, port: int = 0
+) -> tuple[int, dict[str, str], bytes]:
+    """Ask a reverse proxy, or with *port* a proxy, and return the answer."""
+    base = f"http://localhost:{port}" if port else ""
+    with Http1Client(connect(mitmdump.port), f"localhost:{port}") as client:
+        reply = client.post(base + job.path, body, AUTH)
+        return reply.status, reply.headers, reply.rest()
+
+
+def ask_securely(mitmdump: Mitmdump, job: Job, port: int) -> tuple[int, bytes]:
+    place = f"localhost:{port}"
+    raw = connect(mitmdump.port, tunnel=place, ca=mitmdump.ca)
+    with Http1Client(raw, place) as client:
+        reply = client.post(job.path, WHOLE, AUTH)
+        return reply.status, reply.rest()
+
+
+def record(mitmdump: Mitmdump, job: Job) -> Json:
+    """Return the flow record; the key is nowhere."""
+    found = mitmdump.records(job.script)
+    assert KEY not in json.dumps(mitmdump.pairs())
+    assert KEY not in mitmdump.log
+    return found[-1]
+
+
+# -- a reverse proxy ---------------------------------------------------------------
+
+EVENTS = wire(
+    [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Hi"}),
+        chunk({}, finish="stop"),
+        DONE,
+    ]
+)
+SSE = Answer(200, EVENTS.replace(b"data: ", b"data:"), "text/event-stream")
+LOST = Answer(404, b'{"detail":"no such request"}')
+FAILED = Answer(422, b'{"detail":"no such model"}')
+
+
+def is_error(body: bytes, words: str) -> bool:
+    error = json.loads(body)["error"]
+    return error.keys() == {"message", "type", "param", "code"} and words in str(error)
+
+
+def test_body_is_fetched(reverse: Mitmdump, functions: Functions) -> None:
+    job = functions.job(READY)
+    status, headers, body = ask(reverse, job)
+    assert (status, body) == (200, READY.body)
+    assert headers["content-type"] == "application/json"
+    assert "nvcf-reqid" not in headers
+    made = record(reverse, job)
+    assert (made["fixes"], made["end"]) == ({"answer-pending": 1}, "complete")
+    pair = reverse.records(job.script)[0]
+    assert (pair["before"], pair["after"]) == (
+        '{"status":"pending"}',
+        [READY.body.decode()],
+    )
+    assert job.asked == [
+        {
+            "host": f"{LOOPBACK}:{functions.port}",
+            "authorization": f"Bearer {KEY}",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "connection": "close",
+        }
+    ]
+
+
+def test_body_is_asked_for_until_it_is_there(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    job = functions.job(LATER, READY)
+    assert ask(reverse, job)[2] == READY.body
+    assert len(job.asked) == 2
+
+
+def test_stream_is_fetched_and_repaired(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    job = functions.job(SSE)
+    status, headers, body = ask(reverse, job, STREAM)
+    assert (status, body) == (200, EVENTS)
+    assert headers["content-type"] == "text/event-stream"
+    made = record(reverse, job)
+    assert made["fixes"]["answer-pending"] == 1
+    assert made["fixes"]["data-space-missing"] == 4
+
+
+def test_body_for_a_stream_becomes_a_stream(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    status, headers, body = ask(reverse, functions.job(READY), STREAM)
+    assert (status, headers["content-type"]) == (200, "text/event-stream")
+    assert b'"content":"Hi"' in body
+    assert body.endswith(b"data: [DONE]\n\n")
+
+
+def test_stream_for_a_body_becomes_a_body(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    status, headers, body = ask(reverse, functions.job(SSE))
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert json.loads(body)["choices"][0]["message"]["content"] == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "words"),
+    [(WHOLE, FAILED, "no such model"), (STREAM, LOST, "no such request")],
+)
+def test_error_is_an_answer_too(
+    reverse: Mitmdump, functions: Functions, asked: Json, answer: Answer, words: str
+) -> None:
+    job = functions.job(answer)
+    status, headers, body = ask(reverse, job, asked)
+    assert (status, headers["content-type"]) == (answer.status, "application/json")
+    assert is_error(body, words)
+    assert record(reverse, job)["status"] == answer.status
+
+
+def test_result_that_is_too_large_is_not_taken(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    job = functions.job(Answer(200, b" " * 3000 + READY.body))
+    with reverse.options(body_size_limit="2k"):
+        status, _, body = ask(reverse, job)
+    assert status == 502
+    assert is_error(body, "too large")
+    assert KEY not in body.decode()
+
+
+def test_connection_stays_usable(reverse: Mitmdump, functions: Functions) -> None:
+    with Http1Client(connect(reverse.port)) as client:
+        for body, expected in ((STREAM, EVENTS), (WHOLE, READY.body)):
+            answer = READY if body is WHOLE else SSE
+            reply = client.post(functions.job(answer).path, body, AUTH)
+            assert reply.rest() == expected
+
+
+def test_observing_leaves_the_answer(reverse: Mitmdump, functions: Functions) -> None:
+    job = functions.job(READY)
+    with reverse.options(normalize_mode="observe"):
+        status, headers, body = ask(reverse, job)
+    assert (status, body) == (202, b'{"status":"pending"}')
+    assert headers["nvcf-reqid"] == job.name
+    assert job.asked == []
+
+
+def test_fix_can_be_skipped(reverse: Mitmdump, functions: Functions) -> None:
+    job = functions.job(READY)
+    with reverse.options(normalize_skip=["answer-pending"]):
+        assert ask(reverse, job)[0] == 202
+    assert job.asked == []
+    assert record(reverse, job)["status"] == 202
+
+
+def test_client_that_leaves_ends_the_asking(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    job = functions.job(LATER)
+    with Http1Client(connect(reverse.port)) as client:
+        client.send(job.path, WHOLE, AUTH)
+        assert job.begun.wait(PATIENCE)
+    assert record(reverse, job)["end"] == "client-left"
+    count = len(job.asked)
+    time.sleep(0.5)
+    assert len(job.asked) == count
+
+
+def test_client_that_leaves_while_a_result_is_held_back_ends_the_asking(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    gate = threading.Event()
+    job = functions.job(READY, gate=gate)
+    with Http1Client(connect(reverse.port)) as client:
+        client.send(job.path, STREAM, AUTH)
+        assert job.begun.wait(PATIENCE)
+    try:
+        assert record(reverse, job)["end"] == "client-left"
+    finally:
+        gate.set()
+
+
+def test_answers_do_not_wait_for_each_other(
+    reverse: Mitmdump, functions: Functions
+) -> None:
+    gate = threading.Event()
+    jobs = [functions.job(READY, gate=gate) for _ in range(8)]
+    with contextlib.ExitStack() as opened:
+        clients = []
+        for job in jobs:
+            client = opened.enter_context(Http1Client(connect(reverse.port)))
+            client.send(job.path, WHOLE, AUTH)
+            clients.append(client)
+        for job in jobs:
+            assert job.begun.wait(PATIENCE)
+        # All of them are held back, and others pass.
+        assert ask(reverse, functions.job(READY))[2] == READY.body
+        gate.set()
+        for client in clients:
+            line = client.line()
+            assert b" 200 " in line
+
+
+# -- a proxy -----------------------------------------------------------------------
+
+
+def test_plain_result_is_fetched_by_a_proxy(
+    explicit: Mitmdump, functions: Functions
+) -> None:
+    job = functions.job(SSE)
+    status, _, body = ask(explicit, job, STREAM, functions.port)
+    assert (status, body) == (200, EVENTS)
+    assert [each["host"] for each in job.asked] == [f"localhost:{functions.port}"]
+
+
+def test_secure_result_is_fetched_securely(
+    explicit: Mitmdump, secure: Functions
+) -> None:
+    job = secure.job(READY)
+    assert ask_securely(explicit, job, secure.port) == (200, READY.body)
+    assert job.asked[0]["host"] == f"localhost:{secure.port}"
+    assert job.asked[0]["authorization"] == f"Bearer {KEY}"
+    assert record(explicit, job)["fixes"] == {"answer-pending": 1}
+
+
+@pytest.mark.parametrize("normalized", ["true", "false"])
+def test_result_reaches_a_client_of_http2(
+    explicit: Mitmdump, ca: Path, normalized: str
+) -> None:
+    # Header names are lower case there, whatever mitmproxy is told.
+    context = server_context(ca.parent, "provider", ["h2", "http/1.1"])
+    with Provider(context) as provider:
+        name = f"job-{next(_NUMBERS)}"
+        first = provider.script(b"{}", status=202, headers={"nvcf-reqid": name})
+        kind = {"Content-Type": "application/json", "X-Upper": "y"}
+        ready = provider.script(READY.body, headers=kind, framing="length")
+        provider.alias(ready, STATUS + name)
+        place = f"localhost:{provider.port}"
+        raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
+        with (
+            explicit.options(normalize_outbound_headers=normalized == "true"),
+            Http2Client(raw, place) as client,
+        ):
+            reply = client.post(first.path, WHOLE, AUTH)
+            assert (reply.status, reply.rest()) == (200, READY.body)
+        assert reply.headers["x-upper"] == "y"
+        assert provider.protocols == ["h2", "http/1.1"]
+
+
+# -- a proxy behind another --------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def gateway(functions: Functions, secure: Functions) -> Iterator[FakeProxy]:
+    with FakeProxy(functions.port, secure.port) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def behind(
+    tmp_path_factory: pytest.TempPathFactory,
+    gateway: FakeProxy,
+    mitm_ca: Path,
+    ca: Path,
+) -> Iterator[Mitmdump]:
+    options = {
+        "normalize_hosts": ["localhost"],
+        "ssl_verify_upstream_trusted_ca": str(ca),
+        "upstream_auth": "user:canary-word",
+    }
+    folder = tmp_path_factory.mktemp("behind")
+    mode = f"upstream:http://{LOOPBACK}:{gateway.port}"
+    with Mitmdump(folder, mitm_ca, "--mode", mode, options=options) as mitmdump:
+        yield mitmdump
+    assert "canary-word" not in mitmdump.log
+
+
+AUTHORIZED = "proxy-authorization: basic dxnlcjpjyw5hcnktd29yza=="
+
+
+def test_plain_result_is_fetched_through_the_other_proxy(
+    behind: Mitmdump, functions: Functions, gateway: FakeProxy
+) -> None:
+    job = functions.job(READY)
+    begun = len(gateway.heads)
+    assert ask(behind, job, port=81)[2] == READY.body
+    first, head = gateway.heads[begun:]
+    assert first.startswith(f"POST http://localhost:81{job.path} HTTP/1.1\r\n")
+    assert head.startswith(f"GET http://localhost:81{STATUS}{job.name} HTTP/1.1\r\n")
+    assert AUTHORIZED in head.lower()
+    assert record(behind, job)["end"] == "complete"
+
+
+def test_secure_result_is_fetched_through_a_tunnel(
+    behind: Mitmdump, secure: Functions, gateway: FakeProxy
+) -> None:
+    job = secure.job(READY)
+    begun = len(gateway.heads)
+    assert ask_securely(behind, job, 444) == (200, READY.body)
+    heads = gateway.heads[begun:]
+    assert len(heads) == 2
+    for head in heads:
+        assert head.startswith("CONNECT localhost:444 HTTP/1.1\r\n")
+        assert AUTHORIZED in head.lower()
+        assert KEY not in head
+    assert [each["host"] for each in job.asked] == ["localhost:444"]
+    assert "proxy-authorization" not in job.asked[0]

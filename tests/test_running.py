@@ -1,0 +1,131 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_normalize.fix import wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.record import KEY
+from llm_normalize.running import Running, Settings
+from llm_normalize.stats import Stats
+from llm_normalize.step import Step
+from proxies import GOOD, HOST, Proxy, chat_flow, response_of
+
+ALL = Settings(FIXES, observe=False, strict=False, log=None)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def test_fix_is_applied_unless_it_is_skipped_or_only_observed() -> None:
+    first, second, *_ = FIXES
+    one = Settings([first], observe=False, strict=False, log=None)
+    assert one.applies(first.name)
+    assert not one.applies(second.name)
+    assert not one.applies("no-fix")
+    watching = Settings([first], observe=True, strict=False, log=None)
+    assert not watching.applies(first.name)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_known_of_an_answer_comes_from_its_flow(
+    strict: bool, stream: bool
+) -> None:
+    made = chat_flow(request={"model": "m", "stream": stream})
+    response_of(made).timestamp_start = 1790000000.9
+    settings = Settings(FIXES, observe=True, strict=strict, log=None)
+    running = Running.of(made, settings)
+    assert (running.settings, running.rewriter, running.pending) == (
+        settings,
+        None,
+        False,
+    )
+    asked, answer = running.asked, running.answer
+    assert (asked.id, asked.model, asked.stream) == (made.id, "m", stream)
+    assert (asked.time, asked.strict) == (1790000000, strict)
+    assert (answer.host, answer.path, answer.observe) == (
+        HOST,
+        "/v1/chat/completions",
+        True,
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"no JSON", b"[]", None])
+def test_request_that_says_nothing_asks_for_nothing(content: bytes | None) -> None:
+    made = chat_flow()
+    made.request.raw_content = content
+    made.response = None
+    made.request.timestamp_start = 1790000000.0
+    asked = Running.of(made, ALL).asked
+    assert (asked.model, asked.time) == ("", 1790000000)
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
+    made = chat_flow(headers={"content-type": kind})
+    made.request.raw_content = None
+    assert Running.of(made, ALL).asked.stream == (kind == "text/event-stream")
+
+
+def test_record_is_written_counted_and_kept() -> None:
+    made = chat_flow()
+    running = Running.of(made, ALL)
+    running.answer.step(Step(0, b"before", [b"after"], ["role-missing"]))
+    stats = Stats()
+    record = running.write(stats, 200, "complete", (1, 6, 5))
+    assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
+    assert record["fixes"] == {"role-missing": 1}
+    assert ["role-missing", "1"] in [row[-2:] for row in stats.rows()]
+    running.keep(made, record)
+    assert made.metadata[KEY]["fixes"] == [["role-missing", 1]]
+
+
+def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
+    for stored, kept in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
+        made = chat_flow()
+        response_of(made).data.content = stored
+        running = Running.of(made, ALL)
+        running.answer.body += b"sent"
+        running.keep(made, running.close(Stats(), 200, "complete"))
+        assert response_of(made).raw_content == kept
+    made.response = None
+    running.keep(made, running.close(Stats(), None, "error"))
+    assert made.metadata[KEY]["end"] == "error"
+
+
+def test_figures_of_an_answer_that_never_came_are_zero() -> None:
+    record = Running.of(chat_flow(), ALL).close(Stats(), None, "error")
+    figures = (record["events"], record["bytes_in"], record["bytes_out"])
+    assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)
+
+
+def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
+    lines: list[Any] = []
+
+    class Log:
+        def write(self, record: Any, secrets: tuple[str, ...]) -> None:
+            lines.append((record, secrets))
+
+    settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
+    made = chat_flow()
+    Running.of(made, settings).close(Stats(), 200, "complete")
+    ((record, secrets),) = lines
+    assert record["flow"] == made.id
+    assert {"nvapi-key", "SECRET"} <= set(secrets)
+    assert "nvapi-key" not in json.dumps(record)
+
+
+def test_events_that_passed_unread_are_said_once(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    proxy.stream(chat_flow(), b"data: ?\n\n" + wire([{"object": "x"}]))
+    proxy.stream(chat_flow(), GOOD)
+    said = [each for each in caplog.messages if "unread" in each]
+    assert len(said) == 1
