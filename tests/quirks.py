@@ -68,6 +68,8 @@ def encode(values: Iterable[Json]) -> bytes:
 
 
 def spelled(value: Json) -> bytes:
+    if isinstance(value, bytes):
+        return value
     return b"[DONE]" if value == DONE else dumps(value)
 
 
@@ -313,11 +315,12 @@ def called(draw: st.DrawFn, identity: str) -> Called:
 
 @dataclass
 class Sent:
-    """One event: its payload, and the lines around it."""
+    """One event: its payload (bytes stand for themselves), and the lines around it."""
 
     value: Json
     fields: list[bytes] = field(default_factory=list)
     before: bytes = b""
+    glued: bool = False  # to the event before it, if that ends in a value
 
 
 type Part = tuple[Sent, Chunk, Chunk]
@@ -333,6 +336,7 @@ class Stream:
     meaning: form.Meaning
     prefix: bytes = b"data: "
     newline: bytes = b"\n"
+    blank: bytes = b"\n"  # what parts the events
     cut: int = 0  # line ends that are missing at the end
     bom: bytes = b""
     indent: int | None = None
@@ -347,17 +351,29 @@ class Stream:
 
     def encode(self) -> bytes:
         """Return the bytes on the wire."""
-        blocks = []
+        data = b""
+        open_value = False  # a value ends the event before
         for sent in self.events:
-            lines = self.lines(sent.value)
-            fields = [*sent.fields, *(self.prefix + line for line in lines)]
-            blocks.append(sent.before + b"".join(each + b"\n" for each in fields))
-        data = self.bom + b"\n".join(blocks) + b"\n"
-        return data[: len(data) - self.cut].replace(b"\n", self.newline)
+            lines = [self.prefix + line for line in self.lines(sent.value)]
+            is_value = bool(sent.value) and not isinstance(sent.value, bytes)
+            if (
+                sent.glued
+                and open_value
+                and is_value
+                and not (sent.fields or sent.before)
+            ):
+                data = data.removesuffix(b"\n" + self.blank)
+            fields = [*sent.fields, *lines]
+            data += sent.before + b"".join(each + b"\n" for each in fields)
+            data += self.blank
+            open_value = is_value and len(lines) == 1
+        kept = len(data.rstrip(b"\n"))
+        data = data[: max(kept, len(data) - self.cut)]
+        return self.bom + data.replace(b"\n", self.newline)
 
     def lines(self, value: Json) -> list[bytes]:
         if self.indent is None or not isinstance(value, dict):
-            return [spelled(value)]
+            return [spelled(value)] if value != b"" else []
         return json.dumps(value, indent=self.indent).encode().split(b"\n")
 
     def chunks(self) -> list[Sent]:
@@ -1234,6 +1250,29 @@ def azure_first(stream: Stream) -> None:
     stream.insert(stream.events[0], value, after=False)
 
 
+# ------------------------------------------------------------------------- errors
+
+BUSY: Chunk = {"message": "Too busy", "type": "server_error", "code": "busy"}
+
+
+@quirk(
+    data=([], {"error": BUSY}),
+    flat=([], BUSY),
+    field=([b"error: " + dumps(BUSY)], b""),
+    field_wrapped=([b"error: " + dumps({"error": BUSY})], b""),
+    event=([b"event: error"], {"error": BUSY}),
+    event_flat=([b"id:1", b"event:error", b":HTTP_STATUS/429"], BUSY),
+    event_words=([b"event: error"], b"Too busy"),
+)
+def error_late(stream: Stream, said: tuple[list[bytes], Json]) -> None:
+    """llama.cpp, DashScope, Groq: an error after all that was said."""
+    fields, value = said
+    sent = Sent(copy.deepcopy(value), [*fields])
+    stream.events.insert(len(stream.events) - 1, sent)
+    code = "" if isinstance(value, bytes) and value else "busy"
+    stream.meaning.errors.append(form.Error(("Too busy",), code))
+
+
 # ------------------------------------------------------------------------ framing
 
 
@@ -1283,6 +1322,39 @@ def data_space_missing(stream: Stream) -> None:
 
 
 @quirk()
+def data_doubled(stream: Stream) -> None:
+    """FastAPI, agent gateways: an event stream is framed once more."""
+    stream.prefix += b"data: "
+
+
+@quirk(ping=b": ping", words=b": OPENROUTER PROCESSING")
+def data_comment(stream: Stream, value: bytes) -> None:
+    """Gateways before OpenRouter: its comments are framed as data."""
+    for sent in stream.dice.choices(stream.events, k=2):
+        stream.insert(sent, value, after=False)
+
+
+@quirk()
+def data_glued(stream: Stream) -> None:
+    """Z.AI, relays: events stand on one line, each with its `data:`."""
+    for sent in stream.dice.choices(stream.events, k=3):
+        sent.glued = True
+
+
+@quirk(lines=b"", apart=b"\n")
+def json_lines(stream: Stream, value: bytes) -> None:
+    """Servers that stream lines of JSON: no `data:` before them."""
+    stream.prefix = b""
+    stream.blank = value
+
+
+@quirk()
+def blank_lines_missing(stream: Stream) -> None:
+    """textgen-webui, small servers: one line end between events."""
+    stream.blank = b""
+
+
+@quirk()
 def bom(stream: Stream) -> None:
     """Windows servers: the stream opens with a byte order mark."""
     stream.bom = b"\xef\xbb\xbf"
@@ -1317,14 +1389,37 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("call-sent-twice", "native-call", "without ids, it could be meant twice"),
     ("call-sent-twice", "call-id", "without ids, it could be meant twice"),
     ("usage-early", "finish-then-empty/usage", "usage with a finish is the last"),
+    ("error-late", "done-missing", "an error: no end is added to what it broke"),
+    ("error-late", "finish-absent", "an error: no end is added to what it broke"),
+    ("error-late", "native-text/bare", "an error: no end is added to what it broke"),
+    ("error-late", "native-call/bare", "an error: no end is added to what it broke"),
+    ("json-lines", "comment", "they contradict each other"),
+    ("json-lines", "data-comment", "they contradict each other"),
+    ("json-lines", "data-doubled", "they contradict each other"),
+    ("json-lines", "error-late/event", "they contradict each other"),
+    ("json-lines", "error-late/event-flat", "they contradict each other"),
+    ("json-lines", "error-late/event-words", "they contradict each other"),
+    ("json-lines", "error-late/field", "they contradict each other"),
+    ("json-lines", "error-late/field-wrapped", "they contradict each other"),
+    ("json-lines", "field-line", "they contradict each other"),
+    ("json-lines", "keep-alive-null", "they contradict each other"),
+    ("json-lines", "blank-lines-missing", "they contradict each other"),
+    ("blank-lines-missing", "data-lines", "nothing tells lines from events"),
     ("content-thoughts", "reasoning-name/both", "they contradict each other"),
     ("message-growing", "choice-text", "they contradict each other"),
     ("body-content-parts", "body-content-object", "they contradict each other"),
 ]
 """Quirks that leave nobody a way to tell what was meant, and why."""
 
+OPEN: list[tuple[str, str, str]] = [
+    ("call-name-late", "call-same-id", "an index of its own tells two calls apart"),
+]
+"""Quirks that are not repaired together yet, and why."""
 
-WAITING = {"call-name-late": "nothing can be sent of a call without a name"}
+WAITING = {
+    "call-name-late": "nothing can be sent of a call without a name",
+    "blank-lines-missing": "the next event tells that a line end closed the first",
+}
 """Quirks of which something waits, and is lost when the connection breaks; and why."""
 
 
@@ -1335,7 +1430,7 @@ def fits(one: Quirk, other: Quirk) -> bool:
     pair = {one.name, one.base}, {other.name, other.base}
     return not any(
         (a in pair[0] and b in pair[1]) or (a in pair[1] and b in pair[0])
-        for a, b, _ in AMBIGUOUS
+        for a, b, _ in AMBIGUOUS + OPEN
     )
 
 

@@ -18,7 +18,16 @@ FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 LAYERS = (
     ("jsontext", "boundary", "upstream", "decoding", "selection", "stats", "masking"),
     ("chunk", "sse"),
-    ("step", "stream_state", "errors", "fields", "flows", "joining", "pairs", "conversion"),
+    (
+        "step",
+        "stream_state",
+        "errors",
+        "fields",
+        "flows",
+        "joining",
+        "pairs",
+        "conversion",
+    ),
     ("fix", "record", "finish", "opening"),
     ("usage",),
     ("ending", "fixes", "chain"),
@@ -40,7 +49,7 @@ STDLIB = {
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "sys",
     "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 315, "pipeline": 280}
+BUDGET = {"addon": 315, "pipeline": 280, "sse": 280}
 LINES = 270
 FIX_LINES = 80
 

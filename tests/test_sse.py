@@ -212,6 +212,31 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> int:
     return 20
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [14, 15, 30])
+def test_a_value_over_the_limit_ends_with_its_line(
+    limit: int, end: bytes, size: int
+) -> None:
+    large = b'{"a":"' + b"x" * size + b'"}' + end
+    items = read(large + b'{"b":1}' + end + b'{"c":2}' + end)
+    assert items == [
+        (Oversized, large),
+        (Event, b'{"b":1}' + end),
+        (Event, b'{"c":2}' + end),
+    ]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_where_line_ends_part_the_events_one_over_the_limit_ends_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, end: bytes
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 30)
+    small = b'data: {"b":1}' + end
+    large = b'data: {"a":"' + b"x" * 30 + b'"}' + end
+    items = read(small + small + large + small)
+    assert items == [(Event, small), (Event, small), (Oversized, large), (Event, small)]
+
+
 def test_the_limit_is_8_mib() -> None:
     assert sse.LIMIT == 8 * 1024 * 1024
 

@@ -28,7 +28,10 @@ def body_in(
         label: Names the answer in log lines.
     """
     values = list(_values(data))
-    if len(values) == 1 and _is_whole(values[0]):
+    done = any(
+        event.data == DONE or event.raw.strip() == DONE for event in _events(data)
+    )
+    if len(values) == 1 and _is_whole(values[0], done=done):
         return values[0]
     # Usage that was asked for comes in a chunk of its own, whatever else waits.
     wanted = replace(asked, stream=True, usage=True)
@@ -40,16 +43,17 @@ def body_in(
     failed = [each for each in chunks if is_error(each)]
     if failed:
         return failed[0]
-    seen = pipeline.seen.choices.values()
-    if not seen or not all(choice.finished for choice in seen):
-        return None
-    return body_of(chunks)
+    body = body_of(chunks)
+    ended = [bool(choice["finish_reason"]) for choice in choices(body)]
+    return body if ended and all(ended) else None
 
 
 def error_in(data: bytes) -> Json | None:
     """Return what the first event with data in *data* says, JSON or a text."""
     for event in _events(data):
-        payload = (event.data or b"").strip()
+        if event.foreign and not event.is_value:
+            return None  # no event stream: a page, say
+        payload = _payload(event).strip()
         if payload and payload != DONE:
             try:
                 return loads(payload)
@@ -67,18 +71,31 @@ def _events(data: bytes) -> Iterator[Event]:
 def _values(data: bytes) -> Iterator[Json]:
     """Yield the JSON values that the events in *data* bring, framed or not."""
     for event in _events(data):
-        payload = event.raw if event.is_value else event.data
         try:
-            value = loads(payload or b"null")
+            value = loads(_payload(event))
         except (ValueError, RecursionError):
             continue
         if value is not None:
             yield value
 
 
-def _is_whole(value: Json) -> bool:
-    """Tell whether *value* is a whole answer, or an error, and no chunk."""
+def _payload(event: Event) -> bytes:
+    """Return the JSON that *event* brings, framed or not; empty without."""
+    if event.is_value:
+        return b"".join(line.text + line.end for line in event.lines)  # no BOM
+    return event.data or b""
+
+
+def _is_whole(value: Json, *, done: bool) -> bool:
+    """Tell whether *value* is a whole answer, or an error, and no chunk.
+
+    Args:
+        value: The only value of its stream.
+        done: Whether `[DONE]` says that nothing was to follow.
+    """
     if not isinstance(value, dict) or not is_chunk(value):
         return is_error(value)
+    if is_flat(value):
+        return done or "result" in value
     found = choices(value)
-    return is_flat(value) or (bool(found) and all("message" in each for each in found))
+    return bool(found) and all("message" in each for each in found)

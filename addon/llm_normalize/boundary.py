@@ -16,10 +16,11 @@ DONE = b"[DONE]"
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MARK = re.compile(rb'\\.|["{}\[\]\r\n]', re.DOTALL)
-_VALUE = re.compile(rb"[ \t]*[\[{]")
 _BLANKS = re.compile(rb"[ \t]*")
-_BEGINS = (b"data:", b"{", DONE)
-_FIELDS = (b"event", b"id", b"retry")
+_GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
+# An event, where one line end parts them; `data:` alone may belong to the one before.
+_BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
+_FIELDS = (b"data", b"event", b"id", b"retry")
 
 
 class ValueScan:
@@ -69,20 +70,36 @@ class ValueScan:
 
     def _ends_badly(self, data: bytes | bytearray, start: int, at: int) -> bool:
         since = start + self._newline + 1
-        is_first = self._newline < 0
         self._newline = at - start
         if self._quoted:
             return True
         if since == at and data[at - 1 : at + 1] == b"\r\n":
             return False
-        return not is_first and not data[since:at].strip()
+        return not data[since:at].strip()
 
 
-def value_end(data: bytes) -> int:
-    """Return where the JSON object or array at the start of *data* ends; 0 without."""
-    if not _VALUE.match(data):
+def value_end(data: bytes, start: int = 0) -> int:
+    """Return where the JSON object or array at *start* of *data* ends; 0 without."""
+    begin = _after(_BLANKS, data, start)
+    if not data.startswith((b"{", b"["), begin):
         return 0
-    return max(ValueScan().find(data), 0)
+    return max(ValueScan().find(data, begin), 0)
+
+
+def values_in(data: bytes) -> list[bytes]:
+    """Return the objects and arrays (`[DONE]`) that *data*, one line, is made of.
+
+    They may be glued as they are, or by a `data:`. None where there is anything else.
+    """
+    values = []
+    at = _after(_GLUE, data, 0)
+    while at < len(data):
+        end = value_end(data, at)
+        if not end:
+            return []
+        values.append(data[at:end])
+        at = _after(_GLUE, data, end)
+    return values
 
 
 def is_whole(data: bytes) -> bool:
@@ -101,16 +118,17 @@ class Boundary:
         """Whether the block found last has its blank line, a value its line end."""
         self.has_cr = False
         """Whether the stream uses `\r`."""
-        self._one_by_one = False  # a single line end parts the events
+        self.one_by_one = False  # a single line end parts the events
         self.restart()
 
     def restart(self) -> None:
         """Expect the begin of a block."""
-        self._scan: ValueScan | None = None
+        self._scan: ValueScan | None = None  # of the value that begins this block
+        self._begin = 0  # its offset
         self._is_plain = False  # no JSON value begins this block
         self._line = 0  # offset of the line that has not ended
-        self._sought = 0  # bytes of it that hold no line end
-        self._data: tuple[int, int, int] | None = None  # the first data line
+        self._sought = 0  # bytes that hold no line end, or only the value and blanks
+        self._data: tuple[int, int, int] | None = None  # the last line with data
         self._data_lines = 0
 
     def find(self, buffer: bytearray, start: int, skip: int) -> int:
@@ -123,38 +141,53 @@ class Boundary:
         """
         self.is_value = False
         self.is_closed = True
-        end = -1
-        if not self._is_plain and not buffer.startswith(b"d", start):
-            if _VALUE.match(buffer, start + skip):
-                self._scan = self._scan or ValueScan()
-                end = self._value(buffer, start + skip, self._scan)
-                self._is_plain = self._scan.broken
-            elif not _is_blank(buffer, start + skip):
-                self._is_plain = True
-        else:
-            self._is_plain = True
-        if self._is_plain:
+        if self._is_plain or buffer.startswith(b"d", start):
             end = self._block(buffer, start)
+        elif self._scan is None:
+            end = self._first(buffer, start, skip)
+        else:
+            end = self._value(buffer, start, self._scan)
         if end >= 0:
             self.restart()
         return end
 
+    def _first(self, buffer: bytearray, start: int, skip: int) -> int:
+        """Tell by its first byte that is no blank what the block is, and go on so."""
+        at = _after(_BLANKS, buffer, start + max(skip, self._sought))
+        self._sought = at - start
+        if at == len(buffer):
+            return -1
+        if buffer.startswith((b"{", b"["), at):
+            self._begin = at - start
+            self._scan = ValueScan()
+            return self._value(buffer, start, self._scan)
+        line_end = _LINE_END.match(buffer, at)
+        if line_end and not skip:
+            return line_end.end()  # nothing but blanks: what follows begins anew
+        self._line = 0 if line_end else skip
+        return self._block(buffer, start)
+
     def _value(self, buffer: bytearray, start: int, scan: ValueScan) -> int:
         """Return where a value and its line end, if there is one, end."""
-        at = scan.find(buffer, start)
+        at = scan.find(buffer, start + self._begin)
+        if scan.broken:
+            self._sought = 0
+            return self._block(buffer, start)
         if at < 0:
             return -1
-        blanks = _BLANKS.match(buffer, at)
-        assert blanks is not None
-        if blanks.end() == len(buffer):
+        at = _after(_BLANKS, buffer, max(at, start + self._sought))
+        self._sought = at - start
+        if at == len(buffer):
             return -1  # its line end may follow
         self.is_value = True
-        line_end = _LINE_END.match(buffer, blanks.end())
+        line_end = _LINE_END.match(buffer, at)
         self.is_closed = line_end is not None
         return line_end.end() if line_end else at
 
     def _block(self, buffer: bytearray, start: int) -> int:
-        if not (self._line or self.has_cr or self._one_by_one):  # the common case
+        """Return where a block of lines ends."""
+        self._is_plain = True
+        if not (self._line or self.has_cr or self.one_by_one):  # the common case
             at = buffer.find(b"\n", start + self._sought)
             if at < 0:
                 self._sought = len(buffer) - start
@@ -178,13 +211,14 @@ class Boundary:
             return -1
         if found.start() == line:
             return found.end()
-        if self._one_by_one and _ends_alone(bytes(buffer[line : found.start()])):
+        text = bytes(buffer[line : found.start()])
+        if self.one_by_one and (part := self._part_at(text)):
             self.is_closed = False
-            return found.end()
+            return line if part < 0 else found.end()
         if found.end() == len(buffer) and found.group() == b"\r":
             self._sought = found.start() - start  # a "\n" may belong to it
             return -1
-        if buffer.startswith(b"data", line):
+        if _payload(text):
             self._data_lines += 1
             self._data = (line - start, found.start() - start, found.end() - start)
         self._line = self._sought = found.end() - start
@@ -195,28 +229,42 @@ class Boundary:
 
         0 if it is not, or if the next *line* begins no other event.
         """
-        if self._data is None or not buffer.startswith(_BEGINS, line):
+        if self._data is None or not _BEGINS.match(buffer, line):
             return 0
         begin, stop, end = (start + at for at in self._data)
         self._data = None  # looked at once
-        if self._data_lines > 1 or not _is_whole_line(bytes(buffer[begin:stop])):
+        payload = _payload(bytes(buffer[begin:stop]))
+        if self._data_lines > 1 or not _is_whole(payload):
             return 0
-        self._one_by_one = True
+        self.one_by_one = self.one_by_one or bool(values_in(payload))
         self.is_closed = False
         return end
 
+    def _part_at(self, line: bytes) -> int:
+        """Tell where events part that one line end parts: 1 behind *line*, -1 before.
 
-def _ends_alone(line: bytes) -> bool:
-    """Tell whether *line* is all of its event, where a line end parts the events."""
-    is_data = line.startswith(b"data")
-    return _is_whole_line(line) if is_data else not line.startswith(_FIELDS)
+        0 if it goes on, with a value of several lines or the fields of an event.
+        """
+        payload = _payload(line)
+        if not payload:
+            return 0 if self._line or line.startswith(_FIELDS) else 1
+        if self._data_lines:  # of a value that was cut off, if another is whole
+            return -1 if values_in(payload) else 0
+        return 1 if _is_whole(payload) or not payload.startswith((b"{", b"[")) else 0
 
 
-def _is_blank(buffer: bytearray, at: int) -> bool:
-    """Tell whether nothing but blanks has come: what they lead to is not known yet."""
-    blanks = _BLANKS.match(buffer, at)
-    return blanks is not None and blanks.end() == len(buffer)
+def _payload(line: bytes) -> bytes:
+    """Return the data of *line*; none if it is no data line."""
+    name, _, value = line.partition(b":")
+    return value.strip() if name == b"data" else b""
 
 
-def _is_whole_line(line: bytes) -> bool:
-    return is_whole(line.partition(b":")[2])
+def _is_whole(payload: bytes) -> bool:
+    """Tell whether the data of a line can be all of its event."""
+    return payload == b"null" or payload[:1] == b":" or bool(values_in(payload))
+
+
+def _after(pattern: re.Pattern[bytes], data: bytes | bytearray, start: int) -> int:
+    found = pattern.match(data, start)
+    assert found is not None
+    return found.end()

@@ -7,7 +7,15 @@ chat completion object" and "The chat completion chunk object".
 
 from collections.abc import Iterable
 
-from .chunk import ENVELOPE, Chunk, calls, choices, index_of, usage_of
+from .chunk import (
+    ENVELOPE,
+    Chunk,
+    calls,
+    choices,
+    index_of,
+    stands_for_text,
+    usage_of,
+)
 from .jsontext import Json
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
@@ -17,33 +25,41 @@ _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_
 # -- from a body to chunks ---------------------------------------------------------
 
 
-def chunks_of(body: Chunk) -> list[Chunk]:
+def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     """Return the chunks that say what *body* says; each of its choices has a message.
 
     That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
     the calls, the finish reason; then the usage. What stands beside the choices rides
-    on the first chunk, what else stands in a choice on its finish.
+    on the first chunk, what else stands in a choice on its finish. A missing reason is
+    what the message implies, `stop` where the request *forced* a call.
     """
     frame = {**body, "object": "chat.completion.chunk"}
     usage = {"usage": frame.pop("usage", None)}
     frame.pop("choices", None)
     rest = {key: value for key, value in frame.items() if key in ENVELOPE}
-    parts = [part for choice in choices(body) for part in _parts(choice)]
+    parts = [part for choice in choices(body) for part in _parts(choice, forced)]
     made = [{**rest, "choices": [part]} for part in parts]
     made[:1] = [{**frame, **each} for each in made[:1]]
     return [*made, {**rest, "choices": [], **usage}] if usage_of(usage) else made
 
 
-def _parts(choice: Chunk) -> list[Chunk]:
+def _parts(choice: Chunk, forced: bool) -> list[Chunk]:
     """Return what the chunks of one *choice* have as their choice."""
     message = dict(choice["message"])
     opening = {"role": message.pop("role", None) or "assistant", "content": ""}
-    said = [(key, each) for key, each in message.items() if each not in (None, "", [])]
-    said.sort(key=lambda item: _ORDER.index(item[0]) if item[0] in _ORDER else -1)
+    said = {key: each for key, each in message.items() if each not in (None, "", [])}
+    # Together: the same reasoning may stand under two keys, and in parts of the content.
+    parted = isinstance(said.get("content"), list)
+    theirs = {
+        key: said.pop(key)
+        for key in list(said)
+        if key not in _ORDER or (parted and key == "content")
+    }
+    ours = [{key: said[key]} for key in _ORDER if key in said]
     index = choice.get("index", 0)
     parts: list[Chunk] = [
         {"index": index, "delta": delta, "finish_reason": None}
-        for delta in [opening, *({key: value} for key, value in said)]
+        for delta in [opening, *([theirs] if theirs else []), *ours]
     ]
     if choice.get("logprobs") is not None:
         texts = [
@@ -51,7 +67,8 @@ def _parts(choice: Chunk) -> list[Chunk]:
         ]
         (texts or parts)[0]["logprobs"] = choice["logprobs"]
     rest = {key: each for key, each in choice.items() if key not in _CHOICE}
-    reason = choice.get("finish_reason") or _implied_reason(message)
+    implied = "stop" if forced else _implied_reason(message)
+    reason = choice.get("finish_reason") or implied
     return [*parts, {"index": index, "delta": {}, "finish_reason": reason, **rest}]
 
 
@@ -97,13 +114,17 @@ class _Choice:
 
     def add(self, choice: Chunk) -> None:
         """Take in what one chunk says of the choice."""
-        delta = dict(choice.get("delta") or {})
+        said = choice.get("delta")
+        delta = dict(said) if isinstance(said, dict) else {}
         for call in calls({"tool_calls": delta.pop("tool_calls", None)}):
-            self._calls.setdefault(index_of(call), _Joined()).add(call)
+            fragment = {key: each for key, each in call.items() if key != "index"}
+            self._calls.setdefault(index_of(call), _Joined()).add(fragment)
         self._message.add(delta)
         self._finish = choice.get("finish_reason") or self._finish
-        for key, tokens in (choice.get("logprobs") or {}).items():
-            self._logprobs.setdefault(key, []).extend(tokens or ())
+        logprobs = choice.get("logprobs")
+        for key, tokens in (logprobs if isinstance(logprobs, dict) else {}).items():
+            found = tokens if isinstance(tokens, list) else ()
+            self._logprobs.setdefault(key, []).extend(found)
         self._rest |= {key: each for key, each in choice.items() if key not in _CHOICE}
 
     def whole(self, index: int) -> Chunk:
@@ -112,7 +133,7 @@ class _Choice:
         found = [self._calls[at].whole() for at in sorted(self._calls)]
         if found:
             message["tool_calls"] = found
-        if found or message.get("function_call") or message.get("refusal"):
+        if stands_for_text(message):
             message["content"] = message["content"] or None
         logprobs = {key: tokens or None for key, tokens in self._logprobs.items()}
         made = {"index": index, "message": message, "logprobs": logprobs or None}
@@ -136,7 +157,7 @@ class _Joined:
                 self._objects.setdefault(key, _Joined()).add(value)
             elif isinstance(value, list) and isinstance(self._values.get(key), list):
                 self._values[key] = self._values[key] + value
-            elif key != "index" and value is not None:
+            elif value is not None:
                 self._values[key] = value
 
     def whole(self) -> Chunk:

@@ -163,6 +163,7 @@ class EventParser:
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
         self._oversized: bytes | None = None  # last bytes of the block being passed on
+        self._by_lines = False  # it ends at a line end
 
     @property
     def in_oversized(self) -> bool:
@@ -185,17 +186,16 @@ class EventParser:
                 continue
             self._after_cr = False
             end = self._find_end(start)
+            if self._is_too_large(start, end):
+                self._exceed(start, items)
+                start = 0
+                continue
             if end < 0:
                 break
             self._block(bytes(buffer[start:end]), items)
             start = end
         if start:
             del buffer[:start]
-        if len(buffer) > LIMIT:
-            self._oversized = bytes(buffer[-3:])
-            items.append(Oversized(bytes(buffer)))
-            self.count += 1
-            self.take()
         return items
 
     def end(self) -> list[Item]:
@@ -235,24 +235,43 @@ class EventParser:
 
     def _block(self, raw: bytes, items: list[Item]) -> None:
         self._after_cr = raw.endswith(b"\r")
-        # Not counting a last "\n" that might as well have come with the next read.
-        if len(raw) - raw.endswith(b"\r\n") > LIMIT:
-            items.append(Oversized(raw))
-        else:
-            found = self._boundary
-            items.append(Event(raw, self.count, found.is_closed, found.is_value))
+        found = self._boundary
+        items.append(Event(raw, self.count, found.is_closed, found.is_value))
         self.count += 1
 
+    def _is_too_large(self, start: int, end: int) -> bool:
+        size = (len(self._buffer) if end < 0 else end) - start
+        # Not counting a last "\n" that might as well have come with the next read.
+        return size - (end >= 0 and self._buffer[end - 2 : end] == b"\r\n") > LIMIT
+
+    def _exceed(self, start: int, items: list[Item]) -> None:
+        """Pass the block at *start* on, from as many bytes on whatever the reads."""
+        cut = start + LIMIT + 1
+        head, rest = bytes(self._buffer[start:cut]), bytes(self._buffer[cut:])
+        value = head.removeprefix(BOM).lstrip(b" \t").startswith((b"{", b"["))
+        self._by_lines = value or self._boundary.one_by_one
+        self._oversized = head[-1:] if self._by_lines else head[-3:]
+        self.take()
+        items.append(Oversized(head))
+        self.count += 1
+        self._buffer += self._pass_oversized(rest, items)
+
     def _pass_oversized(self, data: bytes, items: list[Item]) -> bytes:
-        """Pass the block that is too large on, and return what comes after it."""
+        """Pass the block that is too large on, and return what comes after it.
+
+        It ends at a blank line; where line ends part the events, at the next of them.
+        """
         before = self._oversized or b""
-        match = _BLANK_LINE.search(before + data)
+        end = _LINE_END if self._by_lines else _BLANK_LINE
+        match = end.search(before + data)
         if match is None:
-            self._oversized = (before + data)[-3:]
-            items.append(Oversized(data))
+            self._oversized = (before + data)[-len(before) :]
+            if data:
+                items.append(Oversized(data))
             return b""
         cut = max(match.end() - len(before), 0)
         self._oversized = None
-        self._after_cr = data[:cut].endswith(b"\r")
-        items.append(Oversized(data[:cut]))
+        self._after_cr = (before + data[:cut]).endswith(b"\r")
+        if cut:
+            items.append(Oversized(data[:cut]))
         return data[cut:]

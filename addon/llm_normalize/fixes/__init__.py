@@ -3,7 +3,7 @@
 The order is argued here and nowhere else; a fix knows nothing of its neighbours.
 
 1. Framing comes first: what is not framed as data cannot be read. Data gets its name,
-   then one line without an inner stream's names, before it is parted; an event's name
+   loses an inner stream's names, and is one line before it is parted; an event's name
    tells of an error before it is dropped.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
    error among them. Usage stands at the top before a chunk without choices is judged.
@@ -129,9 +129,9 @@ FIXES: tuple[type[Fix], ...] = (
     LineEndCr,
     DataNameMissing,
     ErrorByFieldName,
+    DataDoubled,
     DataLinesSeveral,
     DataSpaceMissing,
-    DataDoubled,
     DataComment,
     DataGlued,
     ErrorByEventName,

@@ -34,6 +34,11 @@ class BodyInStream(Fix):
             [_OPEN, chunk({"content": "Hi"}), _STOP, chunk(None, usage=USAGE)],
             ended=False,
         ),
+        Example.untouched(
+            "a chunk by name",
+            [{**completion(_HI, usage=None), "object": "chat.completion.chunk"}],
+            ended=False,
+        ),
         Example.untouched("a stream", [_OPEN, chunk({"content": "Hi"}), _STOP]),
         Example.untouched("later", [_OPEN, completion(_HI)], ended=False),
     )
@@ -43,9 +48,13 @@ class BodyInStream(Fix):
         found = choices(chunk)
         if self.seen.choices or not all(map(_is_message, found)) or not found:
             return None
-        is_answer = chunk.get("object") == "chat.completion" and usage_of(chunk)
+        kind, usage = chunk.get("object"), usage_of(chunk)
         ended = all(choice.get("finish_reason") for choice in found)
-        return chunks_of(chunk) if ended or is_answer else None
+        if kind == "chat.completion.chunk" and not usage:
+            ended = False  # there are servers that put a reason on every chunk
+        if not ended and not (kind == "chat.completion" and usage):
+            return None
+        return chunks_of(chunk, forced=self.asked.forced_tool)
 
 
 def _is_message(choice: Chunk) -> bool:

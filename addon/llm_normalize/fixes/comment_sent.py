@@ -37,5 +37,7 @@ class CommentSent(Fix):
         kept = [line for line in event.lines if line.name]
         if len(kept) == len(event.lines):
             return None
+        if not kept and event.lines[-1].end:
+            event.closed = True  # where a line end parts the events
         event.lines[:] = kept
         return [event]

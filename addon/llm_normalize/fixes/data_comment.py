@@ -23,7 +23,9 @@ class DataComment(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Drop the data lines."""
         data = event.data
-        if data is None or not data.lstrip().startswith(b":") or not event.closed:
+        if data is None or not data.lstrip().startswith(b":"):
             return None
         event.lines[:] = [line for line in event.lines if line.name != b"data"]
+        event.blank = b"\n"
+        event.closed = True
         return [event]

@@ -7,7 +7,7 @@ from ..sse import Event
 
 _TEXT = chunk({"content": "Hi"})
 _TWICE = b"data: " + wire([_TEXT])
-_INNER = re.compile(rb"(?:data: ?)+")
+_INNER = re.compile(rb"(?:(?:event|id|retry): ?[^{]*?)?(?:data: ?)+")
 _FIELD = re.compile(rb"(?:event|id|retry): ?[^{]*")
 
 
@@ -27,6 +27,12 @@ class DataDoubled(Fix):
         Example("chunk", [_TWICE], [_TEXT], ended=False),
         Example("done", [b"data: data: [DONE]\n\n"], [DONE]),
         Example("name", [b"data: event: message\n\n", _TWICE], [b"\n", _TEXT]),
+        Example(
+            "name on the line",
+            [b"data: event: message" + wire([_TEXT])],
+            [_TEXT],
+            ended=False,
+        ),
         Example.untouched("once", [_TEXT, DONE]),
         Example.untouched("text", [b"data: data: hello\n\n"]),
     )

@@ -1,15 +1,11 @@
 """Several events on one line: `data: {…}data: {…}`."""
 
-import re
-
-from ..boundary import DONE as MARK
-from ..boundary import value_end
+from ..boundary import values_in
 from ..fix import DONE, Example, Fix, chunk, wire
 from ..sse import Event, encode
 
 _HI = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
-_GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)?")
 
 
 def _glued(*events: bytes) -> bytes:
@@ -37,16 +33,7 @@ class DataGlued(Fix):
 
     def event(self, event: Event) -> list[Event] | None:
         """Part the values."""
-        rest = event.data or b""
-        values = []
-        while rest:
-            end = len(MARK) if rest.startswith(MARK) else value_end(rest)
-            if not end:
-                return None
-            values.append(rest[:end].strip())
-            glue = _GLUE.match(rest, end)
-            assert glue is not None
-            rest = rest[glue.end() :]
+        values = values_in(event.data or b"")
         if len(values) < 2:  # noqa: PLR2004
             return None
         return [Event(encode(value), event.n) for value in values]

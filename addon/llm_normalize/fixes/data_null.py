@@ -28,7 +28,11 @@ class DataNull(Fix):
         data = event.data
         if not event.raw.strip() and event.raw.strip(b"\r\n"):
             return [event]  # a line of blanks, which the event no longer has
-        if data is None or data.strip() not in _NOTHING or not event.closed:
+        if data is None or data.strip() not in _NOTHING:
             return None
+        if not event.closed:
+            if not event.lines[-1].end:
+                return None
+            event.closed = True  # where a line end parts the events
         event.lines[:] = [line for line in event.lines if line.name != b"data"]
         return [event]

@@ -1,7 +1,7 @@
 """An error that only its event's name tells: `event: error`."""
 
 from ..chunk import choices
-from ..fix import DONE, Example, Fix, chunk
+from ..fix import DONE, Example, Fix, chunk, wire
 from ..jsontext import dumps, loads
 from ..sse import Event, Line
 
@@ -32,6 +32,9 @@ class ErrorByEventName(Fix):
             [_TEXT, {"error": "Worker died"}],
         ),
         Example.untouched("wrapped", [_TEXT, {"error": _SAID}, DONE]),
+        Example.untouched(
+            "under its name", [b"event: error\n" + wire([{"error": _SAID}])]
+        ),
         Example.untouched("another name", [_TEXT, b"event: ping\ndata: x\n\n"]),
         Example.untouched("no data", [_TEXT, b"event: error\n\n"]),
     )
