@@ -214,9 +214,8 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 @pytest.mark.parametrize("size", [14, 15, 30])
-def test_a_value_over_the_limit_ends_with_its_line(
-    limit: int, end: bytes, size: int
-) -> None:
+@pytest.mark.usefixtures("limit")
+def test_a_value_over_the_limit_ends_with_its_line(end: bytes, size: int) -> None:
     large = b'{"a":"' + b"x" * size + b'"}' + end
     items = read(large + b'{"b":1}' + end + b'{"c":2}' + end)
     assert items == [
