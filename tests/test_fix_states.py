@@ -283,3 +283,16 @@ def test_custom_call_of_openai_leaves_byte_for_byte() -> None:
     ]
     asked = Asked(stream=True, tools=True)
     assert repaired(wire(events), asked) == wire(events)
+
+
+def test_null_where_one_line_end_parts_the_events_is_a_newline() -> None:
+    text, stop, done = (wire([each])[:-1] for each in (TEXT, STOP, DONE))
+    out = repaired(text + b"data: null\n" + stop + done)
+    assert out == wire([TEXT, b"\n", STOP, DONE])
+    half = repaired(text + stop + b"data: null")
+    assert half == wire([TEXT, STOP]) + b"data: null"
+
+
+def test_of_glued_values_one_that_is_no_chunk_passes() -> None:
+    glued = wire([TEXT])[:-2] + b'data: {"status":"ok"}\n\n'
+    assert repaired(glued) == wire([TEXT]) + b'data: {"status":"ok"}\n\n'
