@@ -326,7 +326,7 @@ def test_done_without_a_reason_is_an_end() -> None:
         b"<html>\ndata: x\n\n</html>\n",
         wire([OPEN, b"data: oh no\n\n", STOP, DONE]),
         wire([OPEN, b"what: is this\n\n", STOP, DONE]),
-        wire([OPEN, b'data: {"type":"ping"}\n\n', STOP, DONE]),
+        wire([OPEN, b'data: {"type":"note"}\n\n', STOP, DONE]),
         wire([FIGURES, DONE]),
         b'data: {"choices":[]}\n\ndata: [DONE]\n\n',
         b"\xff\xfe",

@@ -634,7 +634,7 @@ def test_an_error_body_for_a_stream_becomes_an_event(
 @pytest.mark.parametrize(
     "body",
     [
-        with_choice(completion({"content": "Hi"}, usage=None), finish_reason=None),
+        {**with_choice(said(), finish_reason=None), "object": "x", "usage": None},
         {"response": "Hi"},
         {**said(), "choices": []},
     ],

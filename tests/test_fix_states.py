@@ -27,6 +27,7 @@ from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
+TEXTS = (chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"}))
 EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{}"}}
 
 
@@ -296,3 +297,15 @@ def test_null_where_one_line_end_parts_the_events_is_a_newline() -> None:
 def test_of_glued_values_one_that_is_no_chunk_passes() -> None:
     glued = wire([TEXT])[:-2] + b'data: {"status":"ok"}\n\n'
     assert repaired(glued) == wire([TEXT]) + b'data: {"status":"ok"}\n\n'
+
+
+def test_a_line_of_json_is_a_whole_answer_even_without_a_reason() -> None:
+    body = completion({"role": "assistant", "content": "Hi"}, finish=None, usage=None)
+    out = repaired(dumps(body))
+    assert out == wire([*TEXTS, STOP, DONE])
+    assert DONE not in repaired(wire([body]))
+
+
+def test_pings_by_name_are_newlines() -> None:
+    ping = b"event: ping\ndata: 2026-01-05\n\n"
+    assert repaired(wire([TEXT, ping, STOP, DONE])) == wire([TEXT, b"\n", STOP, DONE])

@@ -11,6 +11,7 @@ from .body import repair_body
 from .decoding import Decoder, decoder_for
 from .errors import phrase
 from .flows import break_off, client_left, prepare_headers
+from .jsontext import is_container
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .record import KEY
@@ -213,8 +214,8 @@ class Answers:
             logger.exception("%s: repair failed, the body stays as it is", label)
         if step is not None:
             answer.step(step)
-            if step.changed and not settings.observe:
-                _take(response, step)
+            if not settings.observe:
+                _take(response, step, running)
         figures = (1 if content else 0, size, len(response.raw_content or b""))
         record = running.write(self._stats, response.status_code, "complete", figures)
         flow.metadata[KEY] = answer.metadata(record)
@@ -241,14 +242,17 @@ def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> 
     prepare_headers(flow.request, response, rename=rename)
 
 
-def _take(response: http.Response, step: Step) -> None:
-    """Put the repaired body in the place of the provider's."""
+def _take(response: http.Response, step: Step, running: Running) -> None:
+    """Put the repaired body in the place of the provider's, as what it is."""
     if step.status:
         response.status_code = step.status
         response.reason = phrase(step.status)
-    response.content = step.after[0]
+    encoded = response.headers.pop("content-encoding", None)  # nobody asked for it
+    if step.changed or encoded:
+        response.content = step.after[0]
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _JSON:
+    rename = step.changed or running.settings.applies("content-type-wrong")
+    if kind != _JSON and rename and is_container(step.after[0]):
         response.headers["content-type"] = _JSON
 
 

@@ -125,6 +125,8 @@ _DECODERS: dict[str, Callable[[], Decoder]] = {
     "deflate": lambda: _Zlib(zlib.MAX_WBITS),
     "br": _Brotli,
 }
+# Not codings at all, but sent as if: nothing has been done to the body.
+_DECODERS |= dict.fromkeys(("utf-8", "utf8", "none", "chunked", "binary"), Decoder)
 
 
 def decoder_for(encoding: str) -> Decoder | None:

@@ -119,6 +119,14 @@ def _plain(value: Json) -> Json:
     return value
 
 
+def is_container(data: bytes) -> bool:
+    """Tell whether *data* is a JSON object or array."""
+    try:
+        return isinstance(json.loads(data), dict | list)
+    except (ValueError, RecursionError):
+        return False
+
+
 def dumps(value: Json) -> bytes:
     """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
 

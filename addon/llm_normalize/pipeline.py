@@ -195,12 +195,13 @@ class Pipeline:
 
     def _event(self, step: Step, event: Event) -> None:
         closed = event.closed  # a fix may close it
+        self.seen.is_value = event.is_value
         payload = event.payload()
         if payload is not None:
             reason = self._payload(step, payload, event.raw)
             if not reason:
                 return
-            if reason != "not-json":
+            if reason not in ("not-json", "not-a-chunk"):
                 self._pass(step, event.raw, reason)
                 return
         framed = self._chain.frame(step, event)

@@ -188,6 +188,8 @@ class Seen:
         self.envelope: Chunk = {}
         """`id`, `created` and `model`, as the first chunk that said them had them."""
         self.error = False
+        self.is_value = False
+        """Whether the event at hand stood without a field name, as a body does."""
         self._calls = 0
 
     def choice(self, index: int) -> ChoiceSeen:

@@ -52,7 +52,9 @@ class BodyInStream(Fix):
         ended = all(choice.get("finish_reason") for choice in found)
         if kind == "chat.completion.chunk" and not usage:
             ended = False  # there are servers that put a reason on every chunk
-        if not ended and not (kind == "chat.completion" and usage):
+        # An event without a field name is a whole body, one with usage has ended.
+        whole = self.seen.is_value or usage
+        if not ended and not (kind == "chat.completion" and whole):
             return None
         return chunks_of(chunk, forced=self.asked.forced_tool)
 

@@ -42,6 +42,7 @@ class ContentNull(Fix):
             completion({"role": "assistant", "content": ""}),
         ),
         Example.untouched("tool call", [_NULL, calling(head())], asked=_TOOLS),
+        Example.untouched("refusal", [chunk({"content": None, "refusal": ""})]),
         Example.untouched("string", [_EMPTY, _HI]),
     )
 
@@ -53,7 +54,7 @@ class ContentNull(Fix):
                 continue
             if index in self.seen.choices:
                 del delta["content"]
-            elif stands_for_text(delta):
+            elif stands_for_text(delta) or isinstance(delta.get("refusal"), str):
                 continue
             elif any(value for key, value in delta.items() if key != "role"):
                 del delta["content"]  # reasoning, say, is alone in its delta

@@ -1,17 +1,22 @@
 """`data: null`, or nothing at all, to keep the connection alive."""
 
+import re
+
 from ..fix import DONE, Example, Fix, chunk
 from ..sse import Event
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_NOTHING = (b"null", b"", b"{}")
+_NOTHING = re.compile(
+    rb'null|true|\{\}|\[\]|""|\{"(?:type|event)":\s*"(?:ping|heartbeat|keep-?alive)"\}|'
+)
+_ALIVE = re.compile(rb"event: ?(?:ping|heartbeat|keep-?_?alive)")
 
 
 class DataNull(Fix):
     """Send a bare newline in its place, at the same moment."""
 
     name = "data-null"
-    changes = "`data: null`, `data:`, `data: {}`, blanks -> a bare newline"
+    changes = "`data: null`, `data: {}`, pings, blanks -> a bare newline"
     why = "openai-python yields None for it, and loops fail with an AttributeError."
     providers = ("gateways that keep connections alive",)
     sources = ("https://github.com/NousResearch/hermes-agent/issues/80822",)
@@ -20,6 +25,12 @@ class DataNull(Fix):
         Example("nothing", [_TEXT, b"data: \n\n"], [_TEXT, b"\n"], ended=False),
         Example("no key", [_TEXT, b"data: {}\n\n"], [_TEXT, b"\n"], ended=False),
         Example("blanks", [_TEXT, b"  \n"], [_TEXT, b"\n"], ended=False),
+        Example(
+            "ping",
+            [_TEXT, b'data: {"type": "ping"}\n\n'],
+            [_TEXT, b"\n"],
+            ended=False,
+        ),
         Example.untouched("chunk", [_TEXT, chunk({}, finish="stop"), DONE]),
     )
 
@@ -28,7 +39,8 @@ class DataNull(Fix):
         data = event.data
         if not event.raw.strip() and event.raw.strip(b"\r\n"):
             return [event]  # a line of blanks, which the event no longer has
-        if data is None or data.strip() not in _NOTHING:
+        alive = any(_ALIVE.fullmatch(line.text) for line in event.lines)
+        if data is None or not (alive or _NOTHING.fullmatch(data.strip())):
             return None
         if not event.closed:
             if not event.lines[-1].end:

@@ -9,12 +9,12 @@ _NONE = {"role": "assistant", "content": ""}
 
 
 class MessageMissing(Fix):
-    """Send the message that every choice of OpenAI's has."""
+    """Send the message that every choice of OpenAI's has, and nothing but it."""
 
     name = "message-missing"
-    changes = "body's choice without `message` -> `delta` in its place, or an empty one"
+    changes = "body's choice without `message`, or with a `delta` -> one `message`"
     why = "Clients read `choices[0].message.content` without a look."
-    providers = ("Azure (filtered answers)", "servers that answer with one chunk")
+    providers = ("Azure (filtered answers)", "Perplexity (both)")
     sources = (
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -30,6 +30,11 @@ class MessageMissing(Fix):
             completion(_HI, choices=[{**_BARE, "delta": _HI}]),
             completion(_HI, choices=[{**_BARE, "message": _HI}]),
         ),
+        Example.of_body(
+            "both",
+            completion(_HI, choices=[{**_BARE, "message": _HI, "delta": _NONE}]),
+            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+        ),
         Example.untouched("there", [completion(_HI)], kind="body"),
     )
 
@@ -37,6 +42,12 @@ class MessageMissing(Fix):
         """Add the message."""
         changed = False
         for choice in choices(body):
+            if isinstance(choice.get("message"), dict) and "delta" in choice:
+                delta = choice.pop("delta")
+                said = delta if isinstance(delta, dict) else {}
+                missing = {key: each for key, each in said.items() if each}
+                choice["message"] = {**missing, **choice["message"]}
+                changed = True
             if not isinstance(choice.get("message"), dict):
                 delta, text = choice.pop("delta", None), choice.get("message")
                 said = {**_NONE, "content": text} if isinstance(text, str) else _NONE
