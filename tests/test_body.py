@@ -7,7 +7,7 @@ from llm_normalize.body import repair_body
 from llm_normalize.chunk import Chunk
 from llm_normalize.fix import Fix, completion
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import Json, dumps
+from llm_normalize.jsontext import Json, dumps, loads
 from llm_normalize.step import Step
 from llm_normalize.stream_state import Asked
 
@@ -180,3 +180,49 @@ def test_nesting_that_cannot_be_written_costs_nothing_but_the_repair(
     step = repair_body(data, status, Asked(), [Renames])
     assert len(step.after) == 1
     assert step.after == [data] or deep in step.after[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"message": "no"}, 500, "no"),
+        ({"error_message": "no", "error_code": 7}, 500, "no"),
+        ({"ok": False, "reason": "quota is used up"}, 429, "quota is used up"),
+        ({"err": "forbidden"}, 403, "forbidden"),
+        ({"success": 0, "msg": "busy"}, 503, "busy"),
+        ({"ResponseMetadata": {"Error": {"Message": "busy"}}}, 503, "busy"),
+        ({"Response": {"Error": {"Code": "AuthFailure", "Message": "x"}}}, 401, "x"),
+        ({"fault": {"faultstring": "time out"}}, 504, "time out"),
+        ({"result": {"error": {"message": "busy"}}}, 503, "busy"),
+        ({"header": {"code": 11200, "message": "AppIdNoAuth"}}, 401, "AppIdNoAuth"),
+        ([{"error": [{"code": 2009, "message": "no"}]}], 500, "no"),
+        ({"choices": [{"error": {"code": 502, "message": "no"}}]}, 502, "no"),
+    ],
+)
+def test_a_body_with_nothing_but_words_of_failure_is_an_error(
+    body: Json, status: int, message: str
+) -> None:
+    step = repaired(dumps(body), FIXES)
+    assert step.status == status
+    assert loads(step.after[0])["error"]["message"] == message
+
+
+@pytest.mark.parametrize("status", [201, 202, 302])
+def test_words_alone_are_no_error_under_another_status(status: int) -> None:
+    step = repaired(b'{"message":"Moved"}', FIXES, status)
+    assert (step.status, step.fixes) == (None, [])
+    assert repaired(b'{"error":"Moved"}', FIXES, status).status == 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"id": "a", "object": "chat.completion"},
+        {"status": "ok"},
+        {"output": {"text": "Hi"}, "message": "x"},
+        {"data": ["Hi"], "message": "x"},
+        {"result": {"response": "Hi"}, "success": True},
+    ],
+)
+def test_what_may_be_an_answer_keeps_its_status(body: Json) -> None:
+    assert repaired(dumps(body), FIXES).status is None

@@ -159,6 +159,11 @@ def test_put_first_changes_or_adds_a_key_in_place() -> None:
         ({"choices": None, "base_resp": {"status_code": 1008}}, True),
         ({"choices": None, "base_resp": {"status_code": 0}}, False),
         ({"choices": [{}], "base_resp": {"status_code": 1008}}, False),
+        ({"code": 200, "message": "ok"}, False),
+        ({"code": "0", "msg": "ok"}, False),
+        ({"message": "Hi"}, False),
+        ([{"error": "no"}], True),
+        ([[{"error": "no"}]], False),
         ([], False),
     ],
 )

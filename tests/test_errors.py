@@ -8,10 +8,18 @@ from llm_normalize.errors import (
     message_of,
     phrase,
     status_of,
+    tells_only_failure,
     text_of,
+    words_of,
     words_of_page,
     wrapped,
 )
+
+SPIKE = {
+    "faultstring": "Spike arrest violation. Allowed rate : 10ps",
+    "detail": {"errorcode": "policies.ratelimit.SpikeArrestViolation"},
+}
+UNSIGNED = {"Error": {"Code": "AuthFailure.SecretIdNotFound", "Message": "No id"}}
 
 
 def test_wrapped_error_has_the_four_keys_in_openais_order() -> None:
@@ -36,6 +44,13 @@ def test_wrapped_error_has_the_four_keys_in_openais_order() -> None:
         ({}, "Service Unavailable"),
         ({"errors": [{"message": "no"}, {"message": "nor that"}]}, "no; nor that"),
         ({"reason": "quota"}, "quota"),
+        ({"err": "no"}, "no"),
+        ({"fault": SPIKE}, SPIKE["faultstring"]),
+        ({"Response": {**UNSIGNED, "RequestId": "r"}}, "No id"),
+        ({"ResponseMetadata": {"RequestId": "r"}, "message": "no"}, "no"),
+        ({"result": {"error": {"message": "no"}}}, "no"),
+        ({"header": {"code": 11200, "message": "no", "sid": "s"}}, "no"),
+        ({"fault": {"code": 7}}, '{"fault":{"code":7}}'),
     ],
 )
 def test_message_keeps_the_providers_words(body: dict[str, object], words: str) -> None:
@@ -99,6 +114,22 @@ def test_words_of_a_page_are_what_it_shows() -> None:
         ({"base_resp": {"status_code": 1008, "status_msg": "?"}}, 402),
         ({"base_resp": {"status_code": 1000, "status_msg": "time out"}}, 504),
         ({"base_resp": {"status_code": 1000, "status_msg": "?"}}, 500),
+        ({"status": "439", "msg": "Your API Token has expired."}, 401),
+        ({"msg": "The token is expired"}, 401),
+        ({"error": {"code": "1002", "message": "?"}}, 401),
+        ({"error": {"code": "1113", "message": "insufficient balance"}}, 429),
+        ({"error": {"code": "1211", "message": "?"}}, 404),
+        ({"error": {"code": "1214", "message": "?"}}, 400),
+        ({"error": {"code": "1301", "message": "?"}}, 400),
+        ({"error": {"code": "1308", "message": "?"}}, 429),
+        ({"error": {"code": 1211, "message": "?"}}, 500),
+        ({"error": [{"code": 2009, "message": "Unauthorized"}]}, 401),
+        ({"error": [{"code": 404, "message": "?"}]}, 404),
+        ({"errors": [{"code": 404, "message": "?"}]}, 404),
+        ({"fault": SPIKE}, 429),
+        ({"Response": UNSIGNED}, 401),
+        ({"result": {"error": {"message": "?", "code": 503}}}, 503),
+        ({"header": {"code": 11200, "message": "AppIdNoAuthError"}}, 401),
     ],
 )
 def test_status_is_what_the_error_tells(body: dict[str, Any], status: int) -> None:
@@ -112,7 +143,106 @@ def test_status_is_what_the_error_tells(body: dict[str, Any], status: int) -> No
         ({"errors": [{"code": 7009}], "success": False}, 7009),
         ({"base_resp": {"status_code": 1008}}, 1008),
         ({"errors": "x"}, None),
+        ({"error": [{"code": 2009, "message": "no"}]}, 2009),
+        ({"fault": SPIKE}, "policies.ratelimit.SpikeArrestViolation"),
+        ({"Response": UNSIGNED}, "AuthFailure.SecretIdNotFound"),
     ],
 )
 def test_code_of_a_flat_error(body: dict[str, Any], code: object) -> None:
     assert code_of(body) == code
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (SPIKE, SPIKE["faultstring"]),
+        ({"detail": {"at": 7}}, '{"detail":{"at":7}}'),
+        ([{"detail": {"at": 7}}, None, {"msg": "no"}], '{"detail":{"at":7}}; no'),
+        ({"errors": [{"at": 7}, {"msg": "no"}]}, "no"),
+        ([], None),
+        ({}, None),
+    ],
+)
+def test_words_go_before_json(value: Any, words: str | None) -> None:
+    assert words_of(value) == words
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"error": "no"},
+        {"error": {"message": "no"}, "choices": []},
+        {"error": "no", "choices": [{"message": {"role": "assistant", "content": ""}}]},
+        {"error": "no", "choices": [None]},
+        [{"error": {"message": "no"}}],
+        {"message": "no"},
+        {"message": "no", "choices": None},
+        {"message": "no", "status": "failed"},
+        {"message": "no", "status": ["failed"]},
+        {"error_message": "no", "error_code": 7},
+        {"ok": False, "reason": "no"},
+        {"err": "no"},
+        {"success": 0, "msg": "no"},
+        {"success": "false", "msg": "no"},
+        {"ResponseMetadata": {"RequestId": "r", **UNSIGNED}},
+        {"Response": UNSIGNED},
+        {"fault": SPIKE},
+        {"result": {"error": "no"}},
+        {"result": {"errors": ["no"]}},
+        {"header": {"code": 11200, "message": "no"}},
+        {"code": 500, "message": "no", "data": {"trace": "x"}},
+    ],
+)
+def test_a_body_with_words_and_no_answer_tells_only_failure(value: Any) -> None:
+    assert tells_only_failure(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "no",
+        [],
+        {},
+        [[{"error": "no"}]],
+        [{"error": "no"}, {"error": "no"}],
+        {"id": "x", "object": "chat.completion"},
+        {"object": "chat.completion", "message": "x"},
+        {"error": "no", "choices": [{"message": {"content": "Hi"}}]},
+        {"error": "no", "choices": [{"delta": {"content": "Hi"}}]},
+        {"message": {"role": "assistant", "content": "Hi"}},
+        {"message": {"content": "Hi"}},
+        {"choices": [{"text": "Hi"}], "message": "x"},
+        {"output": {"text": "Hi"}, "message": "x"},
+        {"data": {"choices": []}, "code": 200, "message": "x"},
+        {"data": {"choices": []}, "code": 1, "message": "success"},
+        {"result": {"response": "Hi"}, "success": True},
+        {"result": "Hi", "message": "x"},
+        {"Response": {"Choices": []}, "message": "x"},
+        {"status": "ok"},
+        {"status": "ok", "message": "x"},
+        {"status": "queued", "message": "please wait"},
+        {"status": 200, "message": "x"},
+        {"success": True, "message": "x"},
+        {"success": 1, "msg": "x"},
+        {"ok": True, "reason": "x"},
+        {"message": " OK "},
+        {"err": 0},
+        {"message": 7},
+        {"title": "A page"},
+        {"ok": False},
+        {"base_resp": {"status_code": 0, "status_msg": "success"}},
+        {"header": {"code": 0, "message": "Success"}, "payload": {}},
+    ],
+)
+def test_a_body_that_may_be_an_answer_is_no_failure(value: Any) -> None:
+    assert not tells_only_failure(value)
+
+
+@pytest.mark.parametrize("key", ["error", "detail", "errors", "result", "message"])
+def test_depth_costs_no_error_its_status(key: str) -> None:
+    deep: Any = "no"
+    for _ in range(400):
+        deep = {key: [deep]}
+    assert status_of(deep) == 500
+    tells_only_failure(deep)

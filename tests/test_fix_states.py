@@ -22,7 +22,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import Number, dumps, loads
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
-from llm_normalize.stream_state import Asked
+from llm_normalize.stream_state import Asked, Seen
 from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -309,3 +309,175 @@ def test_a_line_of_json_is_a_whole_answer_even_without_a_reason() -> None:
 def test_pings_by_name_are_newlines() -> None:
     ping = b"event: ping\ndata: 2026-01-05\n\n"
     assert repaired(wire([TEXT, ping, STOP, DONE])) == wire([TEXT, b"\n", STOP, DONE])
+
+
+def said_by(name: str, *found: list[Chunk], asked: Asked = STREAM) -> list[Any]:
+    """Return the deltas that one fix makes of chunks with these choices."""
+    fixes = [fix for fix in FIXES if fix.name == name]
+    events = [chunk(None, choices=each) for each in found]
+    out = repaired(wire(events), asked, fixes, ended=False)
+    parts = [loads(line[6:]) for line in out.split(b"\n\n") if line]
+    return [choice["delta"] for each in parts for choice in each["choices"]]
+
+
+def told(message: Any, /, delta: Any = None, **more: Any) -> list[Chunk]:
+    said = {} if delta is None else {"delta": delta}
+    return [{"index": 0, **said, "message": message, **more}]
+
+
+def test_calls_that_only_the_message_says_leave_once() -> None:
+    says_all = {"role": "assistant", "content": "Let me.", "tool_calls": [head()]}
+    grown = {**says_all, "tool_calls": [head(), head(1)]}
+    made = said_by(
+        "message-in-stream",
+        told({"content": "Let"}, {"content": "Let"}),
+        told({"content": "Let me."}, {"content": " me."}),
+        told(says_all, {}),
+        told({"content": "Let me.", "refusal": None}, {}),
+        told({**says_all, "reasoning": "Hm", "thinking": "Hm"}, None),
+        told(grown, {}, finish_reason="tool_calls"),
+        told(grown, {}),
+    )
+    assert made == [
+        {"content": "Let"},
+        {"content": " me."},
+        {"tool_calls": [head()]},
+        {},
+        {"reasoning": "Hm", "thinking": "Hm"},
+        {"tool_calls": [head(1)]},
+        {},
+    ]
+
+
+def test_calls_of_a_last_message_reach_the_client() -> None:
+    last = told({"content": "Hi", "tool_calls": [head(0, "{}")]}, {})
+    data = wire([TEXT, chunk(None, choices=last), chunk({}, finish="tool_calls"), DONE])
+    out = repaired(data, Asked(stream=True, tools=True))
+    end = [calling(head()), calling({"index": 0, "function": {"arguments": "{}"}})]
+    assert out == wire([TEXT, *end, chunk({}, finish="tool_calls"), DONE])
+
+
+def test_reasoning_under_any_name_is_one_kind() -> None:
+    made = said_by(
+        "message-in-stream",
+        told({"reasoning_content": "Hm"}, {"reasoning": "Hm"}),
+        told({"content": "Ja", "thinking": "Hm"}, {}),
+        told({"content": "Ja", "thinking": "Hm"}, {}),
+        told({"content": "Ja so", "thinking": "Hm"}, {"content": " so"}),
+    )
+    assert made == [{"reasoning": "Hm"}, {"content": "Ja"}, {}, {"content": " so"}]
+
+
+def test_messages_that_bring_news_only_are_not_cut() -> None:
+    made = said_by(
+        "message-in-stream",
+        told({"reasoning": "ha"}, {"content": "Ja"}),
+        told({"reasoning": "so"}, {}),
+        told({"reasoning": "so"}, {}),
+    )
+    assert made == [
+        {"content": "Ja", "reasoning": "ha"},
+        {"reasoning": "so"},
+        {"reasoning": "so"},
+    ]
+
+
+def test_deltas_after_messages_take_their_kind_over() -> None:
+    made = said_by(
+        "message-in-stream",
+        told({"role": "assistant", "content": "Hi"}),
+        told({"role": "assistant", "content": "Hi you"}, {"content": " you"}),
+        told({"role": "assistant", "content": "Hi you", "tool_calls": [head()]}),
+        told("Hi you", {}),
+    )
+    assert made == [
+        {"role": "assistant", "content": "Hi"},
+        {"content": " you"},
+        {"tool_calls": [head()]},
+        {},
+    ]
+
+
+def test_kinds_that_deltas_bring_are_not_all_kept() -> None:
+    (fix,) = (fix(STREAM, Seen()) for fix in FIXES if fix.name == "message-in-stream")
+    for at in range(3000):
+        found = told({"content": "a", "refusal": "b"}, {"content": "a", "x" * at: 1})
+        found[0]["index"] = at
+        fix.edit(chunk(None, choices=found))
+        assert found[0]["delta"] == {"content": "a", "x" * at: 1, "refusal": "b"}
+    assert len(fix._said) <= 1025  # type: ignore[attr-defined]
+    assert max(len(kind) for _, kind in fix._said) <= 256  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": None}, {"index": "0"}])
+def test_an_answer_in_several_choices_is_one(index: Chunk) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    logprobs = {"content": [{"token": "a"}], "refusal": None}
+    parts: list[Chunk] = [
+        {"finish_reason": "stop", "message": {"role": "assistant", "content": None}},
+        {
+            "finish_reason": "tool_calls",
+            "message": {"role": "user", "content": "a", "x": None},
+            "logprobs": logprobs,
+        },
+        {
+            "finish_reason": None,
+            "message": {"content": "a", "tool_calls": [call], "x": 1},
+        },
+        {"finish_reason": "length", "message": {"content": [{"text": "b"}]}},
+        {"message": {"content": "", "tool_calls": [{**call, "id": "b"}], "x": 2}},
+        {"message": None, "logprobs": logprobs},
+    ]
+    given = completion({}, choices=[{**index, **part} for part in parts])
+    fixes = [fix for fix in FIXES if fix.name == "choice-split"]
+    step = repair_body(dumps(given), 200, Asked(), fixes)
+    assert loads(step.after[0])["choices"] == [
+        {
+            **index,
+            "finish_reason": "tool_calls",
+            "message": {
+                "role": "assistant",
+                "content": ["aa", {"text": "b"}],
+                "x": 1,
+                "tool_calls": [call, {**call, "id": "b"}],
+            },
+            "logprobs": {"content": [{"token": "a"}] * 2, "refusal": None},
+        }
+    ]
+    assert body_of(given)["choices"][0]["message"]["content"] == "aab"
+
+
+def test_choices_that_were_asked_for_stay_apart() -> None:
+    bare: list[Chunk] = [{"delta": {"content": text}} for text in "ab"]
+    apart = [{"index": at, **each} for at, each in enumerate(bare)]
+    two = Asked(stream=True, n=2)
+    said = [each["delta"] for each in bare]
+    for found, asked in ((bare, two), (apart, two), (apart, STREAM)):
+        assert said_by("choice-split", found, asked=asked) == said
+    same = [*apart, {"index": 1, "delta": {"content": "c"}}]
+    assert said_by("choice-split", same) == [said[0], {"content": "bc"}]
+    assert said_by("choice-split", same, asked=two) == [*said, {"content": "c"}]
+    assert said_by("choice-split", bare) == [{"content": "ab"}]
+
+
+def test_fragments_of_a_call_in_two_choices_follow_each_other() -> None:
+    halves = [
+        {"index": 0, "delta": {"role": "assistant", "tool_calls": [head()]}},
+        {"index": 0, "delta": {"tool_calls": [EARLY]}, "finish_reason": "tool_calls"},
+    ]
+    out = repaired(wire([chunk(None, choices=halves), DONE]), Asked(True, tools=True))
+    assert out == wire(
+        [
+            chunk({"role": "assistant", "tool_calls": [head()]}),
+            calling({"index": 0, "function": {"arguments": "{}"}}),
+            chunk({}, finish="tool_calls"),
+            DONE,
+        ]
+    )
+
+
+def test_a_body_of_mere_words_for_a_stream_is_an_error_and_an_event_is_none() -> None:
+    out = repaired(b'{"message":"No credits left"}')
+    assert loads(out[6:])["error"]["message"] == "No credits left"
+    note = b'data: {"message":"No credits left"}\n\n'
+    assert repaired(note) == note

@@ -49,7 +49,7 @@ STDLIB = {
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "sys",
     "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 315, "pipeline": 280, "sse": 280}
+BUDGET = {"addon": 315, "pipeline": 285, "sse": 280}
 LINES = 270
 FIX_LINES = 80
 

@@ -461,9 +461,11 @@ def test_result_is_repaired_decoded_and_logged(proxy: Proxy, status: Status) -> 
     kinds = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
     status.replies = [Reply(200, "OK", kinds, gzip.compress(dumps(BAD_BODY)))]
     made = accepted(request={"model": "m"})
-    body = gzip.decompress(responded(proxy, made, b"wait"))
-    assert json.loads(body)["choices"][0]["message"]["content"] == ""
-    assert headers_of(made)["content-encoding"] == "gzip"
+    assert (
+        json.loads(responded(proxy, made, b"wait"))["choices"][0]["message"]["content"]
+        == ""
+    )
+    assert "content-encoding" not in headers_of(made)
     pair, *_, record = proxy.records()
     assert (pair["fixes"], pair["before"]) == (["answer-pending"], "wait")
     assert record["fixes"]["answer-pending"] == 1

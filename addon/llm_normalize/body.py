@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from .assembly import body_in, error_in
 from .chunk import choices, is_chunk, is_error, is_flat, messages, says
-from .errors import status_of
+from .errors import status_of, tells_only_failure
 from .fix import Fix
 from .jsontext import Json, dumps, loads
 from .sse import BOM
@@ -37,7 +38,7 @@ def repair_body(
     """
     step = Step(0, data)
     source = _assembled(data, status, asked, fixes, label)
-    told = _told(source, fixes) if status < _FAILURE else None
+    told = _told(source, status, fixes) if status < _FAILURE else None
     status = told or status
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
@@ -91,24 +92,26 @@ def _is_answer(value: Json) -> bool:
     return is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
 
 
-def _told(data: bytes, fixes: Sequence[type[Fix]]) -> int | None:
+def _told(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
     """Return the status that an error under a good one should have had."""
     if not any(fix.name == STATUS for fix in fixes):
         return None
     value = _read(data, text=False)
-    if isinstance(value, list) and is_error(value):
+    # Words alone come with 202, too, and with a redirect.
+    failed = tells_only_failure(value) if status == HTTPStatus.OK else is_error(value)
+    if isinstance(value, list) and failed:
         value = value[0]
     if not isinstance(value, dict):
         return None
     found = choices(value) if is_chunk(value) else []
     if any(says(message) for _, message in messages(value)) if found else False:
         return None
-    failed = [choice["error"] for choice in found if choice.get("error")]
-    if failed and not value.get("error"):
-        return status_of({"error": failed[0]})
+    wrong = [choice["error"] for choice in found if choice.get("error")]
+    if wrong and not value.get("error"):
+        return status_of({"error": wrong[0]})
     told = value.get("base_resp")
     silent = isinstance(told, dict) and bool(told.get("status_code"))
-    return status_of(value) if is_error(value) or silent else None
+    return status_of(value) if failed or silent else None
 
 
 def _read(data: bytes, *, text: bool) -> Json:

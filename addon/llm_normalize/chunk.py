@@ -41,8 +41,8 @@ def is_flat(value: Chunk) -> bool:
 
 def is_error(value: Json) -> bool:
     """Tell whether *value* is an object that reports an error."""
-    if isinstance(value, list):  # Google's form
-        return len(value) == 1 and is_error(value[0])
+    if isinstance(value, list) and len(value) == 1:  # Google's form
+        value = value[0]
     if not isinstance(value, dict):
         return False
     if value.get("error"):
@@ -57,7 +57,8 @@ def is_error(value: Json) -> bool:
     status = value.get("status", value.get("statusCode"))
     kind = f"{value.get('type')} {value.get('object')} {status}".lower()
     return (
-        any(value.get(key) for key in ("code", "errors", "detail", "error_code"))
+        value.get("code") not in (None, 0, 200, "", "0", "200")
+        or any(value.get(key) for key in ("errors", "detail", "error_code"))
         or value.get("success") is False
         or bool(_FAILURE.fullmatch(str(status)))
         or "error" in kind

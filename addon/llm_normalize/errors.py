@@ -4,7 +4,7 @@ import html
 import re
 from http import HTTPStatus
 
-from .chunk import Chunk
+from .chunk import Chunk, choices, is_chunk, is_error, says
 from .jsontext import Json, dumps
 
 _LONG = 2000
@@ -19,13 +19,20 @@ _KINDS: dict[int, str] = {
     HTTPStatus.FORBIDDEN: "permission_error",
     HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
-_STATUS = ("code", "status", "status_code", "statusCode", "type")
+_STATUS = (
+    "code", "status", "status_code", "statusCode", "type", "error_code", "Code",
+    "errorcode",
+)  # fmt: skip
 # What types and messages say, the surest first.
 _TOLD: tuple[tuple[int, str], ...] = (
     (429, "rate.?limit|too.?many.?requests|throttl|limit (?:reached|exceeded)"),
     (402, "insufficient.?(?:balance|credit|fund)|no credits|payment.?required"),
     (429, "quota"),
-    (401, "authenti|unauthori[sz]ed|api.?key|token.?invalid|log ?in fail"),
+    (
+        401,
+        "authenti|unauthori[sz]ed|no.?auth|auth.?fail|api.?(?:key|token)|log ?in fail",
+    ),
+    (401, "access.?key|token.?invalid|token (?:has |is )?expired|expired.{1,9}token"),
     (403, "permission|forbidden|access.?denied"),
     (404, "not.?found|does not exist|no such model"),
     (503, "overloaded|unavailable|capacity|busy"),
@@ -37,15 +44,41 @@ _OWN_CODES = {
     1001: 504, 1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429,
     1041: 429, 1042: 400, 2013: 400, 2045: 429, 2049: 401, 2056: 429,
 }  # fmt: skip
+# https://docs.bigmodel.cn/cn/api/api-code: texts, in `error.code`
+_CODES = {
+    "1000": 401, "1001": 401, "1002": 401, "1003": 401, "1004": 401, "1113": 429,
+    "1210": 400, "1211": 404, "1212": 400, "1213": 400, "1214": 400, "1215": 400,
+    "1220": 403, "1222": 404, "1261": 400, "1301": 400, "1302": 429, "1303": 429,
+    "1304": 429, "1305": 429, "1308": 429, "1310": 429,
+}  # fmt: skip
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg", "error_msg")
 _MORE = (
-    "errors", "error_description", "reason", "base_resp", "Message", "Error", "fault",
-    "Response", "ResponseMetadata", "details", "issues",
+    "errors", "error_description", "reason", "err", "Message", "details", "issues",
 )  # fmt: skip
+# Whose own words count, and not the rest.
+_AROUND = (
+    "base_resp", "Error", "fault", "Response", "ResponseMetadata", "result", "header",
+)  # fmt: skip
+_HOLDERS = ("error", "errors", "detail", *_AROUND)
 _ALL = (
     "message", "msg", "detail", "errors", "title", "error", "status_msg", "Message",
-    "Error", "faultstring", "description",
+    "Error", "faultstring", "description", "error_message", "error_msg", "err",
+    "reason",
 )  # fmt: skip
+_DEEP = 8  # levels of nesting in which words and codes are looked for
+# What a whole body with an answer of any kind has.
+_ANSWER = (
+    "choices", "response", "output", "data", "content", "text", "role", "payload",
+    "candidates", "completion", "generated_text", "tool_calls", "usage", "delta",
+)  # fmt: skip
+_FAILED = (
+    "message", "msg", "error_message", "error_msg", "err", "reason", "Message", "Error",
+    "error_description", "fault",
+)  # fmt: skip
+_FINE = frozenset((
+    "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
+    "processing", "running", "in_progress", "healthy", "200",
+))  # fmt: skip
 
 
 def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chunk:
@@ -55,7 +88,8 @@ def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chu
 
 def message_of(body: Chunk, status: int) -> str:
     """Return the words of a flat error *body*, with the request's id if it has one."""
-    words = [text for key in _WORDS + _MORE if (text := words_of(body.get(key)))]
+    own = [text for key in _WORDS + _MORE if (text := words_of(body.get(key)))]
+    words = own + [text for key in _AROUND if (text := _said(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
     known = {"status", "code", "type", "requestId", "request_id"}
     if not words and body.keys() - known:  # the provider's words, wherever they are
@@ -65,34 +99,114 @@ def message_of(body: Chunk, status: int) -> str:
 
 
 def words_of(value: Json) -> str | None:
-    """Return what an error or a list of errors says in words; None if nothing.
+    """Return what an error or a list of errors says in words, else as JSON; None if nothing.
 
     Of FastAPI's list that is each `msg` with its place; what it echoes is left out.
     """
     if isinstance(value, list):
-        told = [text for each in value if (text := words_of(each))]
+        told = [_said(each) or text_of(each) for each in value]
+        return "; ".join(text for text in told if text) or None
+    return _said(value) or text_of(value)
+
+
+def _said(value: Json, deep: int = _DEEP) -> str | None:
+    """Return what *value* says under the keys for words; None if nothing."""
+    if not deep or not isinstance(value, list | dict):
+        return text_of(value) if deep else None
+    if isinstance(value, list):
+        told = [text for each in value if (text := _said(each, deep - 1))]
         return "; ".join(told) or None
-    if isinstance(value, dict):
-        found = (text for key in _ALL if (text := words_of(value.get(key))))
-        words = next(found, None)
-        place = value.get("loc")
-        if words and isinstance(place, list) and place:
-            return f"{'.'.join(map(str, place))}: {words}"
-        return words or text_of(value)
-    return text_of(value)
+    found = (text for key in _ALL if (text := _said(value.get(key), deep - 1)))
+    words = next(found, None)
+    place = value.get("loc")
+    if words and isinstance(place, list) and place:
+        return f"{'.'.join(map(str, place))}: {words}"
+    return words
+
+
+def _objects(value: Json, deep: int = _DEEP) -> list[Chunk]:
+    """Return *value* and the objects in it that tell of an error; none if no object."""
+    if not deep:
+        return []
+    if isinstance(value, list):
+        return [found for each in value for found in _objects(each, deep - 1)]
+    if not isinstance(value, dict):
+        return []
+    inner = [_objects(value.get(key), deep - 1) for key in _HOLDERS]
+    return [value, *(found for each in inner for found in each)]
 
 
 def code_of(body: Chunk) -> Json:
     """Return the code that a flat error *body*, or its first error, tells."""
-    errors, status = body.get("errors"), body.get("base_resp")
-    parts = [body, status, *(errors if isinstance(errors, list) else ())]
     codes = [
         part.get(key)
-        for part in parts
-        if isinstance(part, dict)
-        for key in ("code", "status_code", "error_code")
+        for part in _objects(body)
+        for key in ("code", "status_code", "error_code", "Code", "errorcode")
     ]
     return next((code for code in codes if code), None)
+
+
+def tells_only_failure(value: Json) -> bool:
+    """Tell whether *value*, a whole body, has no answer and says what went wrong.
+
+    Under a good status it is an error all the same. Of an event amid others that would
+    be too bold: there words alone may be a notice, and `is_error` asks for more.
+    """
+    if isinstance(value, list) and len(value) == 1:  # Google's form
+        value = value[0]
+    if not isinstance(value, dict):
+        return False
+    if value.get("error"):
+        return not _says_any(value)
+    if _is_answer(value):
+        return is_error(value) and not _is_fine(value)
+    if is_error(value) or _fails_inside(value):
+        return True
+    if value.get("result") or value.get("Response") or _is_fine(value):
+        return False
+    words = [_said(value.get(key)) or "" for key in _FAILED]
+    return any(map(str.isalpha, "".join(words)))
+
+
+def _fails_inside(body: Chunk) -> bool:
+    """Tell whether a part that envelopes of a provider's own have reports an error."""
+    header = body.get("header")
+    around = [body.get(key) for key in ("Response", "ResponseMetadata", "result")]
+    return (isinstance(header, dict) and is_error(header)) or any(
+        each.get("Error") or each.get("error") or each.get("errors")
+        for each in around
+        if isinstance(each, dict)
+    )
+
+
+def _is_answer(body: Chunk) -> bool:
+    message = body.get("message")
+    return (
+        any(body.get(key) for key in _ANSWER)
+        or (isinstance(message, dict) and ("role" in message or "content" in message))
+        or str(body.get("object")).startswith("chat.completion")
+    )
+
+
+def _says_any(body: Chunk) -> bool:
+    """Tell whether a choice of *body* says anything."""
+    found = choices(body) if is_chunk(body) else []
+    parts = [choice.get(key) for choice in found for key in ("message", "delta")]
+    return any(says(part) for part in parts if isinstance(part, dict))
+
+
+def _is_fine(body: Chunk) -> bool:
+    """Tell whether *body* says that nothing went wrong, or not yet."""
+    if any(
+        body.get(key) not in (None, False, 0, "", "false") for key in ("ok", "success")
+    ):
+        return True
+    told = [body.get(key) for key in ("status", "state", "message", "msg")]
+    return any(
+        str(each).strip().lower() in _FINE
+        for each in told
+        if isinstance(each, str | int)
+    )
 
 
 def text_of(value: Json) -> str | None:
@@ -129,14 +243,18 @@ def status_of(body: Chunk) -> int:
     code = own.get("status_code") if isinstance(own, dict) else None
     if isinstance(code, int) and code in _OWN_CODES:
         return _OWN_CODES[code]
-    parts = [each for each in (body.get("error"), body, own) if isinstance(each, dict)]
-    told = [part.get(key) for part in parts for key in _STATUS]
+    error = _objects(body.get("error"))
+    code = error[0].get("code") if error else None
+    if isinstance(code, str) and code in _CODES:
+        return _CODES[code]
+    parts = (*error, *_objects(body))
+    found = [part.get(key) for part in parts for key in _STATUS]
+    told = [str(each) for each in found if isinstance(each, str | int)]
     for each in told:
-        text = str(each)
-        if text in _NUMBERS:
-            return int(text)
+        if each in _NUMBERS:
+            return int(each)
     message = message_of(body, HTTPStatus.INTERNAL_SERVER_ERROR)
-    for words in (" ".join(map(str, told)), message):
+    for words in (" ".join(told), message):
         for status, known in _TOLD:
             if re.search(known, words, re.IGNORECASE):
                 return status

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from .chain import Chain
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
+from .errors import tells_only_failure
 from .fix import Fix
-from .jsontext import RepeatedKeyError, loads
+from .jsontext import Json, RepeatedKeyError, loads
 from .sse import Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
@@ -244,7 +245,7 @@ class Pipeline:
             return "bad-encoding"
         except (ValueError, RecursionError):
             return "not-json"
-        if is_error(value) and not (isinstance(value, dict) and choices(value)):
+        if self._is_error(value):
             self._flush(step.n - 1)
             self._error(Piece(step, value, raw))
         elif is_chunk(value):
@@ -257,6 +258,12 @@ class Pipeline:
         else:
             return "not-a-chunk"
         return ""
+
+    def _is_error(self, value: Json) -> bool:
+        if isinstance(value, dict) and choices(value):
+            return False
+        is_body = self.seen.is_value and not self.seen.choices
+        return is_error(value) or (is_body and tells_only_failure(value))
 
     def _error(self, piece: Piece) -> None:
         known = len(piece.step.fixes)

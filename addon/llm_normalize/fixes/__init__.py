@@ -33,6 +33,7 @@ from .body_in_stream import BodyInStream
 from .bom_sent import BomSent
 from .choice_after_finish import ChoiceAfterFinish
 from .choice_index_missing import ChoiceIndexMissing
+from .choice_split import ChoiceSplit
 from .choice_text import ChoiceText
 from .choices_empty import ChoicesEmpty
 from .choices_flat import ChoicesFlat
@@ -43,6 +44,7 @@ from .content_not_text import ContentNotText
 from .content_null import ContentNull
 from .content_parts import ContentParts
 from .content_type_wrong import ContentTypeWrong
+from .content_with_calls import ContentWithCalls
 from .created_missing import CreatedMissing
 from .created_not_seconds import CreatedNotSeconds
 from .data_comment import DataComment
@@ -54,6 +56,7 @@ from .data_null import DataNull
 from .data_space_missing import DataSpaceMissing
 from .delta_missing import DeltaMissing
 from .done_missing import DoneMissing
+from .done_misspelled import DoneMisspelled
 from .done_repeated import DoneRepeated
 from .envelope_changing import EnvelopeChanging
 from .error_by_event_name import ErrorByEventName
@@ -84,6 +87,7 @@ from .message_in_stream import MessageInStream
 from .message_missing import MessageMissing
 from .model_missing import ModelMissing
 from .object_wrong import ObjectWrong
+from .reasoning_null import ReasoningNull
 from .reasoning_renamed import ReasoningRenamed
 from .reasoning_with_content import ReasoningWithContent
 from .role_missing import RoleMissing
@@ -95,6 +99,7 @@ from .stream_in_body import StreamInBody
 from .system_fingerprint_not_text import SystemFingerprintNotText
 from .tool_call_arguments_missing import ToolCallArgumentsMissing
 from .tool_call_arguments_object import ToolCallArgumentsObject
+from .tool_call_custom_hollow import ToolCallCustomHollow
 from .tool_call_flat import ToolCallFlat
 from .tool_call_head_incomplete import ToolCallHeadIncomplete
 from .tool_call_head_repeated import ToolCallHeadRepeated
@@ -135,13 +140,15 @@ FIXES: tuple[type[Fix], ...] = (
     DataComment,
     DataGlued,
     ErrorByEventName,
+    DataNull,
     FieldNotData,
     CommentSent,
-    DataNull,
+    DoneMisspelled,
     BlankLineMissing,
     # shape
     ChoicesFlat,
     ChoicesMissing,
+    ChoiceSplit,
     ChoiceIndexMissing,
     ErrorWithChoices,
     ChoiceText,
@@ -168,12 +175,15 @@ FIXES: tuple[type[Fix], ...] = (
     RoleRepeated,
     RoleMissing,
     FieldHollow,
+    ToolCallCustomHollow,
     ToolCallsNull,
     ContentParts,
     ContentNotText,
     ContentCumulative,
     ReasoningRenamed,
+    ReasoningNull,
     ReasoningWithContent,
+    ContentWithCalls,
     # one thing a chunk
     FinishKeyMissing,
     FinishEmpty,

@@ -1,0 +1,79 @@
+"""One answer in two choices: the text in one, the tool calls in the other."""
+
+from ..chunk import Chunk, choices
+from ..fix import Example, Fix, calling, chunk, completion, head
+from ..jsontext import Json
+from ..stream_state import Asked
+
+_TWO = Asked(stream=True, n=2)
+_THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
+_TEXTS = frozenset(("content", "refusal", "text", "arguments", *_THOUGHTS))
+_HI = {"role": "assistant", "content": "Let me."}
+_CALLS = {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}
+_TEXT = chunk(_HI)["choices"]
+_SPLIT = chunk(None, choices=_TEXT + calling(head())["choices"])
+_OTHERS = chunk(None, choices=_TEXT + chunk(_HI, index=1)["choices"])
+_SAID = {**_HI, "tool_calls": [head()]}
+
+
+def _body(*said: Chunk) -> Chunk:
+    found = [{"finish_reason": "tool_calls", "message": each} for each in said]
+    return completion({}, choices=found)
+
+
+class ChoiceSplit(Fix):
+    """Merge choices of one index, or without any, where one answer was asked for."""
+
+    name = "choice-split"
+    changes = "several `choices[]` with one `index`, or with none -> one choice"
+    why = "Clients read the first choice, and never see the calls in the second."
+    providers = ("GitHub Copilot with Claude",)
+    sources = ("https://github.com/ericc-ch/copilot-api",)
+    examples = (
+        Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
+        Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
+        Example.untouched("two asked for", [_OTHERS], asked=_TWO),
+        Example.untouched("one", [completion(_HI)], kind="body"),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Merge the choices of a chunk."""
+        found = choices(chunk)
+        if len(found) < 2 or self.asked.n > 1:  # noqa: PLR2004
+            return False  # those may be answers of their own
+        firsts: dict[Json, Chunk] = {}
+        kept: list[Chunk] = []
+        for choice in found:
+            index = choice.get("index")
+            told = type(index) is int or (isinstance(index, str) and index.isdigit())
+            place = index if told else None
+            if place in firsts:
+                _merge(firsts[place], choice)
+            else:
+                firsts.setdefault(place, choice)
+                kept.append(choice)
+        chunk["choices"] = kept
+        return len(kept) < len(found)
+
+    def body(self, body: Chunk) -> bool:
+        """Merge the choices of a body."""
+        return self.edit(body)
+
+
+def _merge(first: Chunk, more: Chunk) -> None:
+    """Add to *first* what *more* says: its texts and lists behind those of *first*."""
+    for key, value in more.items():
+        old = first.get(key)
+        preferred = key == "finish_reason" and value == "tool_calls"
+        if preferred or old in (None, "", [], {}):
+            first[key] = old if value is None else value
+        elif isinstance(old, dict) and isinstance(value, dict):
+            _merge(old, value)
+        elif key in _TEXTS and isinstance(old, str) and isinstance(value, str):
+            first[key] = old + value
+        elif value and list in (type(old), type(value)):
+            first[key] = _listed(old) + _listed(value)
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
