@@ -53,6 +53,7 @@ BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 # What the oracle does not read: it knows the standard's fields and comments.
 ERROR_FIELD = re.compile(rb"(?<![^\r\n])error: ?")
 COMMENT = re.compile(rb"(?<![^\r\n])(?:data: ?)+:[^\r\n]*")
+BARE_WORDS = re.compile(rb"(?<![^\r\n])((?:data: ?)+)(Too busy)(?![^\r\n ])")
 
 
 def each_of(quirks: list[Quirk]) -> pytest.MarkDecorator:
@@ -75,7 +76,8 @@ def read(out: bytes) -> form.Meaning:
 
 def meaning_of(wire: bytes) -> form.Meaning:
     """Return what the oracle reads in a stream that may have errors in a field."""
-    return form.meaning_of_stream(COMMENT.sub(b":", ERROR_FIELD.sub(b"data: ", wire)))
+    told = BARE_WORDS.sub(rb'\1{"error":"\2"}', ERROR_FIELD.sub(b"data: ", wire))
+    return form.meaning_of_stream(COMMENT.sub(b":", told))
 
 
 def take(choice: form.Choice, part: Chunk) -> None:
