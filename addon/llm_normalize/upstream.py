@@ -207,8 +207,8 @@ async def _connect(
 
 
 async def _open(host: str, port: int, opened: ExitStack) -> IOStream:
-    # The timeout closes what is still connecting, also when nobody waits any more.
-    stream = await TCPClient().connect(host, port, timeout=_CONNECT)
+    # This timeout, after ours, closes what is still connecting when nobody waits.
+    stream = await TCPClient().connect(host, port, timeout=_CONNECT + 1)
     opened.callback(stream.close)
     return stream
 
