@@ -208,7 +208,7 @@ async def _connect(
 
 async def _open(host: str, port: int, opened: ExitStack) -> IOStream:
     # This timeout, after ours, closes what is still connecting when nobody waits.
-    stream = await TCPClient().connect(host, port, timeout=_CONNECT + 1)
+    stream = await TCPClient().connect(host, port, timeout=_CONNECT * 1.1)
     opened.callback(stream.close)
     return stream
 
