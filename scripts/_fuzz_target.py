@@ -446,6 +446,7 @@ def _check_steps(case: Case, run: _Run, say: Say) -> None:
 
 _PLAIN = re.compile(rb"(?:^|\n\n)(data: ([^\r\n]*)\n)(?=\n)")
 _DONE_SENT = rb"(?:^|[\r\n])data: *\[DONE\][\r\n]"
+_MISSPELLED = re.compile(rb'\[done\]|"done"\s*:\s*true|\bdone\b', re.IGNORECASE)
 _ENDED = re.compile(rb"(?:\n|\r)[\r\n]data: \[DONE\]\n\n\Z")
 _ENDS = re.compile(rb"\n\n|\r\r|\r\n\r\n?|\n\r")
 
@@ -456,7 +457,7 @@ def _last_end(data: bytes) -> int:
 
 def _check_done(case: Case, out: bytes, say: Say) -> None:
     """Require that each `[DONE]` was sent, or the last one earned."""
-    data = case.payload
+    data = _MISSPELLED.sub(b"[DONE]", case.payload)
     more = out.count(b"[DONE]") - data.count(b"[DONE]")
     if more <= 0:
         return

@@ -3,8 +3,9 @@
 from ..chunk import Chunk, deltas, envelope_of
 from ..fix import Example, Fix, calling, chunk, head
 
-_BOTH = {"role": "assistant", "content": "Let me see.", "tool_calls": [head()]}
-_TEXT = chunk({"role": "assistant", "content": "Let me see."})
+_SAID = {"role": "assistant", "content": "Let me see."}
+_BOTH = {**_SAID, "tool_calls": [head()]}
+_TEXT = chunk(_SAID)
 
 
 class ContentWithCalls(Fix):
@@ -20,6 +21,15 @@ class ContentWithCalls(Fix):
     )
     examples = (
         Example("both", [chunk(_BOTH)], [_TEXT, calling(head())], ended=False),
+        Example(
+            "log probabilities",
+            [chunk(_BOTH, logprobs={"content": []})],
+            [
+                chunk(_SAID, logprobs={"content": []}),
+                chunk({"tool_calls": [head()]}, logprobs=None),
+            ],
+            ended=False,
+        ),
         Example.untouched("apart", [_TEXT, calling(head())], ended=False),
         Example.untouched(
             "no text",

@@ -3,7 +3,7 @@
 import re
 
 from ..fix import DONE, Example, Fix, chunk
-from ..sse import Event
+from ..sse import Event, Line
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -33,7 +33,5 @@ class DoneMisspelled(Fix):
         data = (event.data or b"").strip()
         if data == b"[DONE]" or not _DONE.fullmatch(data):
             return None
-        for line in event.lines:
-            if line.name == b"data":
-                line.text = b"data: [DONE]"
+        event.lines[:] = [Line(b"data: [DONE]", event.lines[-1].end)]
         return [event]
