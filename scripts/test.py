@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,9 @@ CLIENTS = "tests/clients"
 # A test goes to the worker that has time. Each of them starts proxies of its own,
 # so a machine with many cores is asked for some of them only.
 SPREAD = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
+
+# Measuring them takes longer than running them, and what they reach others reach, too.
+UNMEASURED = ["tests/test_quirks.py", "tests/test_recorded.py"]
 
 VERSIONS = """
 import platform
@@ -69,6 +73,14 @@ def run_elsewhere(
     return run("suite", inner, arguments or SPREAD)
 
 
+def tests_of_mitmproxy() -> list[str]:
+    """Return the tests that have to do with mitmproxy, or with what it brings."""
+    tests = sorted((_venv.ROOT / "tests").glob("test_*.py"))
+    telling = re.compile(r"\b(mitmproxy|proxies|support|decoding|upstream)\b")
+    found = [path for path in tests if telling.search(path.read_text("utf-8"))]
+    return [path.relative_to(_venv.ROOT).as_posix() for path in found]
+
+
 def run_matrix(arguments: list[str]) -> list[Result]:
     """Run the suite on the other supported versions."""
     found: dict[tuple[int, ...], _venv.Python] = {}
@@ -96,7 +108,7 @@ def run_matrix(arguments: list[str]) -> list[Result]:
             f"mitmproxy-{OLDEST_MITMPROXY}",
             oldest,
             (f"mitmproxy=={OLDEST_MITMPROXY}",),
-            arguments,
+            arguments or [*SPREAD, *tests_of_mitmproxy()],
         )
     )
     return results
@@ -139,7 +151,12 @@ def main() -> int:
     here = Path(sys.executable)
     results = []
     if flags.matrix or not (flags.matrix_only or flags.clients):
-        results.append(run("suite", here, arguments or [*SPREAD, "--cov"]))
+        if arguments:
+            results.append(run("suite", here, arguments))
+        else:
+            measured = [f"--ignore={path}" for path in UNMEASURED]
+            results.append(run("suite", here, [*SPREAD, "--cov", *measured]))
+            results.append(run("long tests", here, [*SPREAD, *UNMEASURED]))
     if flags.matrix or flags.matrix_only:
         results += run_matrix(arguments)
     if flags.clients:

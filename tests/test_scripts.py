@@ -601,7 +601,21 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     assert test.main() == 0
     python = test._venv.Python(sys.executable, sys.executable, (3, 12, 1))
     test.run_elsewhere("suite", "py3.12", python, (), given)
-    assert ran == [given or [*test.SPREAD, "--cov"], given or test.SPREAD]
+    if given:
+        assert ran == [given, given]
+        return
+    suite, long, elsewhere = ran
+    assert suite[: len(test.SPREAD) + 1] == [*test.SPREAD, "--cov"]
+    left_out = [each.partition("=")[2] for each in suite if "--ignore=" in each]
+    assert long == [*test.SPREAD, *left_out]
+    assert elsewhere == test.SPREAD
+    assert all((ROOT / path).exists() for path in left_out)
+
+
+def test_oldest_mitmproxy_gets_the_tests_that_have_to_do_with_it() -> None:
+    found = load("test").tests_of_mitmproxy()
+    assert {"tests/test_addon.py", "tests/test_end_to_end.py"} <= set(found)
+    assert "tests/test_quirks.py" not in found
 
 
 def test_oldest_mitmproxy_is_the_lower_bound() -> None:
