@@ -22,8 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
 
 # Without fuzz.main, which would go to .venv first: this environment will do.
+# Whoever runs the suite in the background may have had Ctrl-C ignored.
 HERE = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 import fuzz
 flags = fuzz.parse(sys.argv[2:])
