@@ -612,12 +612,6 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     assert all((ROOT / path).exists() for path in left_out)
 
 
-def test_oldest_mitmproxy_gets_the_tests_that_have_to_do_with_it() -> None:
-    found = load("test").tests_of_mitmproxy()
-    assert {"tests/test_addon.py", "tests/test_end_to_end.py"} <= set(found)
-    assert "tests/test_quirks.py" not in found
-
-
 def test_oldest_mitmproxy_is_the_lower_bound() -> None:
     read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert read["project"]["dependencies"] == ["mitmproxy>=12,<13"]
