@@ -200,7 +200,8 @@ def _node(least: int) -> tuple[str, tuple[str, ...]]:
             pinned, script = wheel / "node.exe", wheel / cli
         else:
             pinned, script = wheel / "bin" / "node", wheel / "lib" / cli
-        return str(pinned), (str(pinned), str(script))
+        # A company's network may have a certificate that the system trusts alone.
+        return str(pinned), (str(pinned), "--use-system-ca", str(script))
     raise EnvironmentLackingError(
         f"Node {least} or newer is not on the PATH with npm: install it, "
         "or set CI=1 once to have it fetched"
