@@ -309,6 +309,8 @@ def test_a_line_of_json_is_a_whole_answer_even_without_a_reason() -> None:
 def test_pings_by_name_are_newlines() -> None:
     ping = b"event: ping\ndata: 2026-01-05\n\n"
     assert repaired(wire([TEXT, ping, STOP, DONE])) == wire([TEXT, b"\n", STOP, DONE])
+    telling = b"event: ping\n" + wire([TEXT])
+    assert repaired(telling + wire([STOP, DONE])) == wire([TEXT, STOP, DONE])
 
 
 def said_by(name: str, *found: list[Chunk], asked: Asked = STREAM) -> list[Any]:

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from .boundary import DONE
 from .chain import Chain
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
@@ -18,8 +19,6 @@ from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 
 logger = logging.getLogger(__name__)
-
-DONE = b"[DONE]"
 
 
 class Pipeline:

@@ -11,6 +11,8 @@ _NOTHING = re.compile(
 )
 _ALIVE = re.compile(rb"event: ?(?:ping|heartbeat|keep-?_?alive)")
 
+_SAYS = re.compile(rb'"(?:choices|error|usage)"')
+
 
 class DataNull(Fix):
     """Send a bare newline in its place, at the same moment."""
@@ -39,7 +41,8 @@ class DataNull(Fix):
         data = event.data
         if not event.raw.strip() and event.raw.strip(b"\r\n"):
             return [event]  # a line of blanks, which the event no longer has
-        alive = any(_ALIVE.fullmatch(line.text) for line in event.lines)
+        named = any(_ALIVE.fullmatch(line.text) for line in event.lines)
+        alive = named and not _SAYS.search(data or b"")
         if data is None or not (alive or _NOTHING.fullmatch(data.strip())):
             return None
         if not event.closed:
