@@ -14,6 +14,7 @@ from .fix import Fix
 from .jsontext import Json, loads
 from .sse import Event
 from .step import Piece, Step
+from .template import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +25,9 @@ class _Edit(NamedTuple):
     fix: Fix
     edit: Callable[[Chunk], bool] | None
     replace: Callable[[Chunk], list[Chunk] | None] | None
+
+
+_GIVEN = {"asked", "seen"}  # what every fix has
 
 
 def _overrides(fix: Fix, method: str) -> bool:
@@ -52,6 +56,20 @@ class Chain:
         ]
         self._edits = [each for each in edits if each.edit or each.replace]
         self._errors = [fix for fix in fixes if _overrides(fix, "error")]
+        self._minds = [fix for fix in fixes if vars(fix).keys() - _GIVEN]
+
+    @property
+    def state(self) -> object:
+        """What decides, beside the next chunk, on what the fixes make of it."""
+        own = [vars(fix).items() for fix in self._minds]
+        return frozen(
+            [len(self._off), *(dict(each) | dict.fromkeys(_GIVEN) for each in own)]
+        )
+
+    @property
+    def watched(self) -> set[str]:
+        """Keys of a delta whose words decide, too."""
+        return {key for fix in self._minds for key in fix.watched}
 
     def frame(self, step: Step, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""

@@ -29,6 +29,7 @@ from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
+from .template import frozen
 from .usage import Usage, counts
 
 AFTER = "choice-after-finish"
@@ -157,6 +158,15 @@ class Ending:
         if sure and "done-missing" in self._on:
             self._done = True  # more may follow an empty HTTP/2 frame, see stream.py
             self._outlet.add(count, b"data: [DONE]\n\n", "done-missing")
+
+    @property
+    def state(self) -> object:
+        """What decides on the next chunk; None while anything waits."""
+        if self._opening.waiting or self._finish.waiting or self._usage.waiting:
+            return None
+        envelope = self._envelope() | {"choices": None}
+        own = (self._done, self._cut, envelope)
+        return frozen([own, self._finish.state, self._usage.state])
 
     # -- a stream that does not come to its end ----------------------------------
 

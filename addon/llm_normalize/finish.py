@@ -84,6 +84,12 @@ class Finish:
         return self.doubted or empty or piece.step in begun
 
     @property
+    def state(self) -> list[object]:
+        """What decides on the next chunk, while nothing waits."""
+        told = (self.doubtful, self.doubted)
+        return [self.opened, self.finished, self._begun, told]
+
+    @property
     def all_finished(self) -> bool:
         """Whether every choice that began, and was asked for, has finished."""
         return (

@@ -98,6 +98,11 @@ class Fix:
         self.asked = asked
         self.seen = seen
 
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Keys of a delta whose words it reads; of others it asks if there are any."""
+        return ()
+
     def event(self, event: Event) -> list[Event] | None:
         """Return what replaces *event* (itself, when its lines changed), or None."""
 

@@ -14,9 +14,11 @@ from .ending import Ending
 from .errors import tells_only_failure
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
+from .leaving import Leaving
 from .sse import Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
+from .template import Templates, frozen
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +44,14 @@ class Pipeline:
         self.raw_events: Counter[str] = Counter()
         """Events that passed unread, by reason."""
         self._parser = EventParser()
-        self._observe = observe
         self._label = label
         self._chain = Chain([fix(asked, self.seen) for fix in fixes], label)
         names = {fix.name for fix in fixes}
-        outlet = Outlet(self._emit, self._close)
+        verbatim = "line-end-cr" not in names
+        self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
+        outlet = Outlet(leaving.emit, leaving.close)
         self._ending = Ending(asked, self.seen, names, outlet)
-        self._out: list[bytes] = []
-        self._open: Step | None = None  # the step being made
-        self._last: Step | None = None  # ended by "\r": a "\n" may still join it
-        # Whether the block before left as it came, and newlines after it shall.
-        self._verbatim = "line-end-cr" not in names
+        self._templates = Templates(self._state, lambda: self._chain.watched)
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
 
@@ -63,17 +62,30 @@ class Pipeline:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
-        return self._run(self._parser.feed(data))
+        out: list[bytes] = []
+        if self._templates.known and self._parser.is_between:
+            # Not even parsed: what fits is a whole event.
+            while data:
+                end = data.find(b"\n\n") + 2
+                event = data if end == len(data) else data[:end]
+                patched = self._patch(event, self._parser.count)
+                if patched is None:
+                    break
+                self._parser.pass_by()
+                out.append(patched)
+                data = data[end:]
+        return out + self._run(self._parser.feed(data)) if data else out
 
     def end(self) -> list[bytes]:
         """Return what leaves when the stream comes to a clean end. Never raises."""
         out = self._run(self._parser.end())
-        self._settle_last()
+        self._templates.forget()
+        self._leaving.settle()
         if self._parser.in_oversized:
             self._ending.make_way(self._parser.count, last=True)
         if not self._broken:
             self._guarded(self._end)
-        return out + self._take()
+        return out + self._leaving.take()
 
     def _end(self) -> None:
         self._flush(self._parser.count)
@@ -82,14 +94,14 @@ class Pipeline:
     def rescue(self) -> bytes:
         """Return all that is kept, as it came: the repair of this stream is over."""
         self._bail()
-        return b"".join(self._take()) + self._parser.take()
+        return b"".join(self._leaving.take()) + self._parser.take()
 
     def _bail(self) -> None:
         """Send all that waits as it is."""
         self._broken = True
         self._ending.bail()
         for piece in self._chain.flush(Step(self._parser.count, None)):
-            self._emit(piece.step, piece.encode())
+            self._leaving.emit(piece.step, piece.encode())
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
@@ -97,7 +109,7 @@ class Pipeline:
         Returns:
             Whether something that had come in never left: a finish reason, say.
         """
-        self._settle_last()
+        self._leaving.settle()
         held = any(True for _ in self._chain.flush(Step(self._parser.count, None)))
         return self._ending.abandon() or held
 
@@ -107,35 +119,58 @@ class Pipeline:
         for item in items:
             match item:
                 case Gap():
-                    self._gap(item)
+                    self._leaving.gap(item, self._ending.join)
                 case Oversized():
-                    self._settle_last()
+                    self._templates.forget()
+                    self._leaving.settle()
                     self._ending.make_way(self._parser.count, last=False)
                     if self._large != self._parser.count:  # not its next piece
                         self._large = self._parser.count
                         self._count_raw("too-large")
-                    self._verbatim = True
-                    self._out.append(item.raw)
+                    self._leaving.verbatim = True
+                    self._leaving.pass_on(item.raw)
                 case _:
-                    self._settle_last()
+                    self._leaving.settle()
                     self._step(item)
-        return self._take()
-
-    def _take(self) -> list[bytes]:
-        out, self._out = self._out, []
-        return out
+        return self._leaving.take()
 
     def _step(self, event: Event) -> None:
-        step = self._open = Step(event.n, event.raw)
+        patched = self._patch(event.raw, event.n)
+        if patched is not None:
+            self._leaving.pass_on(patched)
+            return
+        step = Step(event.n, event.raw)
+        self._leaving.begin(step)
         if self._broken:
-            self._emit(step, event.raw)
+            self._leaving.emit(step, event.raw)
         else:
             self._guarded(lambda: self._event(step, event))
-        self._open = None
-        self._verbatim = not step.fixes
-        if event.raw.endswith(b"\r"):
-            self._last = step
-        self._close(step)
+        self._leaving.end(step)
+        self._templates.watch(step)
+
+    def _patch(self, raw: bytes, n: int) -> bytes | None:
+        """Return what leaves for the event *raw*, if a template knows it."""
+        for template in self._templates.known:
+            texts = template.fit(raw)
+            if texts is not None:
+                out = template.write(texts) if template.out else raw
+                for each in template.added(texts) if template.calls else ():
+                    self.seen.add_arguments(*each)
+                self._templates.fitted += 1
+                self._leaving.verbatim = not template.fixes
+                if template.fixes:
+                    self._leaving.close(Step(n, raw, [out], list(template.fixes)))
+                return out
+        return None
+
+    def _state(self) -> object:
+        """Return what decides on the next event, to be compared; None while it waits."""
+        if self._broken or self._leaving.last:
+            return None
+        ending = self._ending.state
+        if ending is None:
+            return None
+        return self._chain.state, ending, frozen(self.seen.state), self._parser.state
 
     def _guarded(self, act: Callable[[], None]) -> None:
         """Run *act*; on a bug send all that waits as it came, and repair no more."""
@@ -144,43 +179,10 @@ class Pipeline:
         except Exception:
             logger.exception("%s: repair failed, the rest passes as it is", self._label)
             self._bail()
-            step = self._open
+            step = self._leaving.step
             if step and step.before and not step.after:
                 step.fixes.clear()
-                self._emit(step, step.before)
-
-    def _gap(self, gap: Gap) -> None:
-        """Pass newlines between blocks on, spelled as the block before left."""
-        last = self._last
-        if gap.joins and last is not None and last.before is not None:
-            last.before += gap.raw
-            if last.after and last.after[-1].endswith(b"\r"):
-                last.after[-1] += gap.raw
-                self._out.append(gap.raw)
-            else:
-                self._ending.join(last, gap.raw)
-        elif self._verbatim:
-            self._out.append(gap.raw)
-        elif not gap.joins:
-            self._out.append(b"\n")
-        if not gap.joins:
-            self._settle_last()
-
-    def _settle_last(self) -> None:
-        if self._last is not None:
-            step, self._last = self._last, None
-            self._close(step)
-
-    def _emit(self, step: Step, data: bytes) -> None:
-        step.after.append(data)
-        self._out.append(data)
-
-    def _close(self, step: Step) -> None:
-        if not step.waiting and step is not self._open and step is not self._last:
-            try:
-                self._observe(step)
-            except Exception:  # an observer cannot change bytes, nor cost any
-                logger.exception("%s: event %d is not recorded", self._label, step.n)
+                self._leaving.emit(step, step.before)
 
     def _count_raw(self, reason: str) -> None:
         self.raw_events[reason] += 1
@@ -189,7 +191,7 @@ class Pipeline:
         """Send what is not understood as it is."""
         self._ending.other()
         self._count_raw(reason)
-        self._emit(step, data)
+        self._leaving.emit(step, data)
 
     # -- one block ---------------------------------------------------------------
 
@@ -226,7 +228,7 @@ class Pipeline:
             return "foreign-line"
         data = event.data
         if data is None:
-            self._emit(step, raw)
+            self._leaving.emit(step, raw)
             return ""
         return self._payload(step, data, raw)
 
@@ -278,4 +280,4 @@ class Pipeline:
             self.seen.note(piece.chunk)
             self._ending.chunk(piece)
         if step.fixes:
-            self._close(step)
+            self._leaving.close(step)

@@ -170,6 +170,20 @@ class EventParser:
         """Whether the last bytes given out are the middle of a block."""
         return self._oversized is not None
 
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing of a block has come, nor may come of a line end before it."""
+        return not (self._buffer or self._after_cr or self.in_oversized)
+
+    @property
+    def state(self) -> object:
+        """What decides on where the next block ends, beside its bytes."""
+        return self._boundary.one_by_one
+
+    def pass_by(self) -> None:
+        """Count a block that has not been fed, since it is known."""
+        self.count += 1
+
     def feed(self, data: bytes) -> list[Item]:
         """Return what *data* completes, maybe nothing."""
         items: list[Item] = []

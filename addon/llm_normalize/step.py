@@ -39,8 +39,10 @@ class Step:
     @property
     def changed(self) -> bool:
         """Whether the client got other bytes than the provider sent, or later."""
+        if not self.fixes:
+            return False
         same = b"".join(self.after) == self.before
-        return bool(self.fixes) and (not same or self.moved or bool(self.status))
+        return not same or self.moved or bool(self.status)
 
 
 @dataclass(slots=True)

@@ -46,6 +46,7 @@ class Rewriter:
         self.on_end: Callable[[], None] = lambda: None
         """Called when the stream has come to its end."""
         self._decoder = decoder
+        self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
         self._give_up = give_up
         self._sent = sent
@@ -56,22 +57,25 @@ class Rewriter:
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
-        out = b"".join(self._pieces(data))
+        out = self._rewrite(data) if self._is_plain else self._decoded(data)
         out = out if self._repair else data
         self.bytes_out += len(out)
         if out:
-            self._try("a copy is not kept", lambda: self._sent(out))
+            try:
+                self._sent(out)
+            except Exception:
+                logger.exception("%s: a copy is not kept", self._label)
         if not data:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
 
-    def _pieces(self, data: bytes) -> list[bytes]:
-        out: list[bytes] = []
+    def _decoded(self, data: bytes) -> bytes:
         if self._corrupt:
-            return out
+            return b""
+        if not data:
+            return self._rewrite(b"")
+        out: list[bytes] = []
         try:
-            if not data:
-                return [self._rewrite(b"")]
             for piece in self._decoder.feed(data):
                 # One by one: what came before a corrupt byte must leave.
                 out.append(self._rewrite(piece))  # noqa: PERF401
@@ -80,7 +84,7 @@ class Rewriter:
         except Exception:
             logger.exception("%s: the body cannot be decoded", self._label)
             self._break_off("the body cannot be decoded")
-        return out
+        return b"".join(out)
 
     def _rewrite(self, data: bytes) -> bytes:
         """Return what *data*, decoded, becomes; `b""` is the stream's end."""
@@ -92,7 +96,7 @@ class Rewriter:
             logger.exception("%s: repair failed, the rest passes", self._label)
             self._raw = True
             return self.pipeline.rescue() + data
-        return b"".join(out)
+        return out[0] if len(out) == 1 else b"".join(out)
 
     def _break_off(self, reason: str) -> None:
         """End the answer so that the client notices, as its own decoder would have."""

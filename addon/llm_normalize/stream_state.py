@@ -180,6 +180,15 @@ class ChoiceSeen:
         return any(call.name is not None for call in self.calls.values())
 
 
+def _state_of(choice: tuple[int, ChoiceSeen]) -> list[object]:
+    index, seen = choice
+    calls = [
+        (at, call.id, call.name, call.custom, call.length > 0)
+        for at, call in seen.calls.items()
+    ]
+    return [index, seen.role, seen.finished, seen.legacy_call, calls]
+
+
 class Seen:
     """What the client has been sent so far, after all repairs."""
 
@@ -191,6 +200,20 @@ class Seen:
         self.is_value = False
         """Whether the event at hand stood without a field name, as a body does."""
         self._calls = 0
+
+    @property
+    def state(self) -> list[object]:
+        """What decides on the next chunk, unless it opens or repeats a call.
+
+        What the calls have said so far counts then, too.
+        """
+        return [self.envelope, self.error, [*map(_state_of, self.choices.items())]]
+
+    def add_arguments(self, index: int, call: int, arguments: str) -> None:
+        """Take in what a call that has been opened says in a chunk that is not read."""
+        opened = self.choice(index).calls.get(call)
+        if opened is not None:
+            opened.add(arguments)
 
     def choice(self, index: int) -> ChoiceSeen:
         """Return what choice *index* has sent; of a new one, nothing."""

@@ -44,6 +44,11 @@ class Usage:
         self._finish = finish
         self._outlet = outlet
 
+    @property
+    def state(self) -> list[object]:
+        """What decides on the next chunk, while nothing waits."""
+        return [self.sent, self.kept, self.fix]
+
     def keep(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
         usage = usage_of(chunk)

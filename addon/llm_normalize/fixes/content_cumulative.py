@@ -9,13 +9,16 @@ _PROOF = 3  # deltas in a row that begin with the whole one before them
 _LENGTH = 16  # characters of the last of those
 _LETTERS = 5  # different ones: a growing line of dashes or blanks proves nothing
 _MOST = 8  # choices that are watched
+_DOUBTS = 3  # deltas of a choice that are anything else: it does not tell all again
+_NEW = ("", 0, 0)
 
 
 class ContentCumulative(Fix):
     """Send what is new, once the stream has proved that it tells all again.
 
     Proof is three deltas in a row, each the whole one before and more. What came before
-    has left by then. A guess could cost text: "ha" then "haha" may be both meant.
+    has left by then. A guess could cost text: "ha" then "haha" may be both meant. Three
+    deltas that say something else are proof of the contrary.
     """
 
     name = "content-cumulative"
@@ -47,7 +50,13 @@ class ContentCumulative(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._told: dict[int, tuple[str, int]] = {}  # the last text, how often it grew
+        # The last text, how often it grew, how often not; None once it is clear.
+        self._told: dict[int, tuple[str, int, int] | None] = {}
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The text, as long as it may turn out to be told again."""
+        return ("content",) if not self._told or any(self._told.values()) else ()
 
     def edit(self, chunk: Chunk) -> bool:
         """Cut off what was told before."""
@@ -56,11 +65,14 @@ class ContentCumulative(Fix):
             text = delta.get("content")
             if not isinstance(text, str) or not text:
                 continue
-            last, times = self._told.get(index, ("", 0))
+            told = self._told.get(index, None if len(self._told) >= _MOST else _NEW)
+            if told is None:
+                continue
+            last, times, doubts = told
             grew = bool(last) and len(text) > len(last) and text.startswith(last)
             times = times + 1 if grew or (times >= _PROOF and text == last) else 0
-            if index in self._told or len(self._told) < _MOST:
-                self._told[index] = (text, times)
+            doubts += bool(last) and not times
+            self._told[index] = (text, times, doubts) if doubts < _DOUBTS else None
             if times >= _PROOF and len(last) >= _LENGTH and len(set(last)) >= _LETTERS:
                 delta["content"] = text[len(last) :]
                 changed = True
