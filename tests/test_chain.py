@@ -7,9 +7,12 @@ import pytest
 from llm_normalize.chain import Chain
 from llm_normalize.chunk import Chunk
 from llm_normalize.fix import Fix, chunk
+from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import loads
 from llm_normalize.sse import Event
 from llm_normalize.step import Piece, Step
 from llm_normalize.stream_state import Asked, Seen
+from streams import alone, run_example
 
 TEXT = chunk({"content": "Hi"})
 RAW = b"raw"
@@ -165,3 +168,32 @@ def test_framing_fixes_see_what_the_one_before_made() -> None:
     step = Step(0, b"ab")
     assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
     assert step.fixes == ["event-split", "event-drop"]
+
+
+@pytest.mark.parametrize(
+    "fix", [fix for fix in FIXES if fix.key], ids=lambda fix: fix.name
+)
+def test_a_fix_is_asked_for_each_of_its_repairs_though_it_names_a_key(
+    fix: type[Fix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = [each for each in fix.examples if each.kind == "stream"]
+    with_key = [run_example(each, alone(fix)) for each in examples]
+    monkeypatch.setattr(fix, "key", "")
+    assert [run_example(each, alone(fix)) for each in examples] == with_key
+
+
+def test_a_fix_is_not_asked_where_its_key_is_not_there() -> None:
+    asked: list[Chunk] = []
+
+    class Keyed(Fix):
+        name = "keyed"
+        key = "tool_calls"
+
+        def edit(self, chunk: Chunk) -> bool:
+            asked.append(chunk)
+            return False
+
+    chain = Chain([Keyed(Asked(), Seen())], "a stream")
+    for payload in (b'{"a":1}', b'{"tool_calls":1}', b'{"tool\\u005fcalls":1}'):
+        assert len(list(chain.run(Step(0, b""), loads(payload), payload, b""))) == 1
+    assert asked == [{"tool_calls": 1}, {"tool_calls": 1}]

@@ -161,6 +161,13 @@ def test_chunks_after_done_pass() -> None:
     assert repaired(data) == data
 
 
+def test_choice_that_is_over_and_says_nothing_does_not_pass_after_done() -> None:
+    events: Wire = [TEXT, STOP, DONE]
+    late = chunk({}, choice={"logprobs": None})
+    without_empty = [fix for fix in FIXES if fix.name != "event-empty"]
+    assert repaired(wire([*events, late]), STREAM, without_empty) == wire(events)
+
+
 def test_stream_that_ends_without_finish_and_done_gets_neither() -> None:
     assert repaired(wire([TEXT])) == wire([TEXT])
     assert repaired(b"") == b""

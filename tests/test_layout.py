@@ -17,7 +17,7 @@ FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 # A module imports only from layers above its own.
 LAYERS = (
     ("jsontext", "boundary", "upstream", "decoding", "selection", "stats", "masking"),
-    ("chunk", "sse"),
+    ("chunk", "line", "sse"),
     (
         "step",
         "stream_state",
@@ -28,7 +28,8 @@ LAYERS = (
         "pairs",
         "conversion",
     ),
-    ("fix", "record", "finish", "opening"),
+    ("fix", "record", "finish", "opening", "leaving", "template"),
+    ("learning",),
     ("usage",),
     ("ending", "fixes", "chain"),
     ("pipeline",),
@@ -49,7 +50,7 @@ STDLIB = {
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "sys",
     "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 315, "pipeline": 285, "sse": 280}
+BUDGET = {"addon": 315, "pipeline": 285, "sse": 292}
 LINES = 270
 FIX_LINES = 80
 

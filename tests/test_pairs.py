@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from llm_normalize import pairs
-from llm_normalize.pairs import PairsLog, Record
+from llm_normalize.line import Record, line
+from llm_normalize.pairs import PairsLog
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 
@@ -239,7 +240,7 @@ def test_four_old_files_stay_and_the_newest_is_1(logs: Logs) -> None:
 
 
 def test_a_file_holds_as_many_lines_as_fit(logs: Logs, disk: Disk) -> None:
-    size = len(pairs._line(pair(0)))
+    size = len(line(pair(0)))
     log = logs.make(size=3 * size)
     disk.gate.clear()
     for n in range(8):
@@ -408,7 +409,7 @@ def test_a_write_that_takes_a_part_only_is_continued(logs: Logs, disk: Disk) -> 
 def test_a_disk_that_fills_up_between_files_costs_the_rest_only(
     logs: Logs, disk: Disk
 ) -> None:
-    size = len(pairs._line(pair(0)))
+    size = len(line(pair(0)))
     log = logs.make(size=size)
     disk.gate.clear()
     log.write(pair(0))

@@ -12,7 +12,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
 from llm_normalize import record
-from llm_normalize.pairs import Record
+from llm_normalize.line import Record
 from llm_normalize.record import KEY, Answer
 from llm_normalize.step import Step
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.fix import chunk
+from llm_normalize.fix import calling, chunk, head
 from llm_normalize.jsontext import dumps
 from llm_normalize.stream_state import Asked, Call, ChoiceSeen, Seen
 
@@ -230,3 +230,24 @@ def test_choice_with_an_error_is_an_error() -> None:
     seen = Seen()
     seen.note(chunk({}, choice={"error": {"message": "no"}}))
     assert seen.error
+
+
+def test_arguments_of_a_call_that_was_opened_are_added_to_it() -> None:
+    seen = Seen()
+    seen.note(calling(head(0)))
+    for at in (0, 1):
+        seen.add_arguments(0, at, "{}")
+        seen.add_arguments(at + 1, 0, "{}")
+    assert [(at, call.length) for at, call in seen.choice(0).calls.items()] == [(0, 2)]
+    assert list(seen.choices) == [0]
+
+
+def test_state_tells_what_calls_are_but_not_all_they_say() -> None:
+    seen = Seen()
+    seen.note(calling(head(0)))
+    opened = seen.state
+    seen.add_arguments(0, 0, "{")
+    begun = seen.state
+    seen.add_arguments(0, 0, "}")
+    assert opened != begun
+    assert begun == seen.state

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from .chunk import Chunk
 from .fix import Fix
 from .jsontext import Json, loads
+from .learning import frozen
 from .sse import Event
 from .step import Piece, Step
-from .template import frozen
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +28,10 @@ class _Edit(NamedTuple):
 
 
 _GIVEN = {"asked", "seen"}  # what every fix has
+
+
+type _Todo = list[tuple[Chunk, int, bytes | None]]
+"""Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
 
 
 def _overrides(fix: Fix, method: str) -> bool:
@@ -55,6 +59,8 @@ class Chain:
             for fix in fixes
         ]
         self._edits = [each for each in edits if each.edit or each.replace]
+        self._keys = sorted({each.fix.key.encode() for each in self._edits})
+        self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
         self._errors = [fix for fix in fixes if _overrides(fix, "error")]
         self._minds = [fix for fix in fixes if vars(fix).keys() - _GIVEN]
 
@@ -104,11 +110,28 @@ class Chain:
             payload: The JSON it was read from.
             raw: The bytes it leaves as if nothing changes it.
         """
-        yield from self._draw(step, [(chunk, 0, raw)], lambda: loads(payload), raw)
+        edits = self._edits_for(payload)
+        todo: _Todo = [(chunk, 0, raw)]
+        yield from self._draw(edits, step, todo, lambda: loads(payload), raw)
+
+    def _edits_for(self, payload: bytes) -> list[_Edit]:
+        """Return those that may have something to do, by the bytes of a chunk."""
+        if b"\\u" in payload:
+            return self._edits  # a key may be spelled in any way
+        there = tuple([key in payload for key in self._keys])
+        if there not in self._keyed:
+            found = {
+                key for key, is_there in zip(self._keys, there, strict=True) if is_there
+            }
+            self._keyed[there] = [
+                each for each in self._edits if each.fix.key.encode() in found
+            ]
+        return self._keyed[there]
 
     def flush(self, step: Step) -> Iterator[Piece]:
         """Yield what the fixes still hold, as `run` does."""
-        for at, each in enumerate(list(self._edits)):
+        edits = list(self._edits)
+        for at, each in enumerate(edits):
             try:
                 held = each.fix.flush()
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
@@ -117,17 +140,17 @@ class Chain:
             if held:
                 step.fixed(each.fix.name)
             for chunk in held:
-                yield from self._draw(step, [(chunk, at + 1, None)], None, b"")
+                yield from self._draw(edits, step, [(chunk, at + 1, None)], None, b"")
 
     def _draw(
         self,
+        edits: list[_Edit],
         step: Step,
-        todo: list[tuple[Chunk, int, bytes | None]],
+        todo: _Todo,
         reread: Callable[[], Chunk] | None,
         raw: bytes,
     ) -> Iterator[Piece]:
-        """Take each of *todo* (chunk, next fix, bytes if unchanged) through the fixes."""
-        edits = self._edits
+        """Take each of *todo* through *edits*."""
         while todo:
             part, first, unchanged = todo.pop()
             for at in range(first, len(edits)):
@@ -182,3 +205,4 @@ class Chain:
         self._framing = [each for each in self._framing if each is not fix]
         self._errors = [each for each in self._errors if each is not fix]
         self._edits = [each for each in self._edits if each.fix is not fix]
+        self._keyed.clear()

@@ -26,10 +26,10 @@ from .chunk import (
     usage_of,
 )
 from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
+from .learning import frozen
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .template import frozen
 from .usage import Usage, counts
 
 AFTER = "choice-after-finish"

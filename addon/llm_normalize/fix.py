@@ -91,6 +91,11 @@ class Fix:
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: ClassVar[tuple[Example, ...]]
+    key: ClassVar[str] = ""
+    """Something without which a chunk's JSON gives `edit` and `replace` nothing to do.
+
+    They are not asked then. A fix that keeps count of chunks has none.
+    """
     rides: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
 

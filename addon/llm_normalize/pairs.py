@@ -6,23 +6,18 @@ What cannot be written is counted, and said in the next line that can be.
 """
 
 import contextlib
-import json
 import logging
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable
-from json.encoder import encode_basestring as _quoted
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
 
-from .masking import is_clean, mask, text_of
+from .line import Record, line
 
 logger = logging.getLogger(__name__)
-
-type Record = dict[str, Any]
 
 KEPT = 4
 """Rotated files that stay: NAME.1 is the newest."""
@@ -116,7 +111,7 @@ class PairsLog:
             if at % _BITE == _BITE - 1:
                 time.sleep(_BREATH_SECONDS)
             try:
-                lines.append(_line(record, secrets))
+                lines.append(line(record, secrets))
             except Exception:  # one bad record must not cost its neighbours
                 logger.exception("pairs log: a record cannot be written")
                 self._failed += 1
@@ -126,7 +121,7 @@ class PairsLog:
             count = lost - self._lost_said
             if self._refused:
                 self._complain("the disk is too slow")
-            lines.insert(0, _line({"type": "lost", "count": count}))
+            lines.insert(0, line({"type": "lost", "count": count}))
         start = 0
         while start < len(lines):
             try:
@@ -253,30 +248,3 @@ def _locked(file: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _line(record: Record, secrets: tuple[str, ...] = ()) -> bytes:
-    if record["type"] == "pair":
-        text = _pair(record, secrets)
-    else:
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    return text.encode(errors="backslashreplace") + b"\n"
-
-
-def _pair(record: Record, secrets: tuple[str, ...]) -> str:
-    """Return a pair as JSON, in a third of the time that `json.dumps` takes."""
-    texts = [text_of(each) for each in record["after"]]
-    added = record["before"] is None
-    if not added:
-        texts.append(text_of(record["before"]))
-    if not is_clean("".join(texts), secrets):
-        texts = [mask(each, secrets) for each in texts]
-    after = [*map(_quoted, texts)]
-    before = "null" if added else after.pop()
-    fixes = '","'.join(record["fixes"])
-    mode = ',"mode":"observe"' if "mode" in record else ""
-    return (
-        f'{{"type":"pair","v":1,"flow":{_quoted(record["flow"])},"n":{record["n"]},'
-        f'"ms":{record["ms"]},"fixes":["{fixes}"],"before":{before},'
-        f'"after":[{",".join(after)}]{mode}}}'
-    )

@@ -14,11 +14,11 @@ from .ending import Ending
 from .errors import tells_only_failure
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
+from .learning import Templates, frozen
 from .leaving import Leaving
 from .sse import Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .template import Templates, frozen
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class Pipeline:
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
-        if self._templates.known and self._parser.is_between:
+        if self._templates.known and self._parser.may_begin(data):
             # Not even parsed: what fits is a whole event.
             while data:
                 end = data.find(b"\n\n") + 2

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .pairs import Record
+from .line import Record
 from .step import Step
 
 KEY = "llm_normalize"

@@ -8,7 +8,8 @@ from mitmproxy import http
 
 from .fix import Fix
 from .flows import answers_events, secrets_of
-from .pairs import PairsLog, Record
+from .line import Record
+from .pairs import PairsLog
 from .record import KEY, Answer
 from .stats import Stats
 from .stream import Rewriter

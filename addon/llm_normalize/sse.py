@@ -170,10 +170,10 @@ class EventParser:
         """Whether the last bytes given out are the middle of a block."""
         return self._oversized is not None
 
-    @property
-    def is_between(self) -> bool:
-        """Whether nothing of a block has come, nor may come of a line end before it."""
-        return not (self._buffer or self._after_cr or self.in_oversized)
+    def may_begin(self, data: bytes) -> bool:
+        """Tell whether *data* begins a block, and none in it can be too large."""
+        waits = self._buffer or self._after_cr or self.in_oversized
+        return not waits and len(data) <= LIMIT
 
     @property
     def state(self) -> object:

@@ -12,18 +12,12 @@ An optimisation and no more: without it every byte leaves the same.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .chunk import Chunk, calls, deltas, function, index_of, name_of
 from .jsontext import Json, dumps, loads
 from .step import Step
-
-MOST = 8
-"""Templates of a stream that are kept: two kinds of text of a few choices."""
-
-_TRIES = 16  # events from which a stream may try to learn, however few fitted
-_FITTED = 8  # events that must have fitted for each try beyond those
 
 _TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
 _IS_TEXT = re.compile(_TEXT).fullmatch
@@ -119,14 +113,14 @@ def _sameness(texts: Sequence[object]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lesson:
+class Lesson:
     """What one event that went the long way teaches: its template, and its texts."""
 
     template: Template
     texts: list[bytes]
 
 
-def _learn(step: Step, watched: set[str]) -> _Lesson | None:
+def learn(step: Step, watched: set[str]) -> Lesson | None:
     """Return what an event that went the long way teaches, if anything."""
     raw = step.before or b""
     if len(step.after) != 1 or step.moved or not may_fit(raw):
@@ -152,7 +146,7 @@ def _learn(step: Step, watched: set[str]) -> _Lesson | None:
         fixes=tuple(step.fixes),
         calls=_continued(after, told),
     )
-    return _Lesson(template, texts)
+    return Lesson(template, texts)
 
 
 def _patches(out: bytes, told: list[str]) -> tuple[bytes | int, ...] | None:
@@ -219,69 +213,3 @@ def _free_texts(raw: bytes) -> list[tuple[str, str]]:
 def _texts_in(part: Json, *keys: str) -> list[tuple[str, str]]:
     found = [(key, part.get(key)) for key in keys if isinstance(part, dict)]
     return [(key, text) for key, text in found if text and isinstance(text, str)]
-
-
-def frozen(value: object) -> object:
-    """Return *value* in a form that can be compared later, whatever becomes of it."""
-    if isinstance(value, dict):
-        return tuple((key, frozen(each)) for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(map(frozen, value))
-    if isinstance(value, set):
-        return frozenset(value)
-    return frozen(vars(value)) if hasattr(value, "__dict__") else value
-
-
-class Templates:
-    """What one stream has learned.
-
-    Args:
-        state: Returns what decides, beside the event itself, on what becomes of the next
-            one; None while that cannot be told.
-        watched: Returns the keys whose words decide, too.
-    """
-
-    def __init__(
-        self, state: Callable[[], object], watched: Callable[[], set[str]]
-    ) -> None:
-        self.known: list[Template] = []
-        """What holds now, to be tried on an event."""
-        self.fitted = 0
-        """Events that fitted."""
-        self._state = state
-        self._watched = watched
-        self._before: object = None  # the state before the last event
-        self._lessons: list[_Lesson] = []  # seen once
-        self._tries = 0
-
-    def forget(self) -> None:
-        """Know nothing any more."""
-        self._before = None
-        self.known.clear()
-        self._lessons.clear()
-
-    def watch(self, step: Step) -> None:
-        """Learn from an event that went the long way."""
-        tries = self._tries < _TRIES + self.fitted // _FITTED and may_fit(
-            step.before or b""
-        )
-        if not tries and not self.known:
-            self._before = None
-            return
-        self._tries += tries
-        before, self._before = self._before, self._state()
-        if self._before is None or self._before != before:
-            self.known.clear()
-            self._lessons.clear()
-        elif tries:
-            lesson = _learn(step, self._watched())
-            if lesson is not None:
-                self._take(lesson)
-
-    def _take(self, lesson: _Lesson) -> None:
-        for other in self._lessons:
-            if other.template == lesson.template and other.texts != lesson.texts:
-                self._lessons.remove(other)
-                self.known = [lesson.template, *self.known][:MOST]
-                return
-        self._lessons = [lesson, *self._lessons][:MOST]

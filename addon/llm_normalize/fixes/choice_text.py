@@ -19,6 +19,7 @@ class ChoiceText(Fix):
     changes = "`choices[].text` alone -> `delta.content` or `message.content`"
     why = "Chat clients look for a delta and show nothing."
     providers = ("gateways that answer as `text_completion`",)
+    key = "text"
     sources = (
         "https://github.com/sgl-project/mini-sglang/issues/51",
         "https://platform.openai.com/docs/api-reference/completions/object",

@@ -15,6 +15,7 @@ class ErrorWithChoices(Fix):
     changes = "`error` beside `choices`, or in one -> an event of its own"
     why = "Clients see a chunk like any other, and an answer cut short without a word."
     providers = ("OpenRouter", "NVIDIA NIM", "Lemonade")
+    key = "error"
     sources = (
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/apache/rocketmq-dashboard/issues/2178",

@@ -14,6 +14,7 @@ class FunctionCallRepeated(Fix):
     changes = "`function_call.name` after the first -> removed; null arguments too"
     why = "Clients add fragments up: `read_fileread_file`."
     providers = ("gateways that speak the API of 2023",)
+    key = "call"
     sources = (
         "https://github.com/langchain4j/langchain4j/issues/4544",
         "https://platform.openai.com/docs/api-reference/chat/streaming",

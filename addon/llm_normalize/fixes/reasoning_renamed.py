@@ -16,6 +16,7 @@ class ReasoningRenamed(Fix):
     changes = "`reasoning`, `reasoning_text` alone -> `reasoning_content` beside it"
     why = "Clients that know DeepSeek's name show no thoughts, and a long silence."
     providers = ("vLLM", "OpenRouter", "Groq", "Ollama", "Together", "Workers AI")
+    key = "reasoning"
     sources = (
         "https://github.com/vllm-project/vllm/issues/27755",
         "https://api-docs.deepseek.com/guides/reasoning_model",

@@ -15,6 +15,7 @@ class ServiceTierUnknown(Fix):
     changes = '`service_tier: "on_demand"`, `""` -> removed'
     why = "Strict types know OpenAI's tiers and no others."
     providers = ("Groq", "Snowflake")
+    key = "service_tier"
     sources = (
         "https://console.groq.com/docs/service-tiers",
         "https://platform.openai.com/docs/api-reference/chat/object",

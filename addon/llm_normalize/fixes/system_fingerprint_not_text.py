@@ -14,6 +14,7 @@ class SystemFingerprintNotText(Fix):
     changes = "`system_fingerprint: 7` -> `null`"
     why = "Typed clients expect a string, and refuse the chunk."
     providers = ("custom servers",)
+    key = "system_fingerprint"
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/309",
         "https://platform.openai.com/docs/api-reference/chat/object",

@@ -15,6 +15,7 @@ class ToolCallArgumentsObject(Fix):
     changes = '`function.arguments: {"a": 1}` -> `"{\\"a\\":1}"`'
     why = "Typed clients expect a string; others call the tool with `{}`."
     providers = ("llama.cpp", "MLX-LM", "Cloudflare Workers AI")
+    key = "call"
     sources = (
         "https://github.com/ggml-org/llama.cpp/issues/20198",
         "https://github.com/sipeed/picoclaw/issues/1287",

@@ -16,6 +16,7 @@ class ToolCallFlat(Fix):
     changes = "`tool_calls[].name`, `arguments` -> in `function`"
     why = "Clients read `function.name`, and raise or call nothing."
     providers = ("Cloudflare Workers AI", "Llama servers")
+    key = "call"
     sources = (
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
         "https://developers.cloudflare.com/workers-ai/features/function-calling/",

@@ -17,6 +17,7 @@ class ToolCallHeadIncomplete(Fix):
         "null or a missing key."
     )
     providers = ("Mistral (`type`)", "Azure (`type`)", "vLLM (`arguments`)")
+    key = "call"
     sources = (
         "https://github.com/vercel/ai/issues/12939",
         "https://github.com/vercel/ai/issues/5744",

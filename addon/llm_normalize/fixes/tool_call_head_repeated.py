@@ -18,6 +18,7 @@ class ToolCallHeadRepeated(Fix):
         "on the next turn; null overwrites the name in others."
     )
     providers = ("MiniMax on NVIDIA NIM", "SGLang", "Fireworks", "opencode Zen")
+    key = "call"
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/12230",
         "https://github.com/anomalyco/opencode/issues/43328",

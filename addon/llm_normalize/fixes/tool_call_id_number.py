@@ -14,6 +14,7 @@ class ToolCallIdNumber(Fix):
     changes = '`tool_calls[].id: 7` -> `"7"`'
     why = "Strict types want a string; adding fragments up raises."
     providers = ("gateways to DeepSeek",)
+    key = "call"
     sources = (
         "https://github.com/AI-Shell-Team/aish/issues/200",
         "https://github.com/OpenRouterTeam/typescript-sdk/issues/164",

@@ -17,6 +17,7 @@ class ToolCallIdRepeated(Fix):
     changes = "the id of a call on another call -> made up"
     why = "Clients file two results under one id, and the next turn is refused."
     providers = ("gateways that name calls after their function",)
+    key = "call"
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/8259",
         "https://platform.openai.com/docs/guides/function-calling",

@@ -15,6 +15,7 @@ class ToolCallIndexMissing(Fix):
     changes = "`tool_calls[]` without `index`, or with text -> counted from 0"
     why = "openai-python fails on `list[None]`; strict schemas refuse the chunk."
     providers = ("NVIDIA NIM", "Gemini", "Ollama", "mistral.rs")
+    key = "call"
     sources = (
         "https://github.com/openai/openai-python/issues/2806",
         "https://github.com/ollama/ollama/issues/7881",

@@ -14,6 +14,7 @@ class ToolCallRepeated(Fix):
     changes = "the same call with the same arguments again -> removed"
     why = "Clients add the arguments up, and they are no JSON any more."
     providers = ("Perplexity", "servers that repeat a message in each chunk")
+    key = "call"
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/12233",
         "https://github.com/MacPaw/OpenAI/issues/317",

@@ -18,6 +18,7 @@ class ToolCallWhole(Fix):
         "arguments as done; loops copied from guides add them twice."
     )
     providers = ("NVIDIA NIM", "llama.cpp", "Gemini", "Mistral", "Ollama")
+    key = "call"
     sources = (
         "https://github.com/langchain-ai/langchain-nvidia",
         "https://platform.openai.com/docs/guides/function-calling#streaming",

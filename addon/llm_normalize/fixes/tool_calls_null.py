@@ -11,6 +11,7 @@ class ToolCallsNull(Fix):
     changes = "`tool_calls: null` or `[]`, `function_call: null` -> removed"
     why = "Iterating over null raises; strict schemas want an array or no key."
     providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
+    key = "call"
     sources = (
         "https://github.com/sgl-project/sglang/issues/9657",
         "https://github.com/exo-explore/exo/issues/2092",

@@ -14,6 +14,7 @@ class UsageElsewhere(Fix):
     changes = "`x_groq.usage` alone -> `usage` beside it"
     why = "Clients look at `usage` and count no tokens."
     providers = ("Groq",)
+    key = "usage"
     sources = (
         "https://console.groq.com/docs/api-reference#chat-create",
         "https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_chunk.py",

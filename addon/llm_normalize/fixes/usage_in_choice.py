@@ -16,6 +16,7 @@ class UsageInChoice(Fix):
     changes = "`choices[].usage` -> `usage`"
     why = "Clients look at the chunk and count no tokens."
     providers = ("Moonshot",)
+    key = "usage"
     sources = (
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
         "https://platform.moonshot.ai/docs/api/chat",

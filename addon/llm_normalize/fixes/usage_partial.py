@@ -21,6 +21,7 @@ class UsagePartial(Fix):
     changes = "`usage` without a count, or with other names -> all three"
     why = "Typed clients refuse the chunk; Zed takes it for one of no known kind."
     providers = ("MiniMax", "gateways to Claude")
+    key = "usage"
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://platform.openai.com/docs/api-reference/chat/object",
