@@ -50,7 +50,7 @@ STDLIB = {
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "sys",
     "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 315, "pipeline": 285, "sse": 292}
+BUDGET = {"addon": 315, "pipeline": 300, "sse": 292}
 LINES = 270
 FIX_LINES = 80
 

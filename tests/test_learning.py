@@ -1,6 +1,7 @@
 """Templates are an optimisation: with and without them every byte leaves the same."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -74,6 +75,12 @@ class Play:
 
 def text(word: str) -> Chunk:
     return chunk({"content": word})
+
+
+def counting(word: str, count: int) -> Chunk:
+    details = {"reasoning_tokens": count // 2}
+    usage = {"prompt_tokens": 3, "completion_tokens": count, "details": details}
+    return chunk({"role": None, "content": word}, usage=usage)
 
 
 def nim(word: str) -> Chunk:
@@ -178,7 +185,7 @@ def deltas_of(draw: st.DrawFn) -> Chunk:
                 chunk({"content": word}, created=draw(st.integers(1, 3))),
                 chunk({"content": word}, choice={"message": {"content": word}}),
                 chunk({"content": word}, finish=draw(st.sampled_from(["", "stop"]))),
-                chunk({"content": word}, usage={"completion_tokens": 1}),
+                counting(word, draw(st.integers(0, 3))),
                 calling(rest(0, word)),
                 calling(rest(1, word)),
                 calling(head(0, word)),
@@ -208,6 +215,11 @@ def settled_streams(draw: st.DrawFn) -> list[bytes]:
         if draw(st.booleans()):
             raw = raw.replace(b'"content": "', b'"content": ' + word[:-1], 1)
             raw = raw.replace(b'"content":"', b'"content":' + word[:-1], 1)
+        if draw(st.booleans()):
+            figures = b'"completion_tokens":%d' % draw(
+                st.sampled_from([0, 1, 7, 3, 12])
+            )
+            raw = re.sub(rb'"completion_tokens": ?\d', figures, raw)
         events.append(encode(raw))
         if draw(st.integers(0, 9)) == 0:
             odd = [
@@ -401,6 +413,41 @@ def test_nothing_is_known_while_anything_waits() -> None:
     assert play.say(chunk({}, finish="stop")) == b""
     assert not play.templates.known
     play.say(*map(text, WORDS))
+
+
+@pytest.mark.parametrize("usage", [False, True])
+def test_figures_of_events_that_were_not_read_are_known_at_the_end(usage: bool) -> None:
+    play = Play(Asked(stream=True, usage=usage))
+    play.say(HEAD, *[counting(" a", at) for at in range(1, 20)], *map(text, WORDS))
+    fitted = play.fitted
+    said = [counting(f" {at}", at) for at in range(20, 40)]
+    expected = [chunk({"content": f" {at}"}) for at in range(20, 40)]
+    if usage:
+        expected = [each | {"usage": None} for each in expected]
+    assert play.say(*said) == wire(expected)
+    assert play.fitted == fitted + 20
+    out = play.say(chunk({}, finish="stop"), DONE)
+    assert out.count(b'"completion_tokens":39') == 1
+    assert out.count(b'"reasoning_tokens":19') == 1
+
+
+def test_zeros_after_figures_that_were_not_read_replace_nothing() -> None:
+    play = Play()
+    play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
+    assert play.fitted
+    play.say(counting(" and", 0))
+    assert b'"completion_tokens":19' in play.say(chunk({}, finish="stop"), DONE)
+
+
+def test_bug_in_what_was_not_read_costs_the_repair_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
+    assert play.pipeline._counted
+    monkeypatch.setattr(play.pipeline, "_event", None)
+    said = wire([chunk({}, finish=""), nim(" raw")])
+    assert play.feed(said) == said
 
 
 def test_nothing_is_known_behind_an_end_that_was_none() -> None:

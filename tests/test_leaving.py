@@ -93,6 +93,15 @@ def test_what_belongs_to_no_step_leaves_in_its_place() -> None:
     assert out.leaving.take() == [b"a", b"b"]
 
 
+def test_nothing_leaves_of_what_is_only_gone_through() -> None:
+    out = Out()
+    out.leaving.pass_on(b"a")
+    step = Step(0, b"")
+    with out.leaving.nothing():
+        out.leaving.emit(step, b"b")
+    assert out.leaving.take() == [b"a"]
+
+
 def test_an_observer_that_fails_is_said_and_costs_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -123,7 +123,7 @@ def test_texts_between_are_found_or_the_event_does_not_fit(said: list[str]) -> N
 
 
 def test_a_part_between_that_overlaps_the_tail_does_not_fit() -> None:
-    known = Template(b"a", (b"bc",), b"cd", (0, 1), (), (), ())
+    known = Template(b"a", (b"bc",), b"cd", (0, 1), (), (), (), ())
     assert known.fit(b"axbcd") is None
     assert known.fit(b"axbcycd") == [b"x", b"y"]
     assert known.fit(b"axbcxcd") is None  # they were not alike

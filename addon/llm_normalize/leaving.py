@@ -5,7 +5,8 @@ a `\n` may still come that belongs to its last line end.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from .sse import Gap
 from .step import Step
@@ -48,6 +49,15 @@ class Leaving:
         """Send *data*, which belongs to *step*."""
         step.after.append(data)
         self._out.append(data)
+
+    @contextmanager
+    def nothing(self) -> Iterator[None]:
+        """Send nothing of what is emitted meanwhile."""
+        out, self._out = self._out, []
+        try:
+            yield
+        finally:
+            self._out = out
 
     def begin(self, step: Step) -> None:
         """Take up a step; what `emit` sends until `end` may not be all of it."""

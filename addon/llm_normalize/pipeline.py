@@ -52,6 +52,7 @@ class Pipeline:
         outlet = Outlet(leaving.emit, leaving.close)
         self._ending = Ending(asked, self.seen, names, outlet)
         self._templates = Templates(self._state, lambda: self._chain.watched)
+        self._counted: Event | None = None  # patched unread, with usage
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
 
@@ -79,6 +80,7 @@ class Pipeline:
     def end(self) -> list[bytes]:
         """Return what leaves when the stream comes to a clean end. Never raises."""
         out = self._run(self._parser.end())
+        self._catch_up()
         self._templates.forget()
         self._leaving.settle()
         if self._parser.in_oversized:
@@ -121,6 +123,7 @@ class Pipeline:
                 case Gap():
                     self._leaving.gap(item, self._ending.join)
                 case Oversized():
+                    self._catch_up()
                     self._templates.forget()
                     self._leaving.settle()
                     self._ending.make_way(self._parser.count, last=False)
@@ -139,6 +142,7 @@ class Pipeline:
         if patched is not None:
             self._leaving.pass_on(patched)
             return
+        self._catch_up()
         step = Step(event.n, event.raw)
         self._leaving.begin(step)
         if self._broken:
@@ -156,12 +160,21 @@ class Pipeline:
                 out = template.write(texts) if template.out else raw
                 for each in template.added(texts) if template.calls else ():
                     self.seen.add_arguments(*each)
+                if template.counts:
+                    self._counted = Event(raw, n)
                 self._templates.fitted += 1
                 self._leaving.verbatim = not template.fixes
                 if template.fixes:
                     self._leaving.close(Step(n, raw, [out], list(template.fixes)))
                 return out
         return None
+
+    def _catch_up(self) -> None:
+        """Take in what the last event that was not read has counted."""
+        event, self._counted = self._counted, None
+        if event is not None and not self._broken:
+            with self._leaving.nothing():
+                self._guarded(lambda: self._event(Step(event.n, event.raw), event))
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""

@@ -12,6 +12,7 @@ An optimisation and no more: without it every byte leaves the same.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,17 +21,24 @@ from .jsontext import Json, dumps, loads
 from .step import Step
 
 _TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
+_COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
 _IS_TEXT = re.compile(_TEXT).fullmatch
-# Texts that fixes only ask for their presence; `holes` tells where they may stand.
+_IS_COUNT = re.compile(_COUNT).fullmatch
+# Words that fixes only ask for their presence; `_free_values` tells where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
 _TOP_KEYS = ("obfuscation", "p")
 _KEYS = (*_DELTA_KEYS, *_TOP_KEYS, "arguments", "text")
-_HOLE = re.compile(rb'"(?:%s)"[ \t]*:[ \t]*"(%s)"' % ("|".join(_KEYS).encode(), _TEXT))
+_HOLE = re.compile(
+    rb'"(?:%s)"[ \t]*:[ \t]*"(?P<text>%s)"|"\w*_tokens"[ \t]*:[ \t]*(?P<count>%s)(?![\w.+-])'
+    % ("|".join(_KEYS).encode(), _TEXT, _COUNT)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """One shape of event, and what becomes of it.
+
+    What varies in it are texts without their quotes, and counts.
 
     Attributes:
         head: The bytes before the first text.
@@ -40,6 +48,7 @@ class Template:
         out: What leaves: bytes, and the numbers of texts; nothing if it is what came.
         fixes: Names of the fixes that change it.
         calls: (choice, tool call, number of the text) of arguments.
+        counts: The numbers of the texts that are counts.
     """
 
     head: bytes
@@ -49,6 +58,7 @@ class Template:
     out: tuple[bytes | int, ...]
     fixes: tuple[str, ...]
     calls: tuple[tuple[int, int, int], ...]
+    counts: tuple[int, ...]
 
     def fit(self, raw: bytes) -> list[bytes] | None:
         """Return the texts of the event *raw*; None if it has another shape."""
@@ -86,9 +96,12 @@ class Template:
             texts.append(raw[at:end])
             at = end + len(part)
         texts.append(raw[at : -len(self.tail)])
-        if at > len(raw) - len(self.tail) or not all(map(_IS_TEXT, texts)):
+        if at > len(raw) - len(self.tail) or _sameness(texts) != self.same:
             return []
-        return texts if _sameness(texts) == self.same else []
+        for number, text in enumerate(texts):
+            if not (_IS_COUNT if number in self.counts else _IS_TEXT)(text):
+                return []
+        return texts
 
 
 def _is_unicode(raw: bytes) -> bool:
@@ -125,11 +138,10 @@ def learn(step: Step, watched: set[str]) -> Lesson | None:
     raw = step.before or b""
     if len(step.after) != 1 or step.moved or not may_fit(raw):
         return None
-    parts, texts = _parted(raw)
-    told = [_read(text) for text in texts]
+    parts, texts, told = _parted(raw)
     same = _sameness(texts)
-    free = _free_texts(raw)
-    if sorted(told) != sorted(text for _, text in free) or same != _sameness(told):
+    free = _free_values(raw)
+    if Counter(told) != Counter(value for _, value in free) or same != _sameness(told):
         return None  # one stands where its words may count
     if watched & {key for key, _ in free}:
         return None
@@ -145,23 +157,27 @@ def learn(step: Step, watched: set[str]) -> Lesson | None:
         out=out if step.fixes or after != raw else (),
         fixes=tuple(step.fixes),
         calls=_continued(after, told),
+        counts=tuple(at for at, value in enumerate(told) if isinstance(value, int)),
     )
     return Lesson(template, texts)
 
 
-def _patches(out: bytes, told: list[str]) -> tuple[bytes | int, ...] | None:
-    """Return *out* with the numbers of the texts in the place of what was *told*."""
-    parts, texts = _parted(out)
-    read = [_read(text) for text in texts]
-    if set(told) != set(read):
+def _patches(out: bytes, told: list[str | int]) -> tuple[bytes | int, ...] | None:
+    """Return *out* with the numbers of the texts in the place of what was *told*.
+
+    None if one of them is lost, or another has come. Counts are kept elsewhere.
+    """
+    parts, _, read = _parted(out)
+    lost = {value for value in told if isinstance(value, str)} - set(read)
+    if lost or set(read) - set(told):
         return None
     patches: list[bytes | int] = [parts[0]]
-    for text, part in zip(read, parts[1:], strict=True):
-        patches += [told.index(text), part]
+    for value, part in zip(read, parts[1:], strict=True):
+        patches += [told.index(value), part]
     return tuple(patches)
 
 
-def _continued(out: bytes, told: list[str]) -> tuple[tuple[int, int, int], ...]:
+def _continued(out: bytes, told: list[str | int]) -> tuple[tuple[int, int, int], ...]:
     """Return (choice, tool call, number of the text) of the arguments in *out*."""
     return tuple(
         (index, index_of(call), told.index(function(call)["arguments"]))
@@ -181,12 +197,19 @@ def _chunk_in(raw: bytes) -> Chunk:
     return chunk if isinstance(chunk, dict) else {}
 
 
-def _parted(raw: bytes) -> tuple[list[bytes], list[bytes]]:
-    """Return the bytes around the texts of *raw*, and the texts."""
-    found = list(_HOLE.finditer(raw))
-    edges = [0, *(at for match in found for at in match.span(1)), len(raw)]
-    parts = [raw[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2)]
-    return parts, [match[1] for match in found]
+def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
+    """Return the bytes around the texts of *raw*, the texts, and what they say."""
+    parts, texts = [], []
+    told: list[str | int] = []
+    at = 0
+    for match in _HOLE.finditer(raw):
+        kind = match.lastgroup or ""
+        start, end = match.span(kind)
+        parts.append(raw[at:start])
+        texts.append(raw[start:end])
+        told.append(int(texts[-1]) if kind == "count" else _read(texts[-1]))
+        at = end
+    return [*parts, raw[at:]], texts, told
 
 
 def may_fit(raw: bytes) -> bool:
@@ -194,10 +217,10 @@ def may_fit(raw: bytes) -> bool:
     return raw.endswith(b"\n\n") and b"\r" not in raw and bool(_HOLE.search(raw))
 
 
-def _free_texts(raw: bytes) -> list[tuple[str, str]]:
-    """Return (key, text) where a text stands that fixes only ask for its presence."""
+def _free_values(raw: bytes) -> list[tuple[str, str | int]]:
+    """Return (key, value) where it means no more to any fix than that there is one."""
     chunk = _chunk_in(raw)
-    found = _texts_in(chunk, *_TOP_KEYS)
+    found = [*_texts_in(chunk, *_TOP_KEYS), *_counts_in(chunk.get("usage"))]
     for _, _, delta in deltas(chunk):
         found += _texts_in(delta, *_DELTA_KEYS)
         for call in calls(delta):
@@ -210,6 +233,14 @@ def _free_texts(raw: bytes) -> list[tuple[str, str]]:
     return found
 
 
-def _texts_in(part: Json, *keys: str) -> list[tuple[str, str]]:
+def _counts_in(usage: Json) -> Iterator[tuple[str, int]]:
+    """Yield (key, count) of what has been counted."""
+    for key, value in usage.items() if isinstance(usage, dict) else ():
+        if type(value) is int and value > 0 and key.endswith("_tokens"):
+            yield key, value
+        yield from _counts_in(value)
+
+
+def _texts_in(part: Json, *keys: str) -> list[tuple[str, str | int]]:
     found = [(key, part.get(key)) for key in keys if isinstance(part, dict)]
     return [(key, text) for key, text in found if text and isinstance(text, str)]

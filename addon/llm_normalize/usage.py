@@ -46,8 +46,11 @@ class Usage:
 
     @property
     def state(self) -> list[object]:
-        """What decides on the next chunk, while nothing waits."""
-        return [self.sent, self.kept, self.fix]
+        """What decides on the next chunk, while nothing waits.
+
+        The figures themselves do not: later ones replace them.
+        """
+        return [self.sent, bool(self.kept), self.fix]
 
     def keep(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
