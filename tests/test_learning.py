@@ -436,6 +436,8 @@ def test_zeros_after_figures_that_were_not_read_replace_nothing() -> None:
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
     assert play.fitted
     play.say(counting(" and", 0))
+    for _ in range(9):
+        play.say(counting(" a", 0), counting(" b", 0))
     assert b'"completion_tokens":19' in play.say(chunk({}, finish="stop"), DONE)
 
 

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .chunk import Chunk, calls, deltas, function, index_of, name_of
+from .chunk import Chunk, calls, deltas, function, index_of, name_of, usage_of
 from .jsontext import Json, dumps, loads
 from .step import Step
 
@@ -221,6 +221,8 @@ def _free_values(raw: bytes) -> list[tuple[str, str | int]]:
     """Return (key, value) where it means no more to any fix than that there is one."""
     chunk = _chunk_in(raw)
     found = [*_texts_in(chunk, *_TOP_KEYS), *_counts_in(chunk.get("usage"))]
+    if usage_of(chunk) and "completion_tokens" not in dict(found):
+        return []  # figures that have not counted the answer replace no others
     for _, _, delta in deltas(chunk):
         found += _texts_in(delta, *_DELTA_KEYS)
         for call in calls(delta):
