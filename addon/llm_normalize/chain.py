@@ -15,8 +15,11 @@ from .jsontext import Json, loads
 from .learning import frozen
 from .sse import Event
 from .step import Piece, Step
+from .stream_state import Asked, Seen
 
 logger = logging.getLogger(__name__)
+
+_GIVEN = len(vars(Fix(Asked(), Seen())))  # attributes that every fix has, first of all
 
 
 class _Edit(NamedTuple):
@@ -27,15 +30,8 @@ class _Edit(NamedTuple):
     replace: Callable[[Chunk], list[Chunk] | None] | None
 
 
-_GIVEN = {"asked", "seen"}  # what every fix has
-
-
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
-
-
-def _overrides(fix: Fix, method: str) -> bool:
-    return getattr(type(fix), method) is not getattr(Fix, method)
 
 
 class Chain:
@@ -49,28 +45,26 @@ class Chain:
     def __init__(self, fixes: Sequence[Fix], label: str) -> None:
         self._label = label
         self._off: list[Fix] = []
-        self._framing = [fix for fix in fixes if _overrides(fix, "event")]
-        edits = [
+        self._framing = [fix for fix in fixes if type(fix).event is not Fix.event]
+        self._edits = [
             _Edit(
                 fix,
-                fix.edit if _overrides(fix, "edit") else None,
-                fix.replace if _overrides(fix, "replace") else None,
+                fix.edit if type(fix).edit is not Fix.edit else None,
+                fix.replace if type(fix).replace is not Fix.replace else None,
             )
             for fix in fixes
+            if type(fix).edit is not Fix.edit or type(fix).replace is not Fix.replace
         ]
-        self._edits = [each for each in edits if each.edit or each.replace]
         self._keys = sorted({each.fix.key.encode() for each in self._edits})
         self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
-        self._errors = [fix for fix in fixes if _overrides(fix, "error")]
-        self._minds = [fix for fix in fixes if vars(fix).keys() - _GIVEN]
+        self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
+        self._minds = [fix for fix in fixes if len(vars(fix)) > _GIVEN]
 
     @property
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
-        own = [vars(fix).items() for fix in self._minds]
-        return frozen(
-            [len(self._off), *(dict(each) | dict.fromkeys(_GIVEN) for each in own)]
-        )
+        own = [[*vars(fix).values()][_GIVEN:] for fix in self._minds]
+        return frozen([len(self._off), own])
 
     @property
     def watched(self) -> set[str]:

@@ -9,7 +9,7 @@ _PROOF = 3  # deltas in a row that begin with the whole one before them
 _LENGTH = 16  # characters of the last of those
 _LETTERS = 5  # different ones: a growing line of dashes or blanks proves nothing
 _MOST = 8  # choices that are watched
-_DOUBTS = 3  # deltas of a choice that are anything else: it does not tell all again
+_DOUBTS = 2  # deltas of a choice that are anything else: it does not tell all again
 _NEW = ("", 0, 0)
 
 
@@ -17,7 +17,7 @@ class ContentCumulative(Fix):
     """Send what is new, once the stream has proved that it tells all again.
 
     Proof is three deltas in a row, each the whole one before and more. What came before
-    has left by then. A guess could cost text: "ha" then "haha" may be both meant. Three
+    has left by then. A guess could cost text: "ha" then "haha" may be both meant. Two
     deltas that say something else are proof of the contrary.
     """
 
