@@ -29,7 +29,7 @@ class Answer:
         stream: Whether a stream was asked for.
         observe: Nothing is changed, only watched.
         asked_at: When the request was complete (`time.time`).
-        write: Takes each record of the pairs log.
+        write: Takes each record of the pairs log, if there is one.
     """
 
     flow: str
@@ -39,7 +39,7 @@ class Answer:
     stream: bool
     observe: bool
     asked_at: float
-    write: Callable[[Record], None] = lambda _: None
+    write: Callable[[Record], None] | None = None
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
@@ -48,6 +48,7 @@ class Answer:
     _pairs: list[list[Any]] = field(default_factory=list)
     _pairs_bytes: int = 0
     _pairs_left_out: int = 0
+    _shows_all: bool = False  # that it can
     _headers_at: float = field(default_factory=time.monotonic)
 
     def step(self, step: Step) -> None:
@@ -56,10 +57,20 @@ class Answer:
             self.first_ms = self._since_asked()
         if not step.changed:
             return
-        ms = round((time.monotonic() - self._headers_at) * 1000, 1)
         for name in step.fixes:  # quicker than Counter.update
             self.fixes[name] += 1
         self.changed += step.before is not None
+        if self._shows_all and self.write is None:
+            self._pairs_left_out += 1
+            return
+        ms = round((time.monotonic() - self._headers_at) * 1000, 1)
+        self._show(step, ms)
+        if self.write is not None:
+            self._write_pair(step, ms, self.write)
+
+    def _write_pair(
+        self, step: Step, ms: float, write: Callable[[Record], None]
+    ) -> None:
         record = {
             "type": "pair",
             "v": 1,
@@ -70,8 +81,7 @@ class Answer:
             "before": step.before,
             "after": step.after,
         }
-        self.write(self._mode(record))
-        self._show(step, ms)
+        write(self._mode(record))
 
     def sent(self, data: bytes) -> None:
         """Keep a copy of what leaves, up to a limit, for mitmweb and `-w` files."""
@@ -114,7 +124,8 @@ class Answer:
                 "end": end,
             }
         )
-        self.write(record)
+        if self.write is not None:
+            self.write(record)
         return record
 
     def metadata(self, record: Record) -> dict[str, Any]:
@@ -135,14 +146,13 @@ class Answer:
         }
 
     def _show(self, step: Step, ms: float) -> None:
-        if len(self._pairs) >= _SHOWN_PAIRS or self._pairs_bytes > _SHOWN_BYTES:
-            self._pairs_left_out += 1
-            return
         size = len(step.before or b"") + sum(map(len, step.after))
-        if self._pairs_bytes + size > _SHOWN_BYTES:
+        if self._shows_all or self._pairs_bytes + size > _SHOWN_BYTES:
+            self._shows_all = True
             self._pairs_left_out += 1
             return
         self._pairs_bytes += size
+        self._shows_all = len(self._pairs) >= _SHOWN_PAIRS - 1
         self._pairs.append(
             [step.n, ms, list(step.fixes), step.before, list(step.after)]
         )

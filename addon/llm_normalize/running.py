@@ -126,8 +126,8 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     secrets = secrets_of(request)
 
     def write(record: Record) -> None:
-        if log is not None:
-            log.write(record, secrets)
+        assert log is not None
+        log.write(record, secrets)
 
     return Answer(
         flow=flow.id,
@@ -137,5 +137,5 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
         stream=asked.stream,
         observe=settings.observe,
         asked_at=request.timestamp_end or request.timestamp_start,
-        write=write,
+        write=write if log is not None else None,
     )
