@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -241,6 +241,32 @@ def test_settled_stream_leaves_the_same_with_and_without(
 ) -> None:
     data = b"".join(events)
     assert_same([events, [data], pieces(data, 31)][cut], asked)
+
+
+def test_event_that_is_only_counted_makes_no_step() -> None:
+    counted: list[list[str]] = []
+
+    def count(fixes: Sequence[str]) -> bool:
+        counted.append([*fixes])
+        return True
+
+    play = Play()
+    play.settle(nim)
+    steps = len(play.steps)
+    play.pipeline._count = count
+    assert play.say(nim(" a")) == wire([text(" a")])
+    assert counted == [["role-null", "field-null"]]
+    assert len(play.steps) == steps
+
+
+def test_pieces_of_a_patched_event_are_the_event() -> None:
+    play = Play()
+    play.settle(nim)
+    play.say(nim(' "é"\n'))
+    step = play.steps[-1]
+    assert step.pieces is not None
+    assert b"".join(step.pieces[0]) == step.before
+    assert b"".join(step.pieces[1]) == step.after[0]
 
 
 # -- what is learned, and when it holds ------------------------------------------------

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.line import line
+from llm_normalize.line import _PIECES, line
 
 PAIR: dict[str, Any] = {
     "type": "pair",
@@ -54,6 +54,44 @@ def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
     found = told(record, "sk-1")
     assert found["before"] == "key ***"
     assert found["after"] == ["***", '{"input":"***"}']
+
+
+HEAD, TAIL = b'data: {"content":"', b'"}\n\n'
+
+
+def in_pieces(text: bytes, more: bytes = b"") -> dict[str, Any]:
+    """Return a pair as it is handed over for an event that a template knew."""
+    before, after = [HEAD, text, TAIL], [HEAD, text, more + TAIL]
+    raw = {"before": b"".join(before), "after": [b"".join(after)]}
+    return PAIR | raw | {"pieces": (before, after)}
+
+
+@pytest.mark.parametrize(
+    "text", [b"Hi", b"\\n\\\\", "é\u2028😀".encode(), b"input", b"sk-1"]
+)
+@pytest.mark.parametrize("secrets", [(), ("sk-1",), ('a "secret"', "sk-1"), ('Hi"}',)])
+def test_a_pair_in_pieces_reads_as_one_without(
+    text: bytes, secrets: tuple[str, ...]
+) -> None:
+    record = in_pieces(text)
+    whole = record | {"pieces": None}
+    for _ in range(2):  # the second time its pieces are known
+        assert line(record, secrets) == line(whole, secrets)
+    assert b"sk-1" not in line(record, ("sk-1",))
+
+
+def test_what_is_kept_of_pieces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm_normalize.line._MOST", 20)
+    monkeypatch.setattr("llm_normalize.line._MOST_KEYS", 3)
+    for at in range(100):
+        text = b"word %d" % at
+        for secrets in (("first secret",), (f"secret {at}",)):
+            assert (
+                told(in_pieces(text), *secrets)["before"]
+                == (HEAD + text + TAIL).decode()
+            )
+    assert len(_PIECES) <= 4
+    assert all(len(each) <= 23 for each in _PIECES.values())
 
 
 def test_another_record_is_json() -> None:

@@ -77,6 +77,7 @@ def test_a_changed_event_is_a_pair(clock: Clock) -> None:
             "fixes": ["x", "y"],
             "before": b"before",
             "after": [b"a", b"b"],
+            "pieces": None,
         }
     ]
     assert each.changed == 1
@@ -274,3 +275,17 @@ def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
     each = answer()
     each.step(Step(0, b"a", [b"b"], ["x"]))
     assert each.close(200, "complete", 1, 1, 1)["changed"] == 1
+
+
+def test_what_nobody_asks_for_is_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record, "_SHOWN_PAIRS", 2)
+    logged, each = answer([]), answer()
+    for made in (logged, each):
+        for n in range(2):
+            assert not made.count(["x"])  # the view shows them
+            made.step(Step(n, b"a", [b"b"], ["x"]))
+    assert not logged.count(["x"])
+    assert each.count(["x", "y"])
+    assert (each.changed, dict(each.fixes)) == (3, {"x": 3, "y": 1})
+    shown = each.metadata({"end": "complete", "events": 3})
+    assert (len(shown["pairs"]), shown["left_out"]) == (2, 1)

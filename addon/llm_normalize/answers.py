@@ -228,7 +228,13 @@ def _is_good(response: http.Response) -> bool:
 def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewriter:
     settings, label = running.settings, _label(flow)
     return Rewriter(
-        Pipeline(running.asked, settings.fixes, running.answer.step, label),
+        Pipeline(
+            running.asked,
+            settings.fixes,
+            running.answer.step,
+            label,
+            running.answer.count,
+        ),
         decoder,
         repair=not settings.observe,
         give_up=lambda: break_off(flow),

@@ -31,6 +31,8 @@ class Pipeline:
         fixes: The classes of the fixes to apply, in order.
         observe: Called with each `Step` once all of it has left.
         label: Names the stream in log lines.
+        count: Called with the fixes of an event that a template knew; tells whether that
+            will do, and its `Step` is not wanted.
     """
 
     def __init__(
@@ -39,12 +41,14 @@ class Pipeline:
         fixes: Sequence[type[Fix]],
         observe: Callable[[Step], None] = lambda _: None,
         label: str = "stream",
+        count: Callable[[Sequence[str]], bool] = lambda _: False,
     ) -> None:
         self.seen = Seen()
         self.raw_events: Counter[str] = Counter()
         """Events that passed unread, by reason."""
         self._parser = EventParser()
         self._label = label
+        self._count = count
         self._chain = Chain([fix(asked, self.seen) for fix in fixes], label)
         names = {fix.name for fix in fixes}
         verbatim = "line-end-cr" not in names
@@ -68,11 +72,10 @@ class Pipeline:
             # Not even parsed: what fits is a whole event.
             while data:
                 end = data.find(b"\n\n") + 2
-                event = data if end == len(data) else data[:end]
-                patched = self._patch(event, self._parser.count)
+                patched = self._patch(data[:end], self._parser.count)
                 if patched is None:
                     break
-                self._parser.pass_by()
+                self._parser.count += 1
                 out.append(patched)
                 data = data[end:]
         return out + self._run(self._parser.feed(data)) if data else out
@@ -156,17 +159,23 @@ class Pipeline:
         """Return what leaves for the event *raw*, if a template knows it."""
         for template in self._templates.known:
             texts = template.fit(raw)
-            if texts is not None:
-                out = template.write(texts) if template.out else raw
-                for each in template.added(texts) if template.calls else ():
-                    self.seen.add_arguments(*each)
-                if template.counts:
-                    self._counted = Event(raw, n)
-                self._templates.fitted += 1
-                self._leaving.verbatim = not template.fixes
-                if template.fixes:
-                    self._leaving.close(Step(n, raw, [out], list(template.fixes)))
-                return out
+            if texts is None:
+                continue
+            self._templates.fitted += 1
+            for each in template.added(texts) if template.calls else ():
+                self.seen.add_arguments(*each)
+            if template.counts:
+                self._counted = Event(raw, n)
+            self._leaving.verbatim = not template.fixes
+            if not template.out:
+                return raw
+            after = template.after(texts)
+            out = b"".join(after)
+            if out != raw and not self._count(template.fixes):
+                step = Step(n, raw, [out], list(template.fixes))
+                step.pieces = template.before(texts), after
+                self._leaving.close(step)
+            return out
         return None
 
     def _catch_up(self) -> None:

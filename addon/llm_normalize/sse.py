@@ -158,7 +158,7 @@ class EventParser:
 
     def __init__(self) -> None:
         self.count = 0
-        """Blocks begun so far."""
+        """Blocks begun so far; what is known unfed counts, too."""
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
@@ -179,10 +179,6 @@ class EventParser:
     def state(self) -> object:
         """What decides on where the next block ends, beside its bytes."""
         return self._boundary.one_by_one
-
-    def pass_by(self) -> None:
-        """Count a block that has not been fed, since it is known."""
-        self.count += 1
 
     def feed(self, data: bytes) -> list[Item]:
         """Return what *data* completes, maybe nothing."""

@@ -74,12 +74,17 @@ class Template:
             return None
         return texts or None
 
-    def write(self, texts: list[bytes]) -> bytes:
-        """Return what leaves for an event with these *texts*, if not what came."""
+    def before(self, texts: list[bytes]) -> list[bytes]:
+        """Return the pieces of an event with these *texts*."""
+        pieces = [self.head, texts[0]]
+        for part, text in zip(self.between, texts[1:], strict=True):
+            pieces += [part, text]
+        return [*pieces, self.tail]
+
+    def after(self, texts: list[bytes]) -> list[bytes]:
+        """Return the pieces of what leaves for it, if that is not what came."""
         texts = [_respelled(text) if b"\\" in text else text for text in texts]
-        return b"".join(
-            [texts[part] if isinstance(part, int) else part for part in self.out]
-        )
+        return [texts[part] if isinstance(part, int) else part for part in self.out]
 
     def added(self, texts: list[bytes]) -> Iterator[tuple[int, int, str]]:
         """Yield (choice, call, arguments) of the tool calls that an event continues."""
