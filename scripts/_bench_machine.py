@@ -1,0 +1,177 @@
+"""What the benchmark asks the machine: CPU time, memory, CPUs to pin to, and its name.
+
+Linux tells the CPU time of a whole process in nanoseconds (POSIX's
+`clock_getcpuclockid`); /proc/PID/stat has it in hundredths of a second, too coarse for
+a short round. Elsewhere psutil has to do.
+"""
+
+import contextlib
+import ctypes
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+LINUX = sys.platform == "linux"
+
+
+class Reading(NamedTuple):
+    """What a process has used so far.
+
+    Attributes:
+        cpu: Seconds of CPU time, of all its threads.
+        rss: Bytes of memory that it has now.
+        peak: The most that it ever had; of `rss` where the system does not tell.
+    """
+
+    cpu: float
+    rss: int
+    peak: int
+
+
+class GoneError(Exception):
+    """A process to be read has ended."""
+
+
+def read(pid: int) -> Reading:
+    """Return what the process *pid* has used.
+
+    Raises:
+        GoneError: There is no such process.
+    """
+    try:
+        return _read_linux(pid) if LINUX else read_anywhere(pid)
+    except (OSError, psutil.Error) as error:
+        raise GoneError(f"process {pid} has ended") from error
+
+
+def _read_linux(pid: int) -> Reading:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    rss, peak = parse_status(status)
+    return Reading(cpu_seconds(pid), rss, peak)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU time of *pid*, to the nanosecond; on Linux only.
+
+    Raises:
+        OSError: There is no such process.
+    """
+    clock = ctypes.c_int()
+    failed = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
+    if failed:
+        raise ProcessLookupError(failed, f"process {pid} has no CPU clock")
+    return time.clock_gettime_ns(clock.value) / 1e9
+
+
+def parse_status(text: str) -> tuple[int, int]:
+    """Return resident memory and its peak, in bytes, of what /proc/PID/status says.
+
+    Raises:
+        ProcessLookupError: It has neither: the process has ended, and waits to be reaped.
+    """
+    found = dict(re.findall(r"^Vm(RSS|HWM):\s*(\d+) kB$", text, re.MULTILINE))
+    if len(found) != 2:  # noqa: PLR2004 - the two names above
+        raise ProcessLookupError("no memory in /proc/PID/status")
+    return int(found["RSS"]) * 1024, int(found["HWM"]) * 1024
+
+
+def read_anywhere(pid: int) -> Reading:
+    """Return what psutil tells of *pid*."""
+    process = psutil.Process(pid)
+    times = process.cpu_times()
+    rss = process.memory_info().rss
+    return Reading(times.user + times.system, rss, rss)
+
+
+class Cpus(NamedTuple):
+    """Where what runs; empty sets where nothing can be pinned.
+
+    Attributes:
+        proxies: The one CPU of all proxies.
+        traffic: Those of provider and client.
+        said: The same as a sentence.
+    """
+
+    proxies: frozenset[int]
+    traffic: frozenset[int]
+    said: str
+
+
+def share_cpus(cpus: set[int] | None = None) -> Cpus:
+    """Return which of *cpus* (those that this process may use) is the proxies' own."""
+    if cpus is None:
+        if not hasattr(os, "sched_getaffinity"):
+            said = f"nothing is pinned to a CPU: {platform.system()} has no way to ask"
+            return Cpus(frozenset(), frozenset(), said)
+        cpus = os.sched_getaffinity(0)
+    own = max(cpus)
+    # What shares a core with the proxies would slow them down by turns.
+    traffic = cpus - siblings(own) or cpus - {own}
+    if not traffic:
+        said = "one CPU only: provider and client take their share of the proxies'"
+        return Cpus(frozenset(), frozenset(), said)
+    names = ", ".join(map(str, sorted(traffic)))
+    said = f"proxies on CPU {own}, provider and client on {names}"
+    if siblings(own) & traffic:
+        said += " (the same core)"
+    return Cpus(frozenset({own}), frozenset(traffic), said)
+
+
+def siblings(cpu: int) -> set[int]:
+    """Return the CPUs that share a core with *cpu*, itself included."""
+    path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+    found = {cpu}
+    with contextlib.suppress(OSError):
+        for part in path.read_text(encoding="ascii").strip().split(","):
+            first, _, last = part.partition("-")
+            found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def pin(pid: int, cpus: frozenset[int]) -> None:
+    """Keep a process, with all its threads and what they start, on *cpus*; if any."""
+    if cpus and sys.platform == "linux":
+        with contextlib.suppress(OSError):  # it has ended: found out soon enough
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), cpus)
+
+
+def describe() -> dict[str, str]:
+    """Return what the machine and its software are."""
+    count = os.cpu_count() or 1
+    memory = psutil.virtual_memory().total / 2**30
+    return {
+        "cpu": f"{cpu_name()}, {count} CPU{'s' if count > 1 else ''}",
+        "memory": f"{memory:.0f} GB",
+        "os": system_name(),
+        "python": platform.python_version(),
+        "mitmproxy": importlib.metadata.version("mitmproxy"),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+
+
+def system_name() -> str:
+    """Return the system's name and its version."""
+    if LINUX:
+        with contextlib.suppress(OSError):
+            kernel = re.match(r"[\d.]*", platform.release())
+            assert kernel is not None
+            name = platform.freedesktop_os_release()["PRETTY_NAME"]
+            return f"{name}, Linux {kernel[0]}"
+    return platform.platform(aliased=True, terse=True)
+
+
+def cpu_name() -> str:
+    """Return the CPU's model as the system names it, else its architecture."""
+    with contextlib.suppress(OSError):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        if found := re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE):
+            return " ".join(found[1].split())
+    return platform.processor() or platform.machine()
