@@ -33,11 +33,11 @@ def markdown(result: Mapping[str, Any]) -> str:
 
 def _machine(result: Mapping[str, Any]) -> str:
     machine = result["machine"]
+    pinned = f"; {result['pinned']}" if result["sides"] else ""
     return (
         f"Measured on {machine['date']} with `python3 scripts/bench.py`: "
         f"{machine['cpu']}, {machine['memory']}, {machine['os']}, "
-        f"Python {machine['python']}, mitmproxy {machine['mitmproxy']}; "
-        f"{result['pinned']}."
+        f"Python {machine['python']}, mitmproxy {machine['mitmproxy']}{pinned}."
     )
 
 
@@ -98,7 +98,7 @@ def main_table(sides: Mapping[str, Figures]) -> str:
 
 def table(lines: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table whose columns stand below each other."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     rule = ["-" * width for width in widths]
     return "\n".join(
         "| "
