@@ -161,6 +161,8 @@ def _latency(loads: Sequence[Outcome], direct: Sequence[Outcome]) -> Figures:
             ]
             own[f"{name}_us"] = _told(values)
             own[f"added_{name}_us"] = _told(added)
+        # Later than the next event is due: they queue up.
+        own["kept_up"] = own["p50_us"]["median"] <= GAP_US
         firsts = [statistics.median(each.told["first_ms"]) for each in group]
         own["first_ms"] = _told(firsts)
         own["cpu_s_per_100k"] = _told(

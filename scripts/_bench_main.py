@@ -131,9 +131,11 @@ def _measure(
             names = [side.name for side in PEERS]
             said = notes.append
             found |= stack.enter_context(peers.running(names, port, folder, cpus, said))
-            wanted += [side for side in PEERS if side.proxy in found]
             for note in notes:
                 _venv.say(f"llm_normalize: {note}")
+            peered = [side for side in PEERS if side.proxy in found]
+            wanted += peered
+            notes += [_slow(side) for side in peered if side.slow > 1]
         mitmdumps = Mitmdumps(folder, port, cpus, flags.other)
         _venv.say("llm_normalize: starting the proxies")
         needed = list(dict.fromkeys(side.proxy for side in wanted))
@@ -141,6 +143,13 @@ def _measure(
         bench = Bench(client, port, found, mitmdumps)
         _run(bench, flags, parts, wanted)
         return figures(bench.outcomes, wanted)
+
+
+def _slow(side: Side) -> str:
+    return (
+        f"{side.name} has one in {side.slow} of the streams of the paced duel, and of "
+        "the events of the long stream: it takes its time"
+    )
 
 
 def _run(

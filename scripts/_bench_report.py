@@ -148,6 +148,8 @@ def _latency(streams: str) -> Cell:
         text = f"{spread(found['added_p50_us'])} / {spread(found['added_p99_us'])}"
         if "like_floor" in found:
             text += ", p50 as the floor's" if found["like_floor"] else ", p50 above"
+        if not found["kept_up"]:
+            text += ", overloaded"
         return text
 
     return cell

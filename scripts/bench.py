@@ -99,6 +99,7 @@ def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None
             parser.error(f"--{name} takes a number above 0, not {value}")
     if flags.other and not flags.other.is_file():
         parser.error(f"there is no file {flags.other}")
+    flags.other = flags.other and flags.other.resolve()
     for path in filter(None, (flags.json, flags.markdown)):
         if not path.resolve().parent.is_dir():
             parser.error(f"there is no folder {path.parent}")

@@ -1,6 +1,7 @@
 """The benchmark's parts: its streams, what reads them, and what is made of figures."""
 
 import argparse
+import ast
 import importlib
 import json
 import os
@@ -771,6 +772,11 @@ def test_mitmproxys_layers_really_pass_the_stream(ours: bool) -> None:
 
 
 # The command line
+
+
+def test_script_is_written_for_python_3_8() -> None:
+    source = (SCRIPTS / "bench.py").read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 8))
 
 
 def parse(*given: str) -> argparse.Namespace:
