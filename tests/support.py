@@ -22,7 +22,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -82,13 +82,17 @@ class Break(enum.Enum):
     CUT = "close the connection, though the answer is not complete"
 
 
-type Part = bytes | float | threading.Event | Break
+type Act = Callable[[h2.connection.H2Connection, int], bytes | None]
+"""What else an HTTP/2 provider does on a stream; may return bytes to be sent."""
+
+type Part = bytes | float | threading.Event | Break | Act
 """What an answer consists of: an HTTP chunk (or DATA frame), a pause in seconds, a gate
-that the test opens, or a break."""
+that the test opens, a break, or an act."""
 
 _NUMBERS = itertools.count(1)
 
-type Framing = Literal["chunked", "length", "close", "http10"]
+type Framing = Literal["chunked", "length", "close", "http10", "raw"]
+"""How the end of an answer is told; "raw" leaves head and framing to the parts."""
 
 
 @dataclass
@@ -208,7 +212,7 @@ class Provider:
         connection.close()
 
 
-def _play(script: Script) -> Iterator[bytes | Break]:
+def _play(script: Script) -> Iterator[bytes | Break | Act]:
     """Yield what is to be sent, each piece at its time."""
     for part in script.parts:
         match part:
@@ -217,7 +221,7 @@ def _play(script: Script) -> Iterator[bytes | Break]:
                     yield Break.CUT
             case float() | int():
                 time.sleep(part)
-            case bytes() | Break():
+            case _:
                 yield part
 
 
@@ -246,8 +250,10 @@ def _answer_http1(connection: socket.socket, script: Script) -> None:
     lines += [f"{name}: {value}" for name, value in script.head()]
     chunked = script.framing == "chunked"
     lines += ["transfer-encoding: chunked"] if chunked else []
-    connection.sendall("\r\n".join([*lines, "", ""]).encode())
+    if script.framing != "raw":
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
     for piece in _play(script):
+        assert not callable(piece), "an act is for HTTP/2"
         if isinstance(piece, Break):
             if piece is Break.RESET:
                 # Zero seconds of lingering: the kernel sends RST instead of FIN.
@@ -313,12 +319,18 @@ class _Http2Answers:
 
     def _answer(self, stream: int, script: Script) -> None:
         try:
-            with self._lock:
-                head = [(":status", str(script.status)), *script.head()]
-                self._h2.send_headers(stream, head)
-                self._flush()
+            if script.framing != "raw":
+                with self._lock:
+                    head = [(":status", str(script.status)), *script.head()]
+                    self._h2.send_headers(stream, head)
+                    self._flush()
             for piece in _play(script):
                 with self._lock:
+                    if not isinstance(piece, bytes | Break):
+                        data = piece(self._h2, stream)
+                        self._flush()
+                        self._socket.sendall(data or b"")
+                        continue
                     if piece is Break.CUT:
                         self._socket.shutdown(socket.SHUT_RDWR)
                         return
@@ -330,7 +342,8 @@ class _Http2Answers:
                     self._h2.send_data(stream, piece)
                     self._flush()
             with self._lock:
-                self._h2.end_stream(stream)
+                if script.framing != "raw":
+                    self._h2.end_stream(stream)
                 self._flush()
         except (OSError, h2.exceptions.ProtocolError):
             pass  # the peer has hung up
@@ -485,9 +498,18 @@ class Mitmdump:
                     raise AssertionError(f"mitmdump never said {text!r}")
                 self._changed.wait(min(left, 0.2))
 
+    @property
+    def process(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
     def terminate(self) -> int:
         """Ask it to end (SIGTERM), and return its exit code."""
         self._process.send_signal(signal.SIGTERM)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait until it has ended, and return its exit code."""
         return self._process.wait(PATIENCE)
 
     def stop(self) -> None:
@@ -827,6 +849,12 @@ class Http2Client:
         self, path: str, body: Json, headers: Mapping[str, str] | None = None
     ) -> "Http2Reply":
         """Send a request, and return the answer once its headers are in."""
+        return Http2Reply(self, self.send(path, body, headers))
+
+    def send(
+        self, path: str, body: Json, headers: Mapping[str, str] | None = None
+    ) -> int:
+        """Send a request, and return its stream."""
         fields, data = _head_and_body(body, headers)
         stream = self.h2.get_next_available_stream_id()
         head = [
@@ -839,7 +867,7 @@ class Http2Client:
         self.h2.send_headers(stream, head)
         self.h2.send_data(stream, data, end_stream=True)
         self.flush()
-        return Http2Reply(self, stream)
+        return stream
 
 
 class Http2Reply(_Reply):

@@ -1,0 +1,110 @@
+"""One mitmdump for all faults that it outlives, and others for those it does not."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.register_assert_rewrite("faults.play", "faults.stage", "faults.memory")
+
+from faults.stage import HTTP1, HTTP2, Stage  # noqa: E402 - with the asserts rewritten
+from support import (  # noqa: E402
+    LOOPBACK,
+    Mitmdump,
+    Provider,
+    make_ca,
+    server_context,
+)
+
+
+@pytest.fixture(scope="session")
+def mitm_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mitm-ca")
+    make_ca(folder, "mitmproxy")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="session")
+def reverse(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
+) -> Iterator[Stage]:
+    """A reverse proxy with the default options."""
+    folder = tmp_path_factory.mktemp("reverse")
+    with Mitmdump(folder, mitm_ca, *to(provider)) as mitmdump:
+        yield Stage(mitmdump, provider)
+
+
+@pytest.fixture(scope="session")
+def provider_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_ca(tmp_path_factory.mktemp("provider-ca"), "provider")
+
+
+@pytest.fixture(scope="session")
+def secure(provider_ca: Path) -> Iterator[dict[str, Provider]]:
+    """Providers behind TLS, by the protocol they speak."""
+    made = {
+        protocol: Provider(server_context(provider_ca.parent, "provider", [protocol]))
+        for protocol in (HTTP1, HTTP2)
+    }
+    yield made
+    for each in made.values():
+        each.close()
+
+
+@pytest.fixture(scope="session")
+def explicit(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    """A forward proxy for which `localhost` is a provider."""
+    options = {
+        "normalize_hosts": ["localhost"],
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+    }
+    folder = tmp_path_factory.mktemp("explicit")
+    with Mitmdump(folder, mitm_ca, options=options) as mitmdump:
+        yield mitmdump
+
+
+@pytest.fixture
+def start(
+    tmp_path: Path, mitm_ca: Path, provider: Provider
+) -> Iterator[Callable[..., Stage]]:
+    """Start a reverse proxy of the test's own; it ends with the test."""
+    started: list[Mitmdump] = []
+
+    def begin(**more: Any) -> Stage:
+        folder = tmp_path / f"mitmdump{len(started)}"
+        folder.mkdir()
+        mitmdump = Mitmdump(folder, mitm_ca, *to(provider), **more)
+        started.append(mitmdump)
+        return Stage(mitmdump.__enter__(), provider)
+
+    yield begin
+    for each in started:
+        each.stop()
+
+
+@pytest.fixture(scope="session")
+def to_provider(provider: Provider) -> tuple[str, str]:
+    """Arguments for a reverse proxy."""
+    return to(provider)
+
+
+def to(provider: Provider) -> tuple[str, str]:
+    return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
+
+
+@pytest.fixture(autouse=True)
+def somebody_else(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hold every test to a bystander, save where mitmdump itself ends."""
+    before = Stage.bystanders
+    yield
+    alone = request.node.get_closest_marker("alone")
+    assert alone or Stage.bystanders > before, "the test has no bystander"

@@ -1,0 +1,139 @@
+"""Answers of a provider that goes wrong, as data, and how each is played."""
+
+import threading
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from faults.stage import ASKED, Stage
+from support import Act, Break, Http2Client, Part, Script
+
+SEEN = threading.Event()
+"""Stands for the moment at which the client has got what has been sent."""
+
+type Ends = Literal["clean", "broken", "open", "refused"]
+
+_END: dict[Ends, str] = {
+    "clean": "complete",
+    "broken": "upstream-broke",
+    "open": "client-left",
+    "refused": "error",
+}
+
+
+@dataclass(frozen=True)
+class Play:
+    """One way in which a provider goes wrong, and what must come of it.
+
+    Attributes:
+        parts: What it sends: the bytes of the connection (HTTP/2: DATA and acts).
+        gets: The body that the client gets, to the letter.
+        ends: How the answer ends for the client: as HTTP has it, broken off, not at
+            all until the client leaves, or not begun (mitmproxy answers 502).
+        events: How many the flow record counts.
+        end: What the flow record calls the end, if not what follows from *ends*.
+        says: What mitmdump's log must say.
+        bugs: How many bugs of mitmproxy its log tells of.
+        first: What has to be there at `SEEN`, if not all that the client gets.
+        counted: Whether the flow record knows of the bytes.
+    """
+
+    parts: Sequence[Part]
+    gets: bytes = b""
+    ends: Ends = "broken"
+    events: int = 0
+    end: str = ""
+    says: str = ""
+    bugs: int = 0
+    first: bytes = b""
+    counted: bool = True
+
+
+def act(stage: Stage, play: Play) -> None:
+    """Play it, with a bystander, and look at all that came of it."""
+    seen = threading.Event()
+    parts = [seen if part is SEEN else part for part in play.parts]
+    script = stage.provider.script(*parts, framing="raw")
+    try:
+        with stage.bystander(bugs=play.bugs):
+            _watch(stage, play, script, seen)
+            _recorded(stage, play, script)
+            if play.says:
+                stage.mitmdump.wait_for(play.says)
+    finally:
+        seen.set()
+
+
+def _watch(stage: Stage, play: Play, script: Script, seen: threading.Event) -> None:
+    with stage.client() as client:
+        reply = client.post(script.path, ASKED)
+        if play.ends == "refused":
+            assert reply.status == 502
+            assert b"502 Bad Gateway" in reply.rest()
+            return
+        assert reply.status == 200
+        if play.gets:
+            reply.until(play.first or play.gets)
+        seen.set()
+        if play.ends == "open":
+            client.socket.settimeout(0.3)
+            try:
+                piece = reply.piece()
+            except TimeoutError:
+                assert reply.body == play.gets
+            else:
+                raise AssertionError(f"more came: {piece!r}")
+        elif play.ends == "broken":
+            assert reply.broken() == play.gets
+        else:
+            assert reply.rest() == play.gets
+            _goes_on(stage, client, reply)
+
+
+def _goes_on(stage: Stage, client: Any, reply: Any) -> None:
+    """See that the connection of a clean answer serves another request."""
+    if isinstance(client, Http2Client) or reply.framing != "close":
+        again = stage.provider.script(b"data: [DONE]\n\n")
+        assert client.post(again.path, ASKED).rest() == b"data: [DONE]\n\n"
+
+
+def _recorded(stage: Stage, play: Play, script: Script) -> None:
+    *pairs, flow = stage.mitmdump.records(script)
+    assert flow["end"] == (play.end or _END[play.ends])
+    assert flow["status"] == (502 if play.ends == "refused" else 200)
+    assert flow["events"] == play.events
+    assert flow["bytes_out"] == (len(play.gets) if play.counted else 0)
+    assert flow["changed"] == sum(pair["before"] is not None for pair in pairs)
+    for pair in pairs:
+        for text in pair["after"]:
+            assert text.encode() in play.gets, "the log has what the client has not"
+
+
+# -- the bytes of an HTTP/1 answer -----------------------------------------------------
+
+
+def head(*fields: str, status: str = "200 OK") -> bytes:
+    """Return the head of an answer that is an event stream."""
+    lines = [f"HTTP/1.1 {status}", "content-type: text/event-stream", *fields, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+CHUNKED = head("transfer-encoding: chunked")
+END = b"0\r\n\r\n"
+
+
+def chunked(*pieces: bytes) -> bytes:
+    """Return *pieces*, an HTTP chunk each."""
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+
+
+def zipped(events: Sequence[bytes]) -> list[bytes]:
+    """Return *events* as gzip, each flushed, and the end of it as the last piece."""
+    deflate = zlib.compressobj(wbits=31)
+    flush = zlib.Z_SYNC_FLUSH
+    pieces = [deflate.compress(event) + deflate.flush(flush) for event in events]
+    return [*pieces, deflate.flush()]
+
+
+ZIPPED = head("transfer-encoding: chunked", "content-encoding: gzip")

@@ -1,0 +1,208 @@
+"""A bug in the addon itself: a fix raises, or an observer, or the record."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
+from faults.table import Fault, fault, faults
+from llm_normalize.fix import DONE, chunk, completion, wire
+from llm_normalize.jsontext import dumps
+from support import BrokenEndError, Json, Mitmdump, Provider
+
+BUGS = '''\
+"""Puts bugs into the addon, for requests whose model is `bug PLACE ERROR`."""
+
+import builtins
+import importlib
+
+PLACES = {
+    "edit": ("fixes.content_null", "ContentNull", "edit"),
+    "replace": ("fixes.finish_with_delta", "FinishWithDelta", "replace"),
+    "event": ("fixes.comment_sent", "CommentSent", "event"),
+    "flush": ("fixes.tool_call_name_late", "ToolCallNameLate", "flush"),
+    "body": ("fixes.content_null", "ContentNull", "body"),
+    "error": ("fixes.error_fields", "ErrorFields", "error"),
+    "init": ("fixes.tool_call_name_late", "ToolCallNameLate", "__init__"),
+    "ending": ("ending", "Ending", "chunk"),
+    "step": ("record", "Answer", "step"),
+    "sent": ("record", "Answer", "sent"),
+    "close": ("record", "Answer", "close"),
+    "stats": ("stats", "Stats", "add"),
+}
+
+
+def endless(number):
+    return endless(number + 1)
+
+
+def fail(error):
+    if error == "nonsense":
+        return [None, 7]
+    if error == "RecursionError":
+        endless(0)
+    raise getattr(builtins, error)("on purpose")
+
+
+def models(values):
+    for value in values:
+        yield value
+        for holder in (value, *(getattr(value, at, None) for at in ("asked", "_asked"))):
+            yield getattr(holder, "model", "")
+
+
+def buggy(place, real):
+    def method(*values):
+        for model in models(values):
+            if isinstance(model, str) and model.startswith(f"bug {place} "):
+                return fail(model.split()[-1])
+        return real(*values)
+    return method
+
+
+for place, (module, owner, name) in PLACES.items():
+    at = getattr(importlib.import_module(f"llm_normalize.{module}"), owner)
+    setattr(at, name, buggy(place, getattr(at, name)))
+'''
+
+ERRORS = ("RuntimeError", "MemoryError", "RecursionError")
+NULL = dumps(completion({"role": "assistant", "content": None}))
+NUMBER = dumps({"error": {"message": "Busy", "type": "t", "param": None, "code": 503}})
+JSON = {"content-type": "application/json"}
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug, and what the client must get all the same.
+
+    Attributes:
+        place: Which function has it.
+        gets: The events.
+        error: What it raises; "nonsense" is returned instead.
+        sent: What the provider sends.
+        logged: How often the log tells of it; None for more than once.
+        asked: The request.
+        more: What else the provider's answer is made of.
+        recorded: Whether there is a flow record.
+    """
+
+    place: str
+    gets: Sequence[bytes]
+    error: str = "RuntimeError"
+    sent: Sequence[bytes] = SENT
+    logged: int | None = 1
+    asked: Json = field(default_factory=lambda: ASKED)
+    more: Json = field(default_factory=dict)
+    recorded: bool = True
+
+
+@pytest.fixture(scope="module")
+def buggy(
+    tmp_path_factory: pytest.TempPathFactory,
+    mitm_ca: Path,
+    provider: Provider,
+    to_provider: Sequence[str],
+) -> Iterator[Stage]:
+    """A mitmdump whose addon has bugs, for those who ask for them."""
+    folder = tmp_path_factory.mktemp("buggy")
+    with Mitmdump(folder, mitm_ca, *to_provider, scripts=[BUGS]) as mitmdump:
+        yield Stage(mitmdump, provider)
+
+
+@faults(
+    {
+        Fault(
+            "fix-raises",
+            "a fix raises, MemoryError and RecursionError included",
+            "the event at hand as it came; all others without that fix alone",
+            "the fix and the reason, once a stream; `complete`",
+        ): {
+            **{f"edit {e}": Bug("edit", [SENT[0], *DUE[1:]], e) for e in ERRORS},
+            "replace": Bug(
+                "replace",
+                [SENT[0], *DUE[1:3], wire([chunk({"content": ""}, finish="stop")]), DONE],
+            ),
+            "event": Bug("event", [b": hi\n\n", *DUE], sent=[b": hi\n\n", *SENT]),
+            "flush": Bug("flush", DUE),
+            "init": Bug("init", DUE),
+            "body": Bug("body", [NULL], sent=[NULL], asked=WHOLE, more={"headers": JSON}),
+            "error": Bug(
+                "error",
+                [NUMBER],
+                sent=[NUMBER],
+                asked=WHOLE,
+                more={"headers": JSON, "status": 503},
+            ),
+        },
+        Fault(
+            "fix-returns-nonsense",
+            "a fix returns what it must not, or the addon fails elsewhere in a stream",
+            "the rest of the answer as the provider sends it",
+            "the reason, once a stream; `complete`",
+        ): {
+            "edit": Bug("edit", [SENT[0], *DUE[1:]], "nonsense", logged=0),
+            "replace": Bug("replace", SENT, "nonsense"),
+            "event": Bug(
+                "event",
+                [b": hi\n\n", *SENT],
+                "nonsense",
+                sent=[b": hi\n\n", *SENT],
+                logged=None,
+            ),
+            **{f"ending {e}": Bug("ending", SENT, e) for e in ERRORS},
+        },
+        Fault(
+            "observer-raises",
+            "what records an answer raises: a step, the copy for mitmweb, the figures",
+            "the answer, repaired as ever",
+            "the reason; that record is missing",
+        ): {
+            "step": Bug("step", DUE, logged=5),
+            "copy": Bug("sent", DUE, logged=None),
+            "record": Bug("close", DUE, logged=None, recorded=False),
+            "figures": Bug("stats", DUE, logged=None),
+        },
+    }
+)
+def test_bug_costs_what_has_it_and_never_the_answer(buggy: Stage, play: Bug) -> None:
+    asked = {**play.asked, "model": f"bug {play.place} {play.error}"}
+    script = buggy.provider.script(*play.sent, **play.more)
+    with buggy.bystander(bugs=play.logged):
+        assert buggy.ask(script, asked) == whole(play.gets)
+        if play.recorded:
+            *_, flow = buggy.mitmdump.records(script)
+            assert flow["end"] == "complete"
+            assert flow["bytes_out"] == len(whole(play.gets))
+
+
+@fault(
+    "fix-exits",
+    happens="a fix raises SystemExit or KeyboardInterrupt",
+    client="what had left by then, and a break-off: mitmdump ends, as it was told",
+    log="every line; how the answers under way ended",
+)
+@pytest.mark.alone("mitmdump itself ends")
+@pytest.mark.parametrize("error", ["SystemExit", "KeyboardInterrupt"])
+def test_exit_is_no_bug_and_ends_mitmdump(
+    start: Callable[..., Stage], error: str
+) -> None:
+    stage = start(scripts=[BUGS])
+    never = threading.Event()
+    other = stage.provider.script(*SENT[:3], never)
+    script = stage.provider.script(*SENT)
+    with stage.client() as client:
+        reply = client.post(other.path, ASKED)
+        reply.until(whole(DUE[:3]))
+        asked = {**ASKED, "model": f"bug edit {error}"}
+        with stage.client() as exits, pytest.raises(BrokenEndError):
+            exits.post(script.path, asked).rest()
+        assert reply.broken() == whole(DUE[:3])
+    never.set()
+    stage.mitmdump.ended()
+    *pairs, flow = stage.mitmdump.records(other)
+    assert [pair["n"] for pair in pairs] == [0, 1, 2]
+    assert flow["end"] in ("upstream-broke", "client-left")
+    assert flow["bytes_out"] == len(whole(DUE[:3]))

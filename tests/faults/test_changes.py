@@ -1,0 +1,214 @@
+"""Something changes in mid-stream: options, the addon itself, the clock."""
+
+import datetime
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faults.logs import LINES
+
+from faults.stage import ASKED, DUE, SENT, Stage, whole
+from faults.table import fault
+from support import ADDON, Break
+
+type Start = Callable[..., Stage]
+
+
+@fault(
+    "options-change",
+    happens="any option is changed while an answer comes",
+    client="the answer as it began",
+    log="in the log that it began in",
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"normalize_mode": "observe"},
+        {"normalize_skip": ["role-null", "content-null"]},
+        {"normalize_hosts": ["elsewhere.test"]},
+        {"normalize_only": False},
+        {"normalize_strict": True},
+        {"normalize_pairs": ""},
+        {"normalize_pairs_size": "1k"},
+        {"body_size_limit": "500"},
+        {"stream_large_bodies": "1m"},
+        {"store_streamed_bodies": True},
+        {"anticomp": True},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_running_answer_keeps_what_it_began_with(
+    reverse: Stage, options: dict[str, Any]
+) -> None:
+    gate = threading.Event()
+    script = reverse.provider.script(*SENT[:2], gate, *SENT[2:])
+    with reverse.bystander(recorded=False), reverse.client() as client:
+        reply = client.post(script.path, ASKED)
+        reply.until(whole(DUE[:2]))
+        with reverse.mitmdump.options(**options):
+            gate.set()
+            assert reply.rest() == whole(DUE)
+            if "normalize_pairs_size" not in options:  # it may rotate away
+                found = reverse.mitmdump.records(script)
+                assert len(found) == LINES
+                assert "mode" not in found[-1]
+
+
+@fault(
+    "too-large",
+    happens="mitmproxy's `body_size_limit` is set, and an answer is larger",
+    client="a stream: all of it, unless its `content-length` tells beforehand; else "
+    "mitmproxy's 502",
+    log="`complete`; else `upstream-broke`, status 502",
+)
+@pytest.mark.parametrize("framing", ["chunked", "length"])
+def test_size_limit_is_for_bodies_and_not_for_streams(
+    start: Start, framing: str
+) -> None:
+    stage = start(options={"body_size_limit": "1000"})
+    small = stage.provider.script(*SENT)
+    with stage.bystander():
+        script = stage.provider.script(*SENT, *SENT, framing=framing)
+        with stage.client() as client:
+            reply = client.post(script.path, ASKED)
+            if framing == "chunked":
+                assert reply.rest().startswith(whole(DUE))
+                expected = "complete", 200
+            else:
+                assert reply.status == 502
+                assert b"body_size_limit" in reply.rest()
+                expected = "upstream-broke", 502
+        *_, flow = stage.mitmdump.records(script)
+        assert (flow["end"], flow["status"]) == expected
+        assert stage.ask(small) == whole(DUE)
+    assert small.requests
+
+
+# -- reload ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def addon(tmp_path: Path) -> Path:
+    """A copy of the addon, to be touched."""
+    copy = tmp_path / "addon"
+    shutil.copytree(ADDON, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def reload(stage: Stage, addon: Path) -> None:
+    """Touch the script, as an update does, and wait until it is loaded anew."""
+    script = addon / "normalize.py"
+    said = f"Loading script {script}"
+    times = stage.mitmdump.log.count(said)
+    later = script.stat().st_mtime + 10
+    os.utime(script, (later, later))
+    stage.mitmdump.wait_for(said, times=times + 1)
+
+
+@fault(
+    "reloaded",
+    happens="the addon is reloaded while answers come",
+    client="the answers, repaired to their end; new ones by the new code",
+    log="all of them, in the same file",
+)
+def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
+    stage = start(addon=addon)
+    gate = threading.Event()
+    running = stage.provider.script(*SENT[:2], gate, *SENT[2:])
+    with stage.bystander(), stage.client() as client:
+        reply = client.post(running.path, ASKED)
+        reply.until(whole(DUE[:2]))
+        for _ in range(2):
+            reload(stage, addon)
+            later = stage.provider.script(*SENT)
+            assert stage.ask(later) == whole(DUE)
+            assert len(stage.mitmdump.records(later)) == LINES
+        gate.set()
+        assert reply.rest() == whole(DUE)
+        assert len(stage.mitmdump.records(running)) == LINES
+    assert "another instance" not in stage.mitmdump.log
+
+
+@fault(
+    "reloaded-then-broken",
+    happens="an answer breaks off, or its client leaves, after a reload",
+    client="what had come by then, and a break-off",
+    log="`upstream-broke` or `client-left`, as ever",
+)
+@pytest.mark.parametrize("who", ["provider", "client"])
+def test_break_after_a_reload_is_recorded(
+    start: Start, addon: Path, who: str
+) -> None:
+    stage = start(addon=addon)
+    gate = threading.Event()
+    script = stage.provider.script(*SENT[:2], gate, Break.RESET)
+    with stage.bystander():
+        with stage.client() as client:
+            reply = client.post(script.path, ASKED)
+            reply.until(whole(DUE[:2]))
+            reload(stage, addon)
+            if who == "provider":
+                gate.set()
+                assert reply.broken() == whole(DUE[:2])
+        gate.set()
+        *pairs, flow = stage.mitmdump.records(script)
+        assert [pair["n"] for pair in pairs] == [0, 1]
+        assert flow["end"] == ("upstream-broke" if who == "provider" else "client-left")
+        assert (flow["status"], flow["bytes_out"]) == (200, len(whole(DUE[:2])))
+
+
+# -- the clock -------------------------------------------------------------------------
+
+CLOCK = """\
+# Shifts the clock as NTP, a user or a virtual machine does: by the header's seconds.
+import time
+
+true = time.time
+shift = 0.0
+
+def shifted():
+    return true() + shift
+
+time.time = shifted
+
+def request(flow):
+    global shift
+    if "clock" in flow.request.headers:
+        shift = float(flow.request.headers.pop("clock"))
+"""
+HOUR = 3600.0
+
+
+@fault(
+    "clock",
+    happens="the clock is set back, or ahead, while an answer comes",
+    client="the answer",
+    log="times that took as long as they took; `time` is the clock's",
+)
+@pytest.mark.parametrize("shift", [-HOUR, HOUR])
+def test_clock_that_is_set_does_not_change_how_long_it_took(
+    start: Start, shift: float
+) -> None:
+    stage = start(scripts=[CLOCK])
+    gate = threading.Event()
+    script = stage.provider.script(SENT[0], gate, *SENT[1:])
+    with stage.bystander(), stage.client() as client:
+        reply = client.post(script.path, ASKED)
+        reply.until(DUE[0])
+        with stage.client() as other:
+            path = stage.provider.script(*SENT).path
+            assert other.post(path, ASKED, {"clock": str(shift)}).rest() == whole(DUE)
+        gate.set()
+        assert reply.rest() == whole(DUE)
+        *pairs, flow = stage.mitmdump.records(script)
+        assert [pair["ms"] for pair in pairs] == sorted(pair["ms"] for pair in pairs)
+        assert all(0 <= pair["ms"] < HOUR for pair in pairs)
+        assert 0 <= flow["first_ms"] <= flow["total_ms"] < HOUR * 1000
+        told = datetime.datetime.fromisoformat(flow["time"]).timestamp()
+        now = datetime.datetime.now(datetime.UTC).timestamp() + shift
+        assert abs(told - now) < 60

@@ -1,0 +1,222 @@
+"""A client that does not behave."""
+
+import json
+import socket
+import struct
+import sys
+import threading
+import time
+
+import pytest
+from h2.errors import ErrorCodes
+
+from faults.memory import bounded
+from faults.play import CHUNKED, END, chunked
+from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.table import fault
+from llm_normalize import fix
+from support import (
+    Http1Client,
+    Http1Reply,
+    Http2Client,
+    Mitmdump,
+    Part,
+    Provider,
+    Script,
+)
+
+NEVER = threading.Event()
+"""A gate that stays shut: what the provider sends after it is of no matter."""
+
+
+@pytest.fixture(autouse=True)
+def provider_may_go_on() -> None:
+    """Let what waited in the test before go on, and end."""
+    global NEVER  # noqa: PLW0603 - a gate for each test
+    NEVER.set()
+    NEVER = threading.Event()
+
+
+def leave(connection: socket.socket, how: str) -> None:
+    """Close *connection*: with a FIN, with a RST, or only the half we send on."""
+    if how == "half":
+        connection.shutdown(socket.SHUT_WR)
+        return
+    if how == "reset":
+        linger = struct.pack("ii", 1, 0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    connection.close()
+
+
+def end_of(stage: Stage, script: Script) -> tuple[str, int | None, int]:
+    """Return how the flow record says that it ended: end, status, bytes out."""
+    *_, flow = stage.mitmdump.records(script)
+    return flow["end"], flow["status"], flow["bytes_out"]
+
+
+WAYS = ["close", "reset", "half"]
+
+
+@fault(
+    "leaves-asking",
+    happens="the client leaves before its request is whole, or before the answer",
+    client="nothing",
+    log="`error`, no status",
+)
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("point", ["in the request", "before the headers"])
+def test_client_that_leaves_while_it_asks_is_recorded(
+    reverse: Stage, how: str, point: str
+) -> None:
+    script = reverse.provider.script(silent=NEVER)
+    with reverse.bystander(), reverse.client() as client:
+        assert isinstance(client, Http1Client)
+        if point == "in the request":
+            more = {"content-length": "1000", "expect": "100-continue"}
+            assert client.post(script.path, ASKED, more).status == 100
+        else:
+            client.send(script.path, ASKED)
+            assert script.asked.wait(5)
+        leave(client.socket, how)
+        assert end_of(reverse, script) == ("error", None, 0)
+
+
+MOMENTS: dict[str, tuple[list[bytes], bytes]] = {
+    "after the headers": ([], b""),
+    "between events": ([*SENT[:2]], whole(DUE[:2])),
+    "in an event": ([*SENT[:2], SENT[2][:30]], whole(DUE[:2])),
+    "while the finish waits": ([*SENT[:4]], whole(DUE[:3])),
+    "after [DONE]": ([*SENT], whole(DUE)),
+}
+"""What the provider has sent at that moment, and what the client has got."""
+
+
+@fault(
+    "leaves",
+    happens="the client leaves while the answer comes; by FIN, by RST, or by closing "
+    "the half it sends on, which mitmproxy takes for leaving",
+    client="what had come by then",
+    log="`client-left`, also after `[DONE]` if the provider has not ended yet",
+)
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_client_that_leaves_is_recorded(
+    reverse: Stage, how: str, moment: str
+) -> None:
+    sent, due = MOMENTS[moment]
+    parts: list[Part] = [CHUNKED, chunked(*sent), NEVER]
+    script = reverse.provider.script(*parts, framing="raw")
+    with reverse.bystander(), reverse.client() as client:
+        reply = client.post(script.path, ASKED)
+        if due:
+            assert reply.until(due) == due
+        leave(client.socket, how)
+        assert end_of(reverse, script) == ("client-left", 200, len(due))
+
+
+@fault(
+    "pipelines",
+    happens="the client sends its next request while an answer comes",
+    client="both answers, one after the other",
+    log="`complete`, twice",
+)
+def test_pipelined_request_is_answered_in_its_turn(reverse: Stage) -> None:
+    gate = threading.Event()
+    scripts = [
+        reverse.provider.script(SENT[0], gate, *SENT[1:]),
+        reverse.provider.script(*SENT),
+    ]
+    with reverse.bystander(), reverse.client() as client:
+        assert isinstance(client, Http1Client)
+        client.send(scripts[0].path, ASKED)
+        client.send(scripts[1].path, ASKED)
+        first = Http1Reply(client)
+        first.until(DUE[0])
+        assert not scripts[1].asked.is_set()
+        gate.set()
+        assert first.rest() == whole(DUE)
+        assert Http1Reply(client).rest() == whole(DUE)
+        for script in scripts:
+            assert end_of(reverse, script) == ("complete", 200, len(whole(DUE)))
+
+
+@fault(
+    "reads-late",
+    happens="the client stops reading for a while",
+    client="the answer; the provider has to wait meanwhile, and nothing piles up",
+    log="`complete`",
+)
+def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
+    large = fix.wire([fix.chunk({"content": "x" * 64 * 1024})])
+    times = 1000
+    parts = [chunked(large)] * times
+    script = reverse.provider.script(
+        *(CHUNKED, chunked(SENT[0]), *parts, chunked(*SENT[3:]), END), framing="raw"
+    )
+    expected = whole([DUE[0], *[large] * times, *DUE[3:]])
+    with reverse.bystander(), bounded(reverse.mitmdump.process, len(expected) // 2):
+        with reverse.client() as client:
+            reply = client.post(script.path, ASKED)
+            reply.until(DUE[0])
+            reverse.works()  # meanwhile the buffers of all sockets are full
+            time.sleep(1)
+            assert [reply.piece() for _ in range(times)] == [large] * times
+            assert reply.rest() == whole([DUE[0], *DUE[3:]])
+        assert end_of(reverse, script) == ("complete", 200, len(expected))
+
+
+@fault(
+    "garbage-asked",
+    happens="the client sends no HTTP, or no JSON",
+    client="mitmproxy's 400; of no JSON, what the provider says of it",
+    log="a flow record for what was a request",
+)
+def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
+    error = b'{"error":{"message":"no JSON","type":"t","param":null,"code":null}}'
+    script = reverse.provider.script(
+        error, status=400, headers={"content-type": "application/json"}
+    )
+    with reverse.bystander():
+        with reverse.client() as client:
+            client.socket.sendall(b"hello\r\n\r\n")
+            assert b" 400 Bad Request" in client.socket.recv(65536)
+        for body in (b"\xff\xfe", b"[" * 100_000, b"null", b'{"stream":"yes"}'):
+            with reverse.client() as client:
+                reply = client.post(script.path, body)
+                assert reply.status == 400
+                assert json.loads(reply.rest()) == json.loads(error)
+
+
+# -- HTTP/2 ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[HTTP1, HTTP2])
+def http2(
+    request: pytest.FixtureRequest, explicit: Mitmdump, secure: dict[str, Provider]
+) -> Stage:
+    """Clients with HTTP/2, and providers of both kinds."""
+    return Stage(explicit, secure[request.param], HTTP2, tunnelled=True)
+
+
+@fault(
+    "http2-leaves",
+    happens="an HTTP/2 client cancels its stream, says GOAWAY, or hangs up",
+    client="what had come by then",
+    log="`client-left`",
+)
+@pytest.mark.parametrize("how", ["cancel", "goaway", "close", "reset"])
+def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
+    script = http2.provider.script(*SENT[:2], NEVER)
+    with http2.bystander(), http2.client() as client:
+        assert isinstance(client, Http2Client)
+        reply = client.post(script.path, ASKED)
+        reply.until(whole(DUE[:2]))
+        if how == "cancel":
+            client.h2.reset_stream(1, ErrorCodes.CANCEL)
+            client.flush()
+        elif how == "goaway":
+            client.h2.close_connection()
+            client.flush()
+        else:
+            leave(client.socket, how)
+        assert end_of(http2, script) == ("client-left", 200, len(whole(DUE[:2])))

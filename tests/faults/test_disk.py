@@ -1,0 +1,159 @@
+"""The disk with the before/after log is full."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.logs import CANNOT, LINES, count, lost, records, rotated
+from faults.stage import DUE, SENT, Stage, whole
+from faults.table import fault
+
+if sys.platform == "linux":
+    import resource
+    import subprocess
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="prlimit and tmpfs are Linux's"
+)
+
+type Start = Callable[..., Stage]
+
+ANSWERS = 7
+"""In each of these tests: one before, three while the disk is full, one after, the
+bystander, and one after that."""
+
+
+def answer(stage: Stage, path: Path) -> None:
+    """Have one answer, and all its lines in the log."""
+    script = stage.provider.script(*SENT)
+    assert stage.ask(script) == whole(DUE)
+    assert stage.mitmdump.records(script, path)[-1]["end"] == "complete"
+
+
+def while_full(stage: Stage, full: contextlib.AbstractContextManager[None]) -> None:
+    """Have answers while the disk is full, and until mitmdump has said so."""
+    with full:
+        for _ in range(3):
+            stage.works()
+        stage.mitmdump.wait_for(CANNOT)
+
+
+def no_line_is_gone_without_a_word(stage: Stage, path: Path) -> None:
+    stage.mitmdump.stop()
+    found = records(rotated(path))
+    assert count(found) == LINES * ANSWERS
+    assert lost(found) > 0
+    assert stage.mitmdump.log.count(CANNOT) == 1
+
+
+@contextlib.contextmanager
+def limited(stage: Stage, path: Path, room: int) -> Iterator[None]:
+    """Let the file at *path* grow by no more than *room* bytes."""
+    process, kind = stage.mitmdump.process, resource.RLIMIT_FSIZE
+    old = resource.prlimit(process, kind)
+    resource.prlimit(process, kind, (path.stat().st_size + room, old[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(process, kind, old)
+
+
+@contextlib.contextmanager
+def filled(folder: Path) -> Iterator[None]:
+    """Leave no room in *folder*, for no byte and no file."""
+    filler = folder / "filler"
+    try:
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(512))
+        with contextlib.suppress(OSError):
+            for number in range(100):
+                (folder / f"filler{number}").touch()
+        yield
+    finally:
+        for each in folder.glob("filler*"):
+            each.unlink()
+
+
+@contextlib.contextmanager
+def obstructed(path: Path) -> Iterator[None]:
+    """Have a folder where the oldest of the rotated files at *path* should go."""
+    path.with_name(f"{path.name}.3").touch()
+    (path.with_name(f"{path.name}.4") / "something").mkdir(parents=True)
+    yield
+    (path.with_name(f"{path.name}.4") / "something").rmdir()
+    path.with_name(f"{path.name}.4").rmdir()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own, of 64 KiB and five files."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = "mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=5", "tmpfs", str(folder)
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"a tmpfs cannot be mounted here: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@fault(
+    "disk-full",
+    happens="the disk is full, and later there is room again",
+    client="the answer, repaired as ever",
+    log="one sentence in mitmproxy's log; with room again, how many lines were lost, "
+    "and on; no line is half",
+)
+# For no byte, for a part of a line, and for some lines.
+@pytest.mark.parametrize("room", [0, 100, 1500])
+def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> None:
+    stage = start()
+    path = stage.mitmdump.pairs_path
+    answer(stage, path)
+    with stage.bystander(recorded=False):
+        while_full(stage, limited(stage, path, room))
+        answer(stage, path)
+    no_line_is_gone_without_a_word(stage, path)
+
+
+@fault(
+    "disk-full-for-real",
+    happens="the same on a small tmpfs, also while the log rotates",
+    client="the answer, repaired as ever",
+    log="the same",
+)
+@pytest.mark.parametrize("size", ["64m", "4k"])
+def test_small_disk_costs_lines_and_says_how_many(
+    start: Start, small: Path, size: str
+) -> None:
+    path = small / "pairs.jsonl"
+    options = {"normalize_pairs": str(path), "normalize_pairs_size": size}
+    stage = start(options=options)
+    answer(stage, path)
+    with stage.bystander(recorded=False):
+        while_full(stage, filled(small))
+        answer(stage, path)
+    no_line_is_gone_without_a_word(stage, path)
+
+
+@fault(
+    "cannot-rotate",
+    happens="the log cannot rotate",
+    client="the answer, repaired as ever",
+    log="the same",
+)
+def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
+    start: Start, tmp_path: Path
+) -> None:
+    path = tmp_path / "logs" / "pairs.jsonl"
+    options = {"normalize_pairs": str(path), "normalize_pairs_size": "4k"}
+    stage = start(options=options)
+    answer(stage, path)
+    with stage.bystander(recorded=False):
+        while_full(stage, obstructed(path))
+        answer(stage, path)
+    no_line_is_gone_without_a_word(stage, path)

@@ -1,0 +1,150 @@
+"""A provider that sends more than anybody can want."""
+
+import contextlib
+import sys
+import threading
+import zlib
+from collections.abc import Iterator
+
+import pytest
+
+from faults.memory import MIB, bounded
+from faults.play import CHUNKED, END, ZIPPED, chunked, head
+from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
+from faults.table import fault
+from support import Http1Client, Script, connect
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is measured with /proc"
+)
+
+LIMIT = 8 * MIB
+"""Bytes of one event that are kept."""
+
+
+@contextlib.contextmanager
+def raw_answer(stage: Stage, script: Script, body: object) -> Iterator[Http1Client]:
+    """Ask, and leave the answer to be read from the socket: it is large."""
+    with Http1Client(connect(stage.mitmdump.port)) as client:
+        client.send(script.path, body)
+        yield client
+
+
+def read(client: Http1Client, mark: bytes) -> int:
+    """Read until *mark* comes; return the bytes up to there, HTTP's own included."""
+    count, tail = 0, b""
+    while mark not in tail:
+        data = client.socket.recv(MIB)
+        assert data, f"{mark!r} never came; the last was {tail!r}"
+        count += len(data)
+        tail = (tail + data)[-4096:]
+    return count
+
+
+@fault(
+    "endless-event",
+    happens="sends 8 MiB and a byte without a line end",
+    client="all of it, unread; the events after it repaired",
+    log="`complete`; how many events passed unread",
+)
+def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
+    large = b"data: " + b"x" * (LIMIT + 1 - len(b"data: "))
+    script = reverse.provider.script(
+        *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), END),
+        framing="raw",
+    )
+    with reverse.bystander(), bounded(reverse.mitmdump.process, 6 * LIMIT):
+        with raw_answer(reverse, script, ASKED) as client:
+            assert read(client, DUE[-1]) >= len(large)
+        *pairs, flow = reverse.mitmdump.records(script)
+        body = [*DUE[:2], large, b"\n\n", *DUE[2:]]
+        assert flow["bytes_out"] == len(whole(body))
+        assert (flow["end"], flow["events"]) == ("complete", 6)
+        assert [pair["n"] for pair in pairs] == [0, 1, 3, 4]
+        reverse.mitmdump.wait_for("1 events passed unread (too-large 1)")
+
+
+@fault(
+    "endless-line",
+    happens="sends 40 MiB without a line end, and nothing else",
+    client="all of it, unread, while it comes",
+    log="`complete`; how many events passed unread",
+)
+def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
+    piece = b"x" * MIB
+    gate = threading.Event()
+    script = reverse.provider.script(
+        *(CHUNKED, chunked(*[piece] * 20), gate, chunked(*[piece] * 19, b"end"), END),
+        framing="raw",
+    )
+    with reverse.bystander(), bounded(reverse.mitmdump.process, 6 * LIMIT):
+        with raw_answer(reverse, script, ASKED) as client:
+            count = 0
+            while count < 19 * MIB:  # what is sent before the gate, nearly
+                count += len(client.socket.recv(MIB))
+            gate.set()
+            read(client, b"end")
+        *_, flow = reverse.mitmdump.records(script)
+        assert (flow["end"], flow["events"]) == ("complete", 1)
+        assert flow["bytes_out"] == 39 * MIB + len(b"end")
+
+
+@fault(
+    "gzip-bomb",
+    happens="sends a gzip bomb as a stream",
+    client="what it inflates to, unread, while it comes",
+    log="`complete`; how many events passed unread",
+)
+def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
+    deflate = zlib.compressobj(9, wbits=31)
+    flush = zlib.Z_SYNC_FLUSH
+
+    def bang(data: bytes) -> bytes:
+        return chunked(deflate.compress(data) + deflate.flush(flush))
+
+    size, times = 4 * MIB, 24
+    gates = [threading.Event() for _ in range(times)]
+    # Each goes off alone: one read may inflate to 64 MiB, but not all of them.
+    bombs = [bang(b"x" * size) for _ in gates]
+    played = [part for pair in zip(bombs, gates, strict=True) for part in pair]
+    last = bang(b"\n\n" + whole(SENT)) + chunked(deflate.flush())
+    script = reverse.provider.script(ZIPPED, *played, last, END, framing="raw")
+    with reverse.bystander(), bounded(reverse.mitmdump.process, size * times * 2 // 3):
+        with raw_answer(reverse, script, ASKED) as client:
+            count = 0
+            for number, gate in enumerate(gates):
+                # What is kept until it is too large an event comes with the third.
+                while number > 2 and count < (number - 1) * size:
+                    count += len(client.socket.recv(MIB))
+                gate.set()
+            read(client, DUE[-1])
+        *_, flow = reverse.mitmdump.records(script)
+        assert flow["end"] == "complete"
+        assert flow["bytes_out"] == size * times + len(b"\n\n" + whole(DUE))
+        assert flow["bytes_in"] < MIB
+
+
+@fault(
+    "gzip-bomb-body",
+    happens="sends a gzip bomb for an answer in one piece, or for an error",
+    client="the gzip bytes as they came",
+    log="`complete`; a line that it is too large",
+)
+@pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error"])
+def test_body_that_is_a_bomb_passes_unread(reverse: Stage, status: str) -> None:
+    deflate = zlib.compressobj(9, wbits=31)
+    data = deflate.compress(b'{"choices":[{"index":0,"message":{"content":"')
+    data += b"".join(deflate.compress(b"x" * MIB) for _ in range(200))
+    data += deflate.compress(b'"}}]}') + deflate.flush()
+    fields = "content-encoding: gzip", f"content-length: {len(data)}"
+    first = head(*fields, status=status).replace(b"text/event-stream", b"text/json")
+    script = reverse.provider.script(first, data, framing="raw")
+    with reverse.bystander(), bounded(reverse.mitmdump.process, 100 * MIB):
+        with reverse.client() as client:
+            reply = client.post(script.path, WHOLE)
+            assert reply.status == int(status.split()[0])
+            assert reply.headers["content-encoding"] == "gzip"
+            assert reply.rest() == data
+        *pairs, flow = reverse.mitmdump.records(script)
+        assert pairs == []
+        assert (flow["end"], flow["bytes_out"]) == ("complete", len(data))

@@ -1,0 +1,149 @@
+"""Somebody meddles with the folder of the before/after log."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from faults.logs import CANNOT, LINES, count, lost, records, rotated
+from faults.stage import DUE, SENT, Stage, whole
+from faults.table import fault
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows keeps open files where they are"
+)
+
+type Start = Callable[..., Stage]
+
+
+def answered(stage: Stage, path: Path) -> None:
+    """Have an answer, all of whose lines must be in the log at *path*."""
+    script = stage.provider.script(*SENT)
+    assert stage.ask(script) == whole(DUE)
+    found = stage.mitmdump.records(script, path)
+    assert len(found) == LINES
+    assert found[-1]["end"] == "complete"
+
+
+def remove_folder(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+def remove_file(path: Path) -> None:
+    path.unlink()
+
+
+def move_file(path: Path) -> None:
+    path.rename(path.with_name("moved.jsonl"))
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("moved"))
+
+
+@fault(
+    "log-removed",
+    happens="the log, or its folder, is deleted or moved away",
+    client="the answer, repaired as ever",
+    log="goes on in a new file, in a new folder if need be; what had been written "
+    "goes with the old one",
+)
+@pytest.mark.parametrize(
+    "meddle", [remove_folder, remove_file, move_file, move_folder]
+)
+def test_log_that_is_taken_away_goes_on_anew(
+    start: Start, tmp_path: Path, meddle: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "logs" / "pairs.jsonl"
+    stage = start(options={"normalize_pairs": str(path)})
+    answered(stage, path)
+    with stage.bystander(recorded=False):
+        meddle(path)
+        answered(stage, path)
+        # The name is still locked: another mitmproxy takes the next.
+        other = start(options={"normalize_pairs": str(path)})
+        answered(other, path.with_name("pairs-2.jsonl"))
+    stage.mitmdump.stop()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    # After it: one more, the bystander's last event and flow, and the next answer.
+    assert count(records([path])) >= LINES + 2 + LINES
+    assert "another instance" not in stage.mitmdump.log
+
+
+@fault(
+    "log-is-folder",
+    happens="a folder takes the log's place",
+    client="the answer, repaired as ever",
+    log="one sentence in mitmproxy's log; once it is gone, how many lines were lost, "
+    "and on",
+)
+def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "logs" / "pairs.jsonl"
+    stage = start(options={"normalize_pairs": str(path)})
+    answered(stage, path)
+    with stage.bystander(recorded=False):
+        path.unlink()
+        path.mkdir()
+        stage.works()
+        stage.mitmdump.wait_for(CANNOT)
+        path.rmdir()
+        answered(stage, path)
+    stage.mitmdump.stop()
+    found = records([path])
+    assert lost(found) >= 1
+    assert count(found) >= LINES * 3
+    assert stage.mitmdump.log.count(CANNOT) == 1
+
+
+POWERLESS = """\
+# Root may write anywhere; without this power it is as everybody else.
+import ctypes
+
+DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
+libc = ctypes.CDLL(None, use_errno=True)
+header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this thread
+sets = (ctypes.c_uint32 * 6)()
+if libc.capget(header, sets) == 0:
+    sets[0] &= ~(1 << DAC_OVERRIDE | 1 << DAC_READ_SEARCH)
+    if libc.capset(header, sets) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+"""
+
+
+@fault(
+    "read-only",
+    happens="the log's folder cannot be written to",
+    client="the answer, repaired as ever",
+    log="the same; a log that is open goes on, but cannot rotate",
+)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="drops capabilities")
+@pytest.mark.parametrize("when", ["from the start", "later"])
+def test_folder_that_is_read_only_costs_lines(
+    start: Start, tmp_path: Path, when: str
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir(mode=0o500 if when == "from the start" else 0o700)
+    path = folder / "pairs.jsonl"
+    options = {"normalize_pairs": str(path), "normalize_pairs_size": "4k"}
+    stage = start(options=options, scripts=[POWERLESS])
+    answers = 3 + 1 + 2
+    if when == "later":
+        answers += 1
+        answered(stage, path)
+        folder.chmod(0o500)
+    with stage.bystander(recorded=False):
+        for _ in range(3):
+            stage.works()
+        stage.mitmdump.wait_for(CANNOT)
+        assert os.strerror(13) in stage.mitmdump.log
+        folder.chmod(0o700)
+        answered(stage, path)
+    stage.mitmdump.stop()
+    found = records(rotated(path))
+    assert lost(found) >= 1
+    assert count(found) == LINES * answers
+    assert stage.mitmdump.log.count(CANNOT) == 1

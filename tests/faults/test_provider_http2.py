@@ -1,0 +1,209 @@
+"""A provider that speaks HTTP/2 and goes wrong."""
+
+
+import pytest
+from h2.errors import ErrorCodes
+
+from faults.acts import (
+    LARGEST,
+    answer,
+    end,
+    goaway,
+    interim,
+    nonsense,
+    overflow,
+    reset,
+    trailers,
+)
+from faults.play import SEEN, Play, act
+from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.table import Fault, fault, faults
+from support import Break, BrokenEndError, Mitmdump, Provider
+
+HALF = SENT[2][:30]
+BEGUN = [answer(), *SENT[:2]]
+UNKNOWN = 99
+FLOOD = [(f"x-{number}", "a" * 500) for number in range(150)]
+
+
+@pytest.fixture(params=[HTTP1, HTTP2])
+def stage(
+    request: pytest.FixtureRequest, explicit: Mitmdump, secure: dict[str, Provider]
+) -> Stage:
+    """A provider with HTTP/2, and clients of both kinds."""
+    return Stage(explicit, secure[HTTP2], request.param, tunnelled=True)
+
+
+@faults(
+    {
+        Fault(
+            "http2-no-answer",
+            "HTTP/2: RST_STREAM or GOAWAY before the headers, or more than 64 KB "
+            "of headers",
+            "mitmproxy's 502",
+            "`error`, status 502",
+        ): {
+            "reset": Play([reset(ErrorCodes.INTERNAL_ERROR)], ends="refused"),
+            "refused": Play([reset(ErrorCodes.REFUSED_STREAM)], ends="refused"),
+            "goaway": Play([goaway(ErrorCodes.NO_ERROR, 0)], ends="refused"),
+            "close": Play([Break.CUT], ends="refused"),
+            "headers": Play([answer(FLOOD), *SENT, end], ends="refused"),
+        },
+        Fault(
+            "http2-reset",
+            "HTTP/2: RST_STREAM in the middle of an event",
+            "the events that were whole, then a break-off",
+            "`upstream-broke`",
+        ): {
+            getattr(code, "name", "unknown code"): Play(
+                [*BEGUN, HALF, SEEN, reset(code)], gets=whole(DUE[:2]), events=2
+            )
+            for code in (
+                ErrorCodes.NO_ERROR,
+                ErrorCodes.PROTOCOL_ERROR,
+                ErrorCodes.INTERNAL_ERROR,
+                ErrorCodes.REFUSED_STREAM,
+                ErrorCodes.ENHANCE_YOUR_CALM,
+                ErrorCodes.HTTP_1_1_REQUIRED,
+                UNKNOWN,
+            )
+        },
+        Fault(
+            "http2-after-done",
+            "HTTP/2: RST_STREAM after `[DONE]`, before the stream's end",
+            "all of it, then a break-off",
+            "`upstream-broke`",
+        ): {
+            "reset": Play(
+                [answer(), *SENT, SEEN, reset(ErrorCodes.NO_ERROR)],
+                gets=whole(DUE),
+                events=5,
+            )
+        },
+        Fault(
+            "http2-goaway",
+            "HTTP/2: GOAWAY while a stream is open, even a graceful one",
+            "what has come, then a break-off: mitmproxy 12 ends all streams of that "
+            "connection (each client has its own)",
+            "`upstream-broke`",
+        ): {
+            name: Play(
+                [*BEGUN, SEEN, goaway(code, last), 0.1, *SENT[2:], end],
+                gets=whole(DUE[:2]),
+                events=2,
+                says="HTTP/2 connection closed",
+            )
+            for name, code, last in (
+                ("graceful", ErrorCodes.NO_ERROR, None),
+                ("announced", ErrorCodes.NO_ERROR, LARGEST),
+                ("not known", ErrorCodes.NO_ERROR, 0),
+                ("with an error", ErrorCodes.ENHANCE_YOUR_CALM, None),
+            )
+        },
+        Fault(
+            "http2-broken",
+            "HTTP/2: the connection closes, or breaks the protocol",
+            "what has come, then a break-off",
+            "`upstream-broke`",
+        ): {
+            "close": Play(
+                [*BEGUN, HALF, SEEN, Break.CUT], gets=whole(DUE[:2]), events=2
+            ),
+            "window": Play([*BEGUN, SEEN, overflow], gets=whole(DUE[:2]), events=2),
+            "data on stream 0": Play(
+                [*BEGUN, SEEN, nonsense],
+                gets=whole(DUE[:2]),
+                events=2,
+                says="HTTP/2 protocol error",
+            ),
+            "length too long": Play(
+                [answer([("content-length", "9999")]), *SENT[:2], SEEN, end],
+                gets=whole(DUE[:2]),
+                events=2,
+                says="HTTP/2 protocol error",
+            ),
+            "length too short": Play(
+                [
+                    answer([("content-length", str(len(whole(SENT[:2]))))]),
+                    *(*SENT[:2], SEEN, *SENT[2:], end),
+                ],
+                gets=whole(DUE[:2]),
+                events=2,
+                says="HTTP/2 protocol error",
+            ),
+        },
+        Fault(
+            "http2-odd",
+            "HTTP/2: a 1xx first, empty DATA frames, GOAWAY after the end",
+            "the answer",
+            "`complete`",
+        ): {
+            "interim": Play(
+                [interim(103), answer(), *SENT, end],
+                gets=whole(DUE),
+                ends="clean",
+                events=5,
+            ),
+            "empty frames": Play(
+                [answer(), *[b""] * 20, *SENT[:4], b"", SENT[4], *[b""] * 20, end],
+                gets=whole(DUE),
+                ends="clean",
+                events=5,
+            ),
+            "goaway": Play(
+                [answer(), *SENT, end, goaway(ErrorCodes.NO_ERROR)],
+                gets=whole(DUE),
+                ends="clean",
+                events=5,
+            ),
+            "nothing but headers": Play([answer(ends=True)], ends="clean"),
+        },
+        Fault(
+            "http2-trailers",
+            "HTTP/2: trailers",
+            "the answer; the trailers too, if it speaks HTTP/2",
+            "`complete`",
+        ): {
+            "one": Play(
+                [answer(), *SENT, trailers], gets=whole(DUE), ends="clean", events=5
+            )
+        },
+    }
+)
+def test_what_came_whole_arrives_and_nothing_is_made_up(
+    stage: Stage, play: Play
+) -> None:
+    act(stage, play)
+
+
+@fault(
+    "http2-cancel",
+    happens="HTTP/2: RST_STREAM with CANCEL, in the middle",
+    client="the events that were whole, then a break-off",
+    log="`upstream-broke`; `client-left` where the client speaks HTTP/2, too, since "
+    "mitmproxy does not tell whose it was",
+)
+def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
+    end_ = "client-left" if stage.protocol == HTTP2 else "upstream-broke"
+    parts = [*BEGUN, HALF, SEEN, reset(ErrorCodes.CANCEL)]
+    act(stage, Play(parts, gets=whole(DUE[:2]), events=2, end=end_))
+
+
+@fault(
+    "http2-turned-away",
+    happens="HTTP/2: RST_STREAM with CANCEL or HTTP_1_1_REQUIRED before the headers",
+    client="no answer: mitmproxy passes the reset on, or closes",
+    log="`error`, no status",
+)
+@pytest.mark.parametrize("code", [ErrorCodes.CANCEL, ErrorCodes.HTTP_1_1_REQUIRED])
+def test_stream_that_is_turned_away_has_no_status(
+    stage: Stage, code: ErrorCodes
+) -> None:
+    script = stage.provider.script(reset(code), framing="raw")
+    with stage.bystander():
+        with stage.client() as client, pytest.raises(BrokenEndError):
+            client.post(script.path, ASKED)
+        *_, flow = stage.mitmdump.records(script)
+        assert (flow["end"], flow["status"], flow["bytes_out"]) == ("error", None, 0)
+
+

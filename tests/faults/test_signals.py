@@ -1,0 +1,109 @@
+"""mitmdump is ended, by its user or by force, while streams are under way."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from faults.stage import ASKED, DUE, SENT, Stage, whole
+from faults.table import fault
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals"),
+    pytest.mark.alone("mitmdump itself ends"),
+]
+
+type Start = Callable[..., Stage]
+
+
+def lines(path: Path) -> tuple[list[dict[str, object]], list[bytes]]:
+    """Return the records of the log at *path*, and the lines that are none."""
+    records, torn = [], []
+    for line in path.read_bytes().splitlines():
+        try:
+            records.append(json.loads(line))
+        except ValueError:
+            torn.append(line)
+    return records, torn
+
+
+@fault(
+    "terminated",
+    happens="mitmdump is ended (SIGTERM, Ctrl-C) while answers come",
+    client="what had left by then, and a break-off",
+    log="every line, and `upstream-broke` for what was under way",
+)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> None:
+    stage = start()
+    never = threading.Event()
+    scripts = [stage.provider.script(*SENT[:3], never) for _ in range(3)]
+    clients = [stage.client() for _ in scripts]
+    replies = [
+        client.post(script.path, ASKED)
+        for client, script in zip(clients, scripts, strict=True)
+    ]
+    for reply in replies:
+        reply.until(whole(DUE[:3]))
+    os.kill(stage.mitmdump.process, number)
+    for reply in replies:
+        assert reply.broken() == whole(DUE[:3])
+    stage.mitmdump.stop()
+    for client in clients:
+        client.socket.close()
+    never.set()
+    records, torn = lines(stage.mitmdump.pairs_path)
+    assert torn == []
+    flows = [each for each in records if each["type"] == "flow"]
+    assert len(records) == len(scripts) * 4
+    for flow in flows:
+        assert flow["end"] == "upstream-broke"
+        assert (flow["events"], flow["changed"]) == (3, 3)
+        assert flow["bytes_out"] == len(whole(DUE[:3]))
+        assert flow["status"] == 200, "the client got it"
+
+
+@fault(
+    "killed",
+    happens="mitmdump is killed (SIGKILL), or the machine stops",
+    client="what had left by then, and a break-off",
+    log="all but the last fifth of a second; the next start mends half a line at its "
+    "end, and goes on in the same file",
+)
+def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    options = {"normalize_pairs": str(path)}
+    stage = start(options=options)
+    never = threading.Event()
+    done = stage.provider.script(*SENT)
+    assert stage.ask(done) == whole(DUE)
+    assert len(stage.mitmdump.records(done, path)) == 5
+    script = stage.provider.script(*SENT[:3], never)
+    with stage.client() as client:
+        reply = client.post(script.path, ASKED)
+        reply.until(whole(DUE[:3]))
+        os.kill(stage.mitmdump.process, signal.SIGKILL)
+        assert reply.broken() == whole(DUE[:3])
+    never.set()
+    stage.mitmdump.stop()
+    records, _ = lines(path)
+    assert records[4]["end"] == "complete"
+    # What a machine leaves that stops in the middle of a write.
+    os.truncate(path, path.stat().st_size - 10)
+    kept = path.read_bytes()
+    again = start(options=options)
+    script = again.provider.script(*SENT)
+    assert again.ask(script) == whole(DUE)
+    again.mitmdump.wait_for("repaired (")
+    again.mitmdump.stop()
+    assert path.read_bytes().startswith(kept + b"\n")
+    later, torn = lines(path)
+    assert torn == [kept.splitlines()[-1]]
+    assert len(later) == len(records) - 1 + 5
+    assert later[-1]["end"] == "complete"
+    assert "another instance" not in again.mitmdump.log
