@@ -1,4 +1,4 @@
-"""Write the fix tables from the fixes' own declarations."""
+"""Write the tables of fixes and of faults from their own declarations."""
 
 from __future__ import annotations
 
@@ -116,9 +116,12 @@ def documents() -> dict[Path, str]:
     sys.path.insert(0, str(_venv.ROOT / "addon"))
     from llm_normalize.fixes import FIXES, LEFT_ALONE  # noqa: PLC0415 - in .venv
 
-    readme = README.read_text(encoding="utf-8")
+    sys.path.insert(0, str(_venv.ROOT / "tests"))
+    from faults.table import markdown  # noqa: PLC0415 - as above
+
+    readme = fill(README.read_text(encoding="utf-8"), "fixes", table(FIXES))
     return {
-        README: fill(readme, "fixes", table(FIXES)),
+        README: fill(readme, "faults", markdown()),
         CATALOGUE: catalogue(FIXES, LEFT_ALONE),
     }
 

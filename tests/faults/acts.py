@@ -67,5 +67,3 @@ def nonsense(_: H2Connection, stream: int) -> bytes:
     """Send data on stream 0, which has none."""
     frame = DataFrame(stream, data=b"x").serialize()
     return frame[:5] + bytes(4) + frame[9:]
-
-

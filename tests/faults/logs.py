@@ -29,10 +29,10 @@ def rotated(path: Path) -> list[Path]:
 
 def lost(found: Iterable[dict[str, Any]]) -> int:
     """Return how many lines the log says are missing."""
-    return sum(each["count"] for each in found if each["type"] == "lost")
+    return sum(int(each["count"]) for each in found if each["type"] == "lost")
 
 
 def count(found: Iterable[dict[str, Any]]) -> int:
     """Return how many lines the log has or says are missing."""
     found = list(found)
-    return lost(found) + sum(each["type"] != "lost" for each in found)
+    return lost(found) + len([each for each in found if each["type"] != "lost"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from faults.stage import ASKED, Stage
-from support import Act, Break, Http2Client, Part, Script
+from support import Http2Client, Part, Script
 
 SEEN = threading.Event()
 """Stands for the moment at which the client has got what has been sent."""

@@ -123,12 +123,19 @@ def buggy(
             **{f"edit {e}": Bug("edit", [SENT[0], *DUE[1:]], e) for e in ERRORS},
             "replace": Bug(
                 "replace",
-                [SENT[0], *DUE[1:3], wire([chunk({"content": ""}, finish="stop")]), DONE],
+                [
+                    SENT[0],
+                    *DUE[1:3],
+                    wire([chunk({"content": ""}, finish="stop")]),
+                    DONE,
+                ],
             ),
             "event": Bug("event", [b": hi\n\n", *DUE], sent=[b": hi\n\n", *SENT]),
             "flush": Bug("flush", DUE),
             "init": Bug("init", DUE),
-            "body": Bug("body", [NULL], sent=[NULL], asked=WHOLE, more={"headers": JSON}),
+            "body": Bug(
+                "body", [NULL], sent=[NULL], asked=WHOLE, more={"headers": JSON}
+            ),
             "error": Bug(
                 "error",
                 [NUMBER],

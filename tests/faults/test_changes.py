@@ -1,6 +1,6 @@
 """Something changes in mid-stream: options, the addon itself, the clock."""
 
-import datetime
+import datetime as dt
 import os
 import shutil
 import threading
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from faults.logs import LINES
-
 from faults.stage import ASKED, DUE, SENT, Stage, whole
 from faults.table import fault
 from support import ADDON, Break
@@ -141,9 +140,7 @@ def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
     log="`upstream-broke` or `client-left`, as ever",
 )
 @pytest.mark.parametrize("who", ["provider", "client"])
-def test_break_after_a_reload_is_recorded(
-    start: Start, addon: Path, who: str
-) -> None:
+def test_break_after_a_reload_is_recorded(start: Start, addon: Path, who: str) -> None:
     stage = start(addon=addon)
     gate = threading.Event()
     script = stage.provider.script(*SENT[:2], gate, Break.RESET)
@@ -209,6 +206,6 @@ def test_clock_that_is_set_does_not_change_how_long_it_took(
         assert [pair["ms"] for pair in pairs] == sorted(pair["ms"] for pair in pairs)
         assert all(0 <= pair["ms"] < HOUR for pair in pairs)
         assert 0 <= flow["first_ms"] <= flow["total_ms"] < HOUR * 1000
-        told = datetime.datetime.fromisoformat(flow["time"]).timestamp()
-        now = datetime.datetime.now(datetime.UTC).timestamp() + shift
+        told = dt.datetime.fromisoformat(flow["time"]).timestamp()
+        now = dt.datetime.now(dt.UTC).timestamp() + shift
         assert abs(told - now) < 60

@@ -1,9 +1,9 @@
 """A client that does not behave."""
 
 import json
+import os
 import socket
 import struct
-import sys
 import threading
 import time
 
@@ -43,7 +43,7 @@ def leave(connection: socket.socket, how: str) -> None:
         connection.shutdown(socket.SHUT_WR)
         return
     if how == "reset":
-        linger = struct.pack("ii", 1, 0)
+        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     connection.close()
 
@@ -100,9 +100,7 @@ MOMENTS: dict[str, tuple[list[bytes], bytes]] = {
 )
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_client_that_leaves_is_recorded(
-    reverse: Stage, how: str, moment: str
-) -> None:
+def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -> None:
     sent, due = MOMENTS[moment]
     parts: list[Part] = [CHUNKED, chunked(*sent), NEVER]
     script = reverse.provider.script(*parts, framing="raw")
@@ -185,6 +183,29 @@ def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
                 reply = client.post(script.path, body)
                 assert reply.status == 400
                 assert json.loads(reply.rest()) == json.loads(error)
+
+
+@fault(
+    "asked-too-much",
+    happens="the client's request is larger than mitmproxy's `body_size_limit`, or "
+    "ambiguous",
+    client="mitmproxy's 413 or 400; the provider is not asked",
+    log="`error`, with that status",
+)
+@pytest.mark.parametrize("status", [413, 400])
+def test_request_that_mitmproxy_refuses_has_the_status_that_it_got(
+    reverse: Stage, status: int
+) -> None:
+    script = reverse.provider.script(*SENT)
+    more = {"transfer-encoding": "chunked"} if status == 400 else {}
+    options = {"body_size_limit": "1k"} if status == 413 else {}
+    body = {**ASKED, "user": "x" * 2000}
+    with reverse.bystander():
+        with reverse.mitmdump.options(**options), reverse.client() as client:
+            assert client.post(script.path, body, more).status == status
+        *_, flow = reverse.mitmdump.records(script)
+        assert (flow["end"], flow["status"]) == ("error", status)
+        assert not script.requests
 
 
 # -- HTTP/2 ----------------------------------------------------------------------------

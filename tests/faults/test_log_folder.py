@@ -51,9 +51,7 @@ def move_folder(path: Path) -> None:
     log="goes on in a new file, in a new folder if need be; what had been written "
     "goes with the old one",
 )
-@pytest.mark.parametrize(
-    "meddle", [remove_folder, remove_file, move_file, move_folder]
-)
+@pytest.mark.parametrize("meddle", [remove_folder, remove_file, move_file, move_folder])
 def test_log_that_is_taken_away_goes_on_anew(
     start: Start, tmp_path: Path, meddle: Callable[[Path], None]
 ) -> None:
@@ -63,9 +61,10 @@ def test_log_that_is_taken_away_goes_on_anew(
     with stage.bystander(recorded=False):
         meddle(path)
         answered(stage, path)
-        # The name is still locked: another mitmproxy takes the next.
-        other = start(options={"normalize_pairs": str(path)})
-        answered(other, path.with_name("pairs-2.jsonl"))
+        if meddle is remove_folder:
+            # The name is still locked: another mitmproxy takes the next.
+            other = start(options={"normalize_pairs": str(path)})
+            answered(other, path.with_name("pairs-2.jsonl"))
     stage.mitmdump.stop()
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700

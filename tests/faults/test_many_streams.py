@@ -5,7 +5,7 @@ import threading
 import pytest
 from h2.errors import ErrorCodes
 
-from faults.acts import answer, end, reset
+from faults.acts import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import fault
@@ -39,7 +39,7 @@ def begun(asked: list[Streamed]) -> list[Streamed]:
     happens="one HTTP/2 client has twelve streams at once, the provider speaks HTTP/1.1",
     client="five at once; each of the others begins when one of these ends, as with "
     "mitmproxy alone",
-    log="`complete`, each; the waiting is in `first_ms`",
+    log="`complete`, each; its waiting is in `first_ms`",
 )
 @pytest.mark.parametrize("leaves", [False, True], ids=["all stay", "some leave"])
 def test_five_streams_run_and_the_others_wait_their_turn(
@@ -55,21 +55,20 @@ def test_five_streams_run_and_the_others_wait_their_turn(
         for each in gone:  # one that runs, and one that waits
             streams.cancel(each)
         left = [each for each in asked if each not in gone]
-        ended = 0
-        while ended < len(left):
-            now = begun(left)
-            assert len(now) - ended <= AT_ONCE
-            each = now[ended]
-            gates[asked.index(each)].set()
-            ended += 1
-            due = min(len(left), AT_ONCE + ended)
-            streams.read_until(
-                lambda each=each, due=due: each.ended and len(begun(left)) >= due
-            )
-            assert each.body == whole(DUE)
+        for number in range(1, len(left) + 1):
+            first = next(each for each in begun(left) if not each.ended)
+            gates[asked.index(first)].set()
+            streams.read_until(lambda each=first: each.ended)  # type: ignore[misc]
+            due = min(len(left), AT_ONCE + number)
+            streams.read_until(lambda due=due: len(begun(left)) >= due)  # type: ignore[misc]
+            assert len(begun(left)) == due
         assert [each.body for each in left] == [whole(DUE)] * len(left)
         for each in left:
             assert explicit.records(each.script)[-1]["end"] == "complete"
+        for each, ended in zip(gone, ("client-left", "error"), strict=False):
+            # The one that waited has been asked for all the same.
+            assert each.script.asked.is_set()
+            assert explicit.records(each.script)[-1]["end"] == ended
 
 
 @fault(
@@ -87,8 +86,10 @@ def test_other_streams_of_a_connection_do_not_notice_a_reset(
     with stage.bystander(), stage.client() as client:
         streams, asked, gates = ask(stage, client)
         gate = threading.Event()
-        parts = [answer(), SENT[0], gate, reset(ErrorCodes.INTERNAL_ERROR), end]
-        script = stage.provider.script(*parts, framing="raw")
+        script = stage.provider.script(
+            *(answer(), SENT[0], gate, reset(ErrorCodes.INTERNAL_ERROR)),
+            framing="raw",
+        )
         victim = streams.ask(script, ASKED)
         streams.read_until(lambda: len(begun(asked)) == MANY and bool(victim.body))
         if who == "provider":

@@ -1,6 +1,5 @@
 """A provider that speaks HTTP/2 and goes wrong."""
 
-
 import pytest
 from h2.errors import ErrorCodes
 
@@ -18,10 +17,10 @@ from faults.acts import (
 from faults.play import SEEN, Play, act
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import Fault, fault, faults
-from support import Break, BrokenEndError, Mitmdump, Provider
+from support import Break, BrokenEndError, Mitmdump, Part, Provider
 
 HALF = SENT[2][:30]
-BEGUN = [answer(), *SENT[:2]]
+BEGUN: list[Part] = [answer(), *SENT[:2]]
 UNKNOWN = 99
 FLOOD = [(f"x-{number}", "a" * 500) for number in range(150)]
 
@@ -205,5 +204,3 @@ def test_stream_that_is_turned_away_has_no_status(
             client.post(script.path, ASKED)
         *_, flow = stage.mitmdump.records(script)
         assert (flow["end"], flow["status"], flow["bytes_out"]) == ("error", None, 0)
-
-
