@@ -43,7 +43,7 @@ def read(client: Http1Client, mark: bytes) -> int:
 
 @fault(
     "endless-event",
-    happens="sends 8 MiB and a byte without a line end",
+    happens="the provider sends 8 MiB and a byte without a line end",
     client="all of it, unread; the events after it repaired",
     log="`complete`; how many events passed unread",
 )
@@ -66,7 +66,7 @@ def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
 
 @fault(
     "endless-line",
-    happens="sends 40 MiB without a line end, and nothing else",
+    happens="the provider sends 40 MiB without a line end, and nothing else",
     client="all of it, unread, while it comes",
     log="`complete`; how many events passed unread",
 )
@@ -91,8 +91,9 @@ def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
 
 @fault(
     "gzip-bomb",
-    happens="sends a gzip bomb as a stream",
-    client="what it inflates to, unread, while it comes",
+    happens="the provider sends a gzip bomb as a stream",
+    client="what it inflates to, unread, while it comes; no more of it is in memory "
+    "than one read (64 KB) makes, which is 64 MB at the worst",
     log="`complete`; how many events passed unread",
 )
 def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
@@ -126,7 +127,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
 
 @fault(
     "gzip-bomb-body",
-    happens="sends a gzip bomb for an answer in one piece, or for an error",
+    happens="the provider sends a gzip bomb for an answer in one piece, or for an error",
     client="the gzip bytes as they came",
     log="`complete`; a line that it is too large",
 )

@@ -18,7 +18,7 @@ LENGTH = len(whole(SENT))
     {
         Fault(
             "no-answer",
-            "resets or closes before the headers are whole",
+            "the provider resets or closes before the headers are whole",
             "mitmproxy's 502",
             "`error`, status 502",
         ): {
@@ -29,7 +29,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "no-http",
-            "answers what is no HTTP, or no length that can be believed",
+            "the provider answers what is no HTTP, or no length that can be believed",
             "mitmproxy's 502",
             "`error`, status 502",
         ): {
@@ -52,7 +52,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "mid-event",
-            "resets or closes in the middle of an event",
+            "the provider resets or closes in the middle of an event",
             "the events that were whole, then a break-off",
             "`upstream-broke`",
         ): {
@@ -73,7 +73,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "mid-utf-8",
-            "resets in the middle of a character",
+            "the provider resets in the middle of a character",
             "the events that were whole, then a break-off",
             "`upstream-broke`",
         ): {
@@ -85,7 +85,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "mid-gzip",
-            "resets in the middle of a gzip block",
+            "the provider resets in the middle of a gzip block",
             "the events that were whole, then a break-off",
             "`upstream-broke`",
         ): {
@@ -97,7 +97,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "mid-chunk",
-            "resets between an HTTP chunk's size and its data, or sends garbage "
+            "the provider resets between an HTTP chunk's size and its data, or sends garbage "
             "for a chunk",
             "the events that were whole, then a break-off",
             "`upstream-broke`",
@@ -133,7 +133,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "finish-waits",
-            "breaks off while the finish reason waits",
+            "the provider breaks off while the finish reason waits",
             "all but the finish reason, then a break-off",
             "`upstream-broke`, and a line that something waited",
         ): {
@@ -146,7 +146,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "after-done",
-            "resets or closes after `[DONE]`, before the answer's end",
+            "the provider resets or closes after `[DONE]`, before the answer's end",
             "all of it, then a break-off",
             "`upstream-broke`",
         ): {
@@ -162,7 +162,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "never-closes",
-            "falls silent, before or after `[DONE]`",
+            "the provider falls silent, before or after `[DONE]`",
             "what has come; the answer stays open until a side leaves",
             "`client-left`, once it does",
         ): {
@@ -187,7 +187,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "slow",
-            "sends a byte a second",
+            "the provider sends a byte a second",
             "every event with its last byte",
             "`complete`",
         ): {
@@ -205,7 +205,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "length-too-long",
-            "sends less than its `content-length`, and closes",
+            "the provider sends less than its `content-length`, and closes",
             "all that came, then a break-off",
             "`upstream-broke`",
         ): {
@@ -217,7 +217,8 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "length-too-short",
-            "sends more than its `content-length`, or an empty chunk in the middle",
+            "the provider sends more than its `content-length`, or an empty chunk in the "
+            "middle",
             "what comes before that, as HTTP has it; no `[DONE]`",
             "`complete`; mitmproxy notes the rest",
         ): {
@@ -241,7 +242,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "odd-http",
-            "sends chunk extensions, or 1 MB of headers",
+            "the provider sends chunk extensions, or 1 MB of headers",
             "the answer",
             "`complete`",
         ): {
@@ -271,7 +272,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "trailers",
-            "sends HTTP/1 trailers",
+            "the provider sends HTTP/1 trailers",
             "all of it; mitmproxy 12 fails at them, and the answer stays open until "
             "the client leaves",
             "`client-left`; `mitmproxy has crashed!`",
@@ -287,7 +288,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "corrupt-gzip",
-            "sends gzip that turns out corrupt",
+            "the provider sends gzip that turns out corrupt",
             "what came before, then a break-off",
             "`upstream-broke`, and a line with the reason",
         ): {
@@ -303,7 +304,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "gzip-garbage",
-            "sends garbage after a whole gzip body",
+            "the provider sends garbage after a whole gzip body",
             "all of it, then a break-off",
             "`upstream-broke`, and a line with the reason",
         ): {
@@ -322,7 +323,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "gzip-short",
-            "sends gzip without its end, and ends the answer",
+            "the provider sends gzip without its end, and ends the answer",
             "what came, a half event too; no `[DONE]`",
             "`complete`",
         ): {
@@ -335,7 +336,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "encoding-unknown",
-            "sends zstd, or names an encoding twice",
+            "the provider sends zstd, or names an encoding twice",
             "what the provider sends, untouched and not held back",
             "`complete`, nothing counted, and a line that names the encoding",
         ): {
@@ -366,7 +367,7 @@ def test_what_came_whole_arrives_and_nothing_is_made_up(
 
 @fault(
     "after-the-end",
-    happens="resets the connection after the answer's end",
+    happens="the provider resets the connection after the answer's end",
     client="the answer; the client's connection takes the next request",
     log="`complete`",
 )
@@ -384,7 +385,7 @@ def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
 
 @fault(
     "interim",
-    happens="sends a 1xx before its answer, by HTTP/1",
+    happens="the provider sends a 1xx before its answer, by HTTP/1",
     client="the 1xx alone: mitmproxy 12 takes it for the answer",
     log="`complete`, status 1xx; mitmproxy notes the rest",
 )
@@ -403,7 +404,7 @@ def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
 
 @fault(
     "broken-body",
-    happens="breaks off an answer in one piece",
+    happens="the provider breaks off an answer in one piece",
     client="mitmproxy's 502: nothing had left yet",
     log="`upstream-broke`, status 502",
 )

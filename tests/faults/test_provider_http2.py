@@ -37,8 +37,8 @@ def stage(
     {
         Fault(
             "http2-no-answer",
-            "HTTP/2: RST_STREAM or GOAWAY before the headers, or more than 64 KB "
-            "of headers",
+            "by HTTP/2, the provider sends RST_STREAM or GOAWAY before the headers, or "
+            "more than 64 KB of them",
             "mitmproxy's 502",
             "`error`, status 502",
         ): {
@@ -50,7 +50,8 @@ def stage(
         },
         Fault(
             "http2-reset",
-            "HTTP/2: RST_STREAM in the middle of an event",
+            "by HTTP/2, the provider sends RST_STREAM in the middle of an event, with "
+            "whatever code",
             "the events that were whole, then a break-off",
             "`upstream-broke`",
         ): {
@@ -69,7 +70,8 @@ def stage(
         },
         Fault(
             "http2-after-done",
-            "HTTP/2: RST_STREAM after `[DONE]`, before the stream's end",
+            "by HTTP/2, the provider sends RST_STREAM after `[DONE]`, before the "
+            "stream's end",
             "all of it, then a break-off",
             "`upstream-broke`",
         ): {
@@ -81,7 +83,8 @@ def stage(
         },
         Fault(
             "http2-goaway",
-            "HTTP/2: GOAWAY while a stream is open, even a graceful one",
+            "by HTTP/2, the provider sends GOAWAY while a stream is open, even a "
+            "graceful one",
             "what has come, then a break-off: mitmproxy 12 ends all streams of that "
             "connection (each client has its own)",
             "`upstream-broke`",
@@ -101,7 +104,7 @@ def stage(
         },
         Fault(
             "http2-broken",
-            "HTTP/2: the connection closes, or breaks the protocol",
+            "by HTTP/2, the provider closes the connection, or breaks the protocol",
             "what has come, then a break-off",
             "`upstream-broke`",
         ): {
@@ -133,7 +136,8 @@ def stage(
         },
         Fault(
             "http2-odd",
-            "HTTP/2: a 1xx first, empty DATA frames, GOAWAY after the end",
+            "by HTTP/2, the provider sends a 1xx first, empty DATA frames, or GOAWAY "
+            "after the end",
             "the answer",
             "`complete`",
         ): {
@@ -159,7 +163,7 @@ def stage(
         },
         Fault(
             "http2-trailers",
-            "HTTP/2: trailers",
+            "by HTTP/2, the provider sends trailers",
             "the answer; the trailers too, if it speaks HTTP/2",
             "`complete`",
         ): {
@@ -177,7 +181,7 @@ def test_what_came_whole_arrives_and_nothing_is_made_up(
 
 @fault(
     "http2-cancel",
-    happens="HTTP/2: RST_STREAM with CANCEL, in the middle",
+    happens="by HTTP/2, the provider sends RST_STREAM with CANCEL in the middle",
     client="the events that were whole, then a break-off",
     log="`upstream-broke`; `client-left` where the client speaks HTTP/2, too, since "
     "mitmproxy does not tell whose it was",
@@ -190,7 +194,8 @@ def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
 
 @fault(
     "http2-turned-away",
-    happens="HTTP/2: RST_STREAM with CANCEL or HTTP_1_1_REQUIRED before the headers",
+    happens="by HTTP/2, the provider sends RST_STREAM with CANCEL or HTTP_1_1_REQUIRED "
+    "before the headers",
     client="no answer: mitmproxy passes the reset on, or closes",
     log="`error`, no status",
 )

@@ -70,7 +70,7 @@ def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> 
 
 @fault(
     "killed",
-    happens="mitmdump is killed (SIGKILL), or the machine stops",
+    happens="mitmdump is killed (SIGKILL), in the middle of a line, too",
     client="what had left by then, and a break-off",
     log="all but the last fifth of a second; the next start mends half a line at its "
     "end, and goes on in the same file",
@@ -93,7 +93,7 @@ def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None
     stage.mitmdump.stop()
     records, _ = lines(path)
     assert records[4]["end"] == "complete"
-    # What a machine leaves that stops in the middle of a write.
+    # What is left by a death in the middle of a write, which cannot be timed.
     os.truncate(path, path.stat().st_size - 10)
     kept = path.read_bytes()
     again = start(options=options)
