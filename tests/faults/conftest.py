@@ -79,10 +79,10 @@ def start(
     """Start a reverse proxy of the test's own; it ends with the test."""
     started: list[Mitmdump] = []
 
-    def begin(**more: Any) -> Stage:
+    def begin(*args: str, **more: Any) -> Stage:
         folder = tmp_path / f"mitmdump{len(started)}"
         folder.mkdir()
-        mitmdump = Mitmdump(folder, mitm_ca, *to(provider), **more)
+        mitmdump = Mitmdump(folder, mitm_ca, *to(provider), *args, **more)
         started.append(mitmdump)
         return Stage(mitmdump.__enter__(), provider)
 

@@ -1,15 +1,18 @@
-"""The disk with the before/after log is full."""
+"""The system runs out of something: room on the disk, time to write, file handles."""
 
 import contextlib
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from faults.logs import CANNOT, LINES, count, lost, records, rotated
-from faults.stage import DUE, SENT, Stage, whole
+from faults.stage import ASKED, DUE, SENT, Stage, whole
 from faults.table import fault
+from support import BrokenEndError, Http1Client, Http1Reply, connect
 
 if sys.platform == "linux":
     import resource
@@ -50,15 +53,16 @@ def no_line_is_gone_without_a_word(stage: Stage, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def limited(stage: Stage, path: Path, room: int) -> Iterator[None]:
-    """Let the file at *path* grow by no more than *room* bytes."""
-    process, kind = stage.mitmdump.process, resource.RLIMIT_FSIZE
+def limited(stage: Stage, kind: int, limit: int) -> Iterator[None]:
+    """Lower a limit that the system sets mitmdump (getrlimit(2))."""
+    process = stage.mitmdump.process
     old = resource.prlimit(process, kind)
-    resource.prlimit(process, kind, (path.stat().st_size + room, old[1]))
+    resource.prlimit(process, kind, (limit, old[1]))
     try:
         yield
     finally:
-        resource.prlimit(process, kind, old)
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process, kind, old)
 
 
 @contextlib.contextmanager
@@ -115,7 +119,8 @@ def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> Non
     path = stage.mitmdump.pairs_path
     answer(stage, path)
     with stage.bystander(recorded=False):
-        while_full(stage, limited(stage, path, room))
+        size = path.stat().st_size + room
+        while_full(stage, limited(stage, resource.RLIMIT_FSIZE, size))
         answer(stage, path)
     no_line_is_gone_without_a_word(stage, path)
 
@@ -157,3 +162,73 @@ def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
         while_full(stage, obstructed(path))
         answer(stage, path)
     no_line_is_gone_without_a_word(stage, path)
+
+
+@fault(
+    "disk-hangs",
+    happens="the disk with the log hangs",
+    client="the answer, repaired as ever",
+    log="up to 64 MB wait, what exceeds them is counted as lost; mitmdump takes five "
+    "seconds to end",
+)
+def test_disk_that_hangs_holds_nobody(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)  # nobody reads it: it takes 64 KiB, and then nothing
+    stage = start(options={"normalize_pairs": str(path)})
+    with stage.bystander(recorded=False):
+        for _ in range(60):
+            stage.works()
+    assert stage.mitmdump.terminate() == 0
+
+
+@fault(
+    "flow-file-full",
+    happens="the disk is full, and mitmproxy writes flows to it (`-w`)",
+    client="nothing: mitmproxy ends itself, with the addon or without",
+    log="mitmproxy's own error",
+)
+@pytest.mark.alone("mitmdump itself ends")
+def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -> None:
+    path = tmp_path / "flows"
+    stage = start("-w", str(path))
+    stage.works()
+    answer(stage, stage.mitmdump.pairs_path)
+    script = stage.provider.script(*SENT)
+    with (
+        limited(stage, resource.RLIMIT_FSIZE, path.stat().st_size),
+        contextlib.suppress(BrokenEndError, OSError),
+    ):
+        for _ in range(10):  # it ends at the first, or soon after
+            stage.ask(script)
+    assert stage.mitmdump.ended() != 0
+    assert "mitmproxy/addons/save.py" in stage.mitmdump.log
+
+
+@fault(
+    "no-handles",
+    happens="mitmdump has no file handle left",
+    client="the answers under way; a new client waits until there are some again",
+    log="`complete`; Python's error at each client that waits",
+)
+def test_lack_of_file_handles_makes_new_clients_wait(start: Start) -> None:
+    stage = start()
+    answer(stage, stage.mitmdump.pairs_path)
+    with stage.bystander(bugs=None), stage.client() as client:
+        gate = threading.Event()
+        script = stage.provider.script(SENT[0], gate, *SENT[1:])
+        waits = stage.provider.script(*SENT)
+        reply = client.post(script.path, ASKED)
+        reply.until(DUE[0])
+        handles = Path(f"/proc/{stage.mitmdump.process}/fd")
+        taken = len(list(handles.iterdir()))
+        with limited(stage, resource.RLIMIT_NOFILE, taken):
+            other = Http1Client(connect(stage.mitmdump.port))
+            other.send(waits.path, ASKED)
+            stage.mitmdump.wait_for("Too many open files")
+            gate.set()
+            assert reply.rest() == whole(DUE)
+            assert not waits.asked.is_set()
+        with other:
+            assert Http1Reply(other).rest() == whole(DUE)
+        for each in (script, waits):
+            assert stage.mitmdump.records(each)[-1]["end"] == "complete"

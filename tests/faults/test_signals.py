@@ -13,10 +13,10 @@ import pytest
 from faults.stage import ASKED, DUE, SENT, Stage, whole
 from faults.table import fault
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals"),
-    pytest.mark.alone("mitmdump itself ends"),
-]
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has no such signals"
+)
+ends = pytest.mark.alone("mitmdump itself ends")
 
 type Start = Callable[..., Stage]
 
@@ -38,6 +38,7 @@ def lines(path: Path) -> tuple[list[dict[str, object]], list[bytes]]:
     client="what had left by then, and a break-off",
     log="every line, and `upstream-broke` for what was under way",
 )
+@ends
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> None:
     stage = start()
@@ -75,6 +76,7 @@ def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> 
     log="all but the last fifth of a second; the next start mends half a line at its "
     "end, and goes on in the same file",
 )
+@ends
 def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     options = {"normalize_pairs": str(path)}
@@ -107,3 +109,28 @@ def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None
     assert len(later) == len(records) - 1 + 5
     assert later[-1]["end"] == "complete"
     assert "another instance" not in again.mitmdump.log
+
+
+@fault(
+    "stopped",
+    happens="mitmdump is stopped for a while, as by a machine that sleeps",
+    client="the answer, with that pause",
+    log="`complete`",
+)
+def test_sleep_in_mid_stream_is_a_pause(reverse: Stage) -> None:
+    gate, sent = threading.Event(), threading.Event()
+    script = reverse.provider.script(*SENT[:2], gate, *SENT[2:])
+    process = reverse.mitmdump.process
+    with reverse.bystander(), reverse.client() as client:
+        reply = client.post(script.path, ASKED)
+        reply.until(whole(DUE[:2]))
+        os.kill(process, signal.SIGSTOP)
+        try:
+            gate.set()
+            sent.wait(0.5)  # it is sent meanwhile, and not read
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert reply.rest() == whole(DUE)
+        *_, flow = reverse.mitmdump.records(script)
+        assert flow["end"] == "complete"
+        assert flow["total_ms"] >= 500
