@@ -10,12 +10,12 @@ from _bench_traffic import DONE, Kind, dialect, http_chunk
 
 sys.path.insert(0, str(_venv.ROOT / "addon"))
 
-from llm_normalize import pairs
 from llm_normalize.chain import Chain
 from llm_normalize.decoding import decoder_for
 from llm_normalize.fix import Fix
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps, loads
+from llm_normalize.line import line
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.record import Answer
 from llm_normalize.sse import Event, EventParser, encode
@@ -156,7 +156,7 @@ def _pairs(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     records.clear()
     for event in events:
         rewriter(event)
-    line = pairs._line  # noqa: SLF001 - the log's thread is not to be timed
+    # Not by the log itself: its thread is not to be timed.
     work, _ = _each(line, [r for r in records if r["type"] == "pair"])
     return work, len(events)  # a stream that needs nothing has none of them
 

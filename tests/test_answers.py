@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import flow
+from mitmproxy import flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize import answers, pending
+from llm_normalize import pending, whole
 from llm_normalize.answers import Answers
 from llm_normalize.body import repair_body
 from llm_normalize.fix import DONE, Example, Fix, chunk, wire
@@ -293,7 +293,7 @@ def test_what_was_streamed_already_is_not_repaired_in_the_saved_flow(
 def test_a_bug_in_the_repair_of_a_body_lets_it_pass_and_keeps_its_record(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "repair_body", fail)
+    monkeypatch.setattr(whole, "repair_body", fail)
     made = chat_flow(request={"model": "m"})
     assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
     assert proxy.end() == "complete"
@@ -686,3 +686,29 @@ def test_the_logs_stay_open_for_an_answer_that_is_fetched_during_a_reload(
     proxy.context.master.event_loop.run_until_complete(waits)
     assert idle == [True]
     assert proxy.end() == "complete"
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0"])
+def test_trailers_are_for_clients_that_can_be_sent_them(
+    proxy: Proxy, version: str
+) -> None:
+    made = chat_flow()
+    made.request.http_version = version
+    response_of(made).trailers = http.Headers(x="y")
+    proxy.stream(made, GOOD)
+    assert (response_of(made).trailers is None) is (version == "HTTP/1.1")
+
+
+def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) -> None:
+    made = chat_flow(status=201)
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, BAD)
+    idle: list[bool] = []
+    proxy.addon._answers.hand_over(lambda: idle.append(True))
+    broken(made, "Client disconnected.")
+    # Another addon has taken over meanwhile, and knows nothing of it.
+    proxy.addon.error(made)
+    assert idle == [True]
+    (record,) = proxy.records("flow")
+    assert (record["end"], record["status"]) == ("client-left", 201)
+    assert record["events"] == 4

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chain import Chain
+from llm_normalize.chain import Chain, begin
 from llm_normalize.chunk import Chunk
 from llm_normalize.fix import Fix, chunk
 from llm_normalize.fixes import FIXES
@@ -197,3 +197,17 @@ def test_a_fix_is_not_asked_where_its_key_is_not_there() -> None:
     for payload in (b'{"a":1}', b'{"tool_calls":1}', b'{"tool\\u005fcalls":1}'):
         assert len(list(chain.run(Step(0, b""), loads(payload), payload, b""))) == 1
     assert asked == [{"tool_calls": 1}, {"tool_calls": 1}]
+
+
+def test_a_fix_that_fails_at_once_is_off_for_its_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(A):
+        name = "broken"
+
+        def __init__(self, asked: Asked, seen: Seen) -> None:
+            raise RuntimeError
+
+    made = begin([Broken, A], Asked(), Seen(), "a stream")
+    assert [fix.name for fix in made] == ["mark-a"]
+    assert "a stream: fix broken failed and is off for this stream" in caplog.text

@@ -13,6 +13,7 @@ from llm_normalize.flows import (
     answers_events,
     break_off,
     client_left,
+    gateway_status,
     is_ours,
     is_reverse,
     is_selected,
@@ -337,3 +338,23 @@ def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
     break_off(made)
     assert made.error is not None
     assert made.server_conn.connected
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("Server disconnected", 502),
+        ("Request body exceeds mitmproxy's body_size_limit.", 413),
+        ("Received a message from client, refusing to prevent smuggling", 400),
+        ("stream reset by server (CANCEL)", None),
+        ("stream reset by server (HTTP_1_1_REQUIRED)", None),
+        ("Connection killed.", None),
+        ("Client disconnected.", None),
+    ],
+)
+def test_the_status_in_the_providers_place_is_told_by_mitmproxys_words(
+    message: str, status: int | None
+) -> None:
+    made = chat_flow()
+    broken(made, message)
+    assert gateway_status(made) == status

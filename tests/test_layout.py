@@ -17,7 +17,7 @@ FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 # A module imports only from layers above its own.
 LAYERS = (
     ("jsontext", "boundary", "upstream", "decoding", "selection", "stats", "masking"),
-    ("chunk", "line", "sse"),
+    ("chunk", "line", "logfile", "sse"),
     (
         "step",
         "stream_state",
@@ -37,20 +37,21 @@ LAYERS = (
     ("body",),
     ("stream", "view", "polling"),
     ("running", "pending"),
+    ("whole",),
     ("answers",),
     ("addon",),
 )
-KNOWS_MITMPROXY = {"addon", "answers", "flows", "pending", "running", "view"}
+KNOWS_MITMPROXY = {"addon", "answers", "flows", "pending", "running", "view", "whole"}
 BRINGS = {"decoding": {"brotli"}, "upstream": {"certifi", "tornado"}}
 """What mitmproxy depends on itself, and who uses it."""
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "asyncio", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
+    "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "sys",
     "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 315, "pipeline": 300, "sse": 292}
+BUDGET = {"addon": 320, "pipeline": 310, "sse": 292}
 LINES = 270
 FIX_LINES = 80
 

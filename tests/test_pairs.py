@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize import pairs
+from llm_normalize import logfile, pairs
 from llm_normalize.line import Record, line
 from llm_normalize.pairs import PairsLog
 
@@ -83,7 +83,7 @@ class Disk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     made = Disk()
-    monkeypatch.setattr(pairs, "os", made)
+    monkeypatch.setattr(logfile, "os", made)
     yield made
     made.gate.set()
 
@@ -313,7 +313,7 @@ def test_without_a_free_name_records_are_lost_and_the_wish_stays(
     logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(pairs, "_locked", lambda _: False)
+        patch.setattr(logfile, "_locked", lambda _: False)
         log = logs.make()
         log.write(pair(1))
         until(written(log))

@@ -130,6 +130,8 @@ class Normalize:
             self._answers.close_all()
             self._close_logs()
         else:
+            for log in self._logs.values():
+                log.share()
             self._answers.hand_over(self._close_logs)
 
     def _close_logs(self) -> None:

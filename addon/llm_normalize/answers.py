@@ -3,15 +3,11 @@
 import functools
 import logging
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 
 from mitmproxy import http
 
-from .body import repair_body
 from .decoding import Decoder, decoder_for
-from .errors import phrase
-from .flows import break_off, client_left, prepare_headers
-from .jsontext import is_container
+from .flows import break_off, client_left, gateway_status, prepare_headers
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .record import KEY
@@ -19,10 +15,12 @@ from .running import Running, Settings
 from .stats import Stats
 from .step import Step
 from .stream import Rewriter
+from .whole import repair_whole
 
 logger = logging.getLogger(__name__)
 
-_JSON = "application/json"
+_TOO_LARGE = "Response body exceeds"
+"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
 
 
 class Answers:
@@ -73,6 +71,7 @@ class Answers:
         if not settings.observe:
             _prepare(flow, response, running)
         response.stream = running.rewriter
+        running.status = response.status_code
 
     def end(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Repair an answer in one piece, or close the record of a stream.
@@ -93,9 +92,15 @@ class Answers:
     def _end(
         self, flow: http.HTTPFlow, response: http.Response, running: Running
     ) -> None:
+        if not (flow.request.is_http2 or flow.request.is_http3):
+            # mitmproxy cannot send them by HTTP/1, and would fail at them.
+            response.trailers = None
         rewriter = running.rewriter
         if rewriter is None:
-            self._repair_whole(flow, response, running)
+            figures = repair_whole(response, running, _label(flow))
+            status = response.status_code
+            record = running.write(self._stats, status, "complete", figures)
+            flow.metadata[KEY] = running.answer.metadata(record)
             return
         if not rewriter.bytes_in and response.raw_content:
             # Made by another addon, or a server replay: it never passed the rewriter.
@@ -135,12 +140,16 @@ class Answers:
             settings: Returns what would have counted for an answer that did not begin.
         """
         running = self._running.pop(flow.id, None)
+        stream = flow.response.stream if flow.response else None
+        before_reload = getattr(stream, "on_break", None)
         if running is not None:
             self._broke_off(flow, running)
+        elif before_reload is not None:
+            before_reload(flow)
         elif flow.id in self._expected:
             self._expected.discard(flow.id)
             running = Running.of(flow, settings())
-            running.close(self._stats, _gateway_status(flow), "error")
+            running.close(self._stats, gateway_status(flow), "error")
 
     def _broke_off(self, flow: http.HTTPFlow, running: Running) -> None:
         rewriter = running.rewriter
@@ -150,9 +159,10 @@ class Answers:
                 running.answer.host,
             )
         status = flow.response.status_code if flow.response else None
-        if flow.response and not flow.response.stream:
+        refused = flow.error is not None and flow.error.msg.startswith(_TOO_LARGE)
+        if flow.response and (refused or not flow.response.stream):
             # Nothing had been sent: mitmproxy answers in the provider's place.
-            status = _gateway_status(flow)
+            status = gateway_status(flow)
         end = "client-left" if client_left(flow) else "upstream-broke"
         running.keep(flow, running.close(self._stats, status, end))
 
@@ -175,13 +185,18 @@ class Answers:
                 idle()
 
         def stream_ended(running: Running) -> None:
-            running.close(self._stats, int(HTTPStatus.OK), "complete")
+            running.close(self._stats, running.status, "complete")
+            ended()
+
+        def stream_broke(running: Running, flow: http.HTTPFlow) -> None:
+            self._broke_off(flow, running)
             ended()
 
         for running in open_ones:
             running.on_end = ended
             if running.rewriter:
                 running.rewriter.on_end = functools.partial(stream_ended, running)
+                running.rewriter.on_break = functools.partial(stream_broke, running)
         if not open_ones:
             idle()
 
@@ -190,35 +205,8 @@ class Answers:
         for running in self._running.values():
             if running.rewriter is not None:
                 running.rewriter.pipeline.abandon()
-            running.close(self._stats, None, "upstream-broke")
+            running.close(self._stats, running.status, "upstream-broke")
         self._running.clear()
-
-    def _repair_whole(
-        self, flow: http.HTTPFlow, response: http.Response, running: Running
-    ) -> None:
-        answer, settings = running.answer, running.settings
-        size = len(response.raw_content or b"")
-        label = _label(flow)
-        content = step = None
-        try:
-            # What has been streamed has left already.
-            content = None if response.stream else response.get_content()
-            status = response.status_code
-            if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
-                step = repair_body(
-                    content, status, running.asked, settings.fixes, label
-                )
-        except ValueError as error:
-            logger.warning("%s: the body cannot be decoded (%s)", label, error)
-        except Exception:
-            logger.exception("%s: repair failed, the body stays as it is", label)
-        if step is not None:
-            answer.step(step)
-            if not settings.observe:
-                _take(response, step, running)
-        figures = (1 if content else 0, size, len(response.raw_content or b""))
-        record = running.write(self._stats, response.status_code, "complete", figures)
-        flow.metadata[KEY] = answer.metadata(record)
 
 
 def _is_good(response: http.Response) -> bool:
@@ -248,24 +236,5 @@ def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> 
     prepare_headers(flow.request, response, rename=rename)
 
 
-def _take(response: http.Response, step: Step, running: Running) -> None:
-    """Put the repaired body in the place of the provider's, as what it is."""
-    if step.status:
-        response.status_code = step.status
-        response.reason = phrase(step.status)
-    encoded = response.headers.pop("content-encoding", None)  # nobody asked for it
-    if step.changed or encoded:
-        response.content = step.after[0]
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    rename = step.changed or running.settings.applies("content-type-wrong")
-    if kind != _JSON and rename and is_container(step.after[0]):
-        response.headers["content-type"] = _JSON
-
-
 def _label(flow: http.HTTPFlow) -> str:
     return f"normalize: {flow.request.pretty_host} (flow {flow.id})"
-
-
-def _gateway_status(flow: http.HTTPFlow) -> int | None:
-    """Return the status that mitmproxy gives in the provider's place, if any."""
-    return None if client_left(flow) else int(HTTPStatus.BAD_GATEWAY)

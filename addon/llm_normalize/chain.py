@@ -5,7 +5,7 @@ at hand leaves as it came, unless a part of it has left already.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from .stream_state import Asked, Seen
 
 logger = logging.getLogger(__name__)
 
+_OFF = "%s: fix %s failed and is off for this stream"
 _GIVEN = len(vars(Fix(Asked(), Seen())))  # attributes that every fix has, first of all
 
 
@@ -32,6 +33,19 @@ class _Edit(NamedTuple):
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
+
+
+def begin(
+    fixes: Iterable[type[Fix]], asked: Asked, seen: Seen, label: str
+) -> list[Fix]:
+    """Return *fixes* for a new stream, without those that fail at once."""
+    made = []
+    for fix in fixes:
+        try:
+            made.append(fix(asked, seen))
+        except Exception:
+            logger.exception(_OFF, label, fix.name)
+    return made
 
 
 class Chain:
@@ -190,12 +204,7 @@ class Chain:
         if fix in self._off:
             return
         self._off.append(fix)
-        logger.error(
-            "%s: fix %s failed and is off for this stream",
-            self._label,
-            fix.name,
-            exc_info=error,
-        )
+        logger.error(_OFF, self._label, fix.name, exc_info=error)
         self._framing = [each for each in self._framing if each is not fix]
         self._errors = [each for each in self._errors if each is not fix]
         self._edits = [each for each in self._edits if each.fix is not fix]

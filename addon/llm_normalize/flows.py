@@ -1,8 +1,10 @@
 """Small questions to mitmproxy's flows, and what only mitmproxy can do with them."""
 
 import re
+from http import HTTPStatus
 
 from mitmproxy import ctx, http
+from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 
 from .selection import Hosts, is_chat_request, is_event_stream
@@ -12,6 +14,10 @@ _SECRET = 6
 
 _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 """Names of headers and query fields that carry a key."""
+
+
+_SILENT = ("(CANCEL)", "(HTTP_1_1_REQUIRED)", Error.KILLED_MESSAGE)
+"""Errors that mitmproxy has no answer to: it resets the stream, or hangs up."""
 
 
 def is_reverse(mode: mode_specs.ProxyMode) -> bool:
@@ -87,7 +93,9 @@ def client_left(flow: http.HTTPFlow) -> bool:
         return True
     if " by client (" not in message or flow.request.is_http11:
         return False
-    upstream = flow.response is not None and not flow.response.is_http11
+    upstream = flow.server_conn.alpn == b"h2" or (
+        flow.response is not None and not flow.response.is_http11
+    )
     return not upstream or "(cancel)" in message
 
 
@@ -104,3 +112,17 @@ def break_off(flow: http.HTTPFlow) -> None:
     connection = open_.get(flow.client_conn.id)
     if connection is not None and flow.server_conn.connected:
         connection.close_connection(flow.server_conn)
+
+
+def gateway_status(flow: http.HTTPFlow) -> int | None:
+    """Return the status that mitmproxy gives in the provider's place, if any.
+
+    By its message: the code (mitmproxy/proxy/layers/http/_events.py) is not told.
+    """
+    message = flow.error.msg if flow.error else ""
+    if message.startswith("Request body exceeds"):
+        return int(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    if " from client, refusing " in message:
+        return int(HTTPStatus.BAD_REQUEST)
+    silent = any(each in message for each in _SILENT)
+    return None if silent or client_left(flow) else int(HTTPStatus.BAD_GATEWAY)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from .boundary import DONE
-from .chain import Chain
+from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
 from .errors import tells_only_failure
@@ -49,8 +49,9 @@ class Pipeline:
         self._parser = EventParser()
         self._label = label
         self._count = count
-        self._chain = Chain([fix(asked, self.seen) for fix in fixes], label)
-        names = {fix.name for fix in fixes}
+        made = begin(fixes, asked, self.seen, label)
+        self._chain = Chain(made, label)
+        names = {fix.name for fix in made}
         verbatim = "line-end-cr" not in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         outlet = Outlet(leaving.emit, leaving.close)

@@ -50,6 +50,10 @@ class Answer:
     _pairs_left_out: int = 0
     _shows_all: bool = False  # that it can
     _headers_at: float = field(default_factory=time.monotonic)
+    _waited: float = 0.0  # seconds from the request to the headers, by the clock
+
+    def __post_init__(self) -> None:
+        self._waited = max(time.time() - self.asked_at, 0)
 
     def step(self, step: Step) -> None:
         """Take what became of one event."""
@@ -169,7 +173,9 @@ class Answer:
         return {**record, "mode": "observe"} if self.observe else record
 
     def _since_asked(self) -> float:
-        return round(max(time.time() - self.asked_at, 0) * 1000, 1)
+        # The clock may be set meanwhile; what it said once is all that is taken of it.
+        took = self._waited + time.monotonic() - self._headers_at
+        return round(took * 1000, 1)
 
 
 def _rfc3339(seconds: float) -> str:

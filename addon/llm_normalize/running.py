@@ -49,6 +49,7 @@ class Running:
         settings: What counts for it.
         rewriter: What its body passes, if it is a stream.
         pending: Whether it is not ready yet, and will be fetched.
+        status: The HTTP status that has left for the client, if any.
         on_end: Called when that has come to its end.
     """
 
@@ -57,6 +58,7 @@ class Running:
     settings: Settings
     rewriter: Rewriter | None = None
     pending: bool = False
+    status: int | None = None
     on_end: Callable[[], None] = lambda: None
 
     @classmethod

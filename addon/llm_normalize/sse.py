@@ -273,9 +273,11 @@ class EventParser:
         """
         before = self._oversized or b""
         end = _LINE_END if self._by_lines else _BLANK_LINE
-        match = end.search(before + data)
+        text = before + data
+        # Far faster than the expression, where there is no line end at all.
+        match = end.search(text) if b"\n" in text or b"\r" in text else None
         if match is None:
-            self._oversized = (before + data)[-len(before) :]
+            self._oversized = text[-len(before) :]
             if data:
                 items.append(Oversized(data))
             return b""

@@ -45,6 +45,8 @@ class Rewriter:
         """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = lambda: None
         """Called when the stream has come to its end."""
+        self.on_break: Callable[[object], None] | None = None
+        """Called with the flow when it has broken off, by an addon that came later."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair

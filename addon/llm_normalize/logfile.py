@@ -1,0 +1,182 @@
+"""The file of a log: one writer, rotated by size, and found where it is looked for."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+KEPT = 4
+"""Rotated files that stay: NAME.1 is the newest."""
+
+
+class LogFile:
+    """A file that lines are added to.
+
+    Args:
+        path: Where to write; made with its folder (0700) when the first line comes.
+        size: Bytes at which it rotates.
+        say: Called with a sentence for the user.
+    """
+
+    def __init__(self, path: Path, size: int, say: Callable[[str], None]) -> None:
+        self.path = self.wanted = path
+        self.size = size
+        self.shared = False
+        """Whether the name is another's by now, who rotates the file."""
+        self._say = say
+        self._file: int | None = None
+        self._lock: int | None = None
+        self._written = 0
+        self._torn = False  # the file ends in half a line
+
+    def append(self, lines: Sequence[bytes]) -> int:
+        """Write as many of *lines* as fit before it rotates, but always one.
+
+        Returns:
+            How many.
+
+        Raises:
+            OSError: They cannot be written; no half line is left.
+        """
+        self.let_go()
+        limit = sys.maxsize if self.shared else self.size
+        if self._file is None or self._written >= limit:
+            self._open(limit)
+        end, room = 1, limit - self._written - len(lines[0])
+        while end < len(lines) and len(lines[end]) <= room:
+            room -= len(lines[end])
+            end += 1
+        self._write(b"".join(lines[:end]))
+        return end
+
+    def _write(self, data: bytes) -> None:
+        assert self._file is not None
+        if self._torn:
+            data = b"\n" + data  # half a line would spoil the next
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            if len(view) < len(data):
+                try:
+                    os.ftruncate(self._file, self._written)
+                except OSError:
+                    self._written += len(data) - len(view)
+                    self._torn = True
+            raise
+        self._torn = False
+        self._written += len(data)
+
+    def let_go(self) -> None:
+        """Close what was deleted or moved away: nobody would find the lines in it.
+
+        The name, too, where another writes to it.
+        """
+        if self.shared and self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+        if self._file is not None and _is_gone(self._file, self.path):
+            os.close(self._file)
+            self._file = None
+        if self._lock is not None and _is_gone(self._lock, _lock_of(self.path)):
+            os.close(self._lock)
+            self._lock = None
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+            self.path = self.wanted
+
+    def _open(self, limit: int) -> None:
+        if self._file is None:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._lock is None and not self.shared:
+            self._take_free_name()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+            self._rotate()
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        self._file = os.open(self.path, flags, 0o600)
+        self._written = os.fstat(self._file).st_size
+        # A crash may have left half a line.
+        os.lseek(self._file, max(self._written - 1, 0), os.SEEK_SET)
+        self._torn = os.read(self._file, 1) not in (b"", b"\n")
+        if self._written >= limit:
+            os.close(self._file)
+            self._file = None
+            self._rotate()
+            self._file = os.open(self.path, flags, 0o600)
+            self._written = 0
+            self._torn = False
+
+    def _take_free_name(self) -> None:
+        """Lock the log's name, or the next free one if another instance has it."""
+        wanted = self.path
+        for number in range(2, 100):
+            lock = os.open(_lock_of(self.path), os.O_RDWR | os.O_CREAT, 0o600)
+            if _locked(lock):
+                self._lock = lock
+                if self.path != wanted:
+                    self._say(
+                        f"{wanted} is written by another instance; "
+                        f"the pairs log is {self.path}"
+                    )
+                return
+            os.close(lock)
+            self.path = wanted.with_stem(f"{wanted.stem}-{number}")
+        self.path = wanted
+        raise OSError(f"no free name for {wanted}")
+
+    def _rotate(self) -> None:
+        names = [self.path, *(_numbered(self.path, at + 1) for at in range(KEPT))]
+        for older, newer in zip(names[:0:-1], names[-2::-1], strict=True):
+            if newer.exists():
+                newer.replace(older)
+
+    def close(self) -> None:
+        """Let go of the file and of its name."""
+        for each in (self._file, self._lock):
+            if each is not None:
+                os.close(each)
+        self._file = self._lock = None
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.lock")
+
+
+def _is_gone(file: int, path: Path) -> bool:
+    """Tell whether the open *file* is no longer the one at *path*."""
+    try:
+        return not os.path.samestat(os.fstat(file), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False  # it cannot be told: whoever may not look may still write
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}")
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _locked(file: int) -> bool:
+    """Try to lock *file* for this process; tell whether it is ours."""
+    try:
+        _lock(file)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,149 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from llm_normalize import logfile
+from llm_normalize.logfile import KEPT, LogFile
+
+posix = pytest.mark.skipif(os.name == "nt", reason="an open file cannot be moved there")
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def log(tmp_path: Path, said: list[str]) -> LogFile:
+    return LogFile(tmp_path / "logs" / "a.log", 20, said.append)
+
+
+def write(log: LogFile, *lines: bytes) -> None:
+    left = list(lines)
+    while left:
+        left = left[log.append(left) :]
+
+
+def names(path: Path) -> list[str]:
+    return sorted(each.name for each in path.iterdir() if not each.name.startswith("."))
+
+
+def test_lines_fill_the_file_before_it_rotates(log: LogFile) -> None:
+    assert log.append([b"12345678\n", b"12345678\n", b"1234\n"]) == 2
+    assert log.append([b"x" * 30 + b"\n", b"1\n"]) == 1  # one, however long
+    write(log, b"last\n")
+    log.close()
+    assert log.path.read_bytes() == b"last\n"
+    assert names(log.path.parent) == ["a.log", "a.log.1"]
+
+
+def test_only_so_many_old_files_stay(log: LogFile) -> None:
+    write(log, *[b"%d" % at * 20 + b"\n" for at in range(8)])
+    log.close()
+    assert len(names(log.path.parent)) == KEPT + 1
+    assert log.path.with_name("a.log.4").read_bytes() == b"3" * 20 + b"\n"
+
+
+@posix
+@pytest.mark.parametrize("lost", ["file", "folder", "moved"])
+def test_a_log_that_is_deleted_or_moved_goes_on_where_it_is_looked_for(
+    log: LogFile, lost: str
+) -> None:
+    write(log, b"1\n")
+    if lost == "file":
+        log.path.unlink()
+    elif lost == "moved":
+        log.path.rename(log.path.with_name("other"))
+    else:
+        shutil.rmtree(log.path.parent)
+    write(log, b"2\n", b"3\n")
+    log.close()
+    assert log.path.read_bytes() == b"2\n3\n"
+
+
+@posix
+def test_a_name_whose_lock_was_deleted_is_locked_again(
+    log: LogFile, said: list[str]
+) -> None:
+    write(log, b"1\n")
+    shutil.rmtree(log.path.parent)
+    other = LogFile(log.wanted, 20, said.append)
+    write(other, b"other\n")
+    write(log, b"2\n")
+    assert other.path == log.wanted
+    assert log.path == log.wanted.with_name("a-2.log")
+    assert len(said) == 1
+    log.close()
+    other.close()
+
+
+@posix
+def test_a_folder_in_the_logs_place_is_an_error_until_it_is_gone(log: LogFile) -> None:
+    write(log, b"1\n")
+    log.path.unlink()
+    log.path.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        log.append([b"2\n"])
+    log.path.rmdir()
+    write(log, b"3\n")
+    log.close()
+    assert log.path.read_bytes() == b"3\n"
+
+
+def test_what_cannot_be_looked_at_is_taken_to_be_there(
+    log: LogFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError
+
+    write(log, b"1\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", refuse)
+        write(log, b"2\n")
+    log.close()
+    assert log.path.read_bytes() == b"1\n2\n"
+
+
+def test_a_shared_name_is_locked_and_rotated_by_the_one_that_comes_after(
+    log: LogFile, said: list[str]
+) -> None:
+    write(log, b"1\n")
+    log.shared = True
+    log.let_go()
+    new = LogFile(log.wanted, 20, said.append)
+    write(new, b"2\n")
+    write(log, b"3" * 40 + b"\n", b"4\n")
+    assert (new.path, said) == (log.wanted, [])
+    assert names(log.path.parent) == ["a.log"]
+    assert log.path.read_bytes() == b"1\n2\n" + b"3" * 40 + b"\n4\n"
+    log.close()
+    new.close()
+
+
+def test_a_shared_name_needs_no_lock_to_be_opened(log: LogFile) -> None:
+    log.shared = True
+    write(log, b"1\n")
+    log.close()
+    assert [each.name for each in log.path.parent.iterdir()] == ["a.log"]
+
+
+def test_there_is_an_end_to_looking_for_a_free_name(
+    log: LogFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logfile, "_locked", lambda _: False)
+    with pytest.raises(OSError, match="no free name"):
+        log.append([b"1\n"])
+    assert log.path == log.wanted
+
+
+@posix
+def test_a_lock_that_was_deleted_alone_is_taken_again(log: LogFile) -> None:
+    write(log, b"1\n")
+    lock = log.path.with_name(".a.log.lock")
+    lock.unlink()
+    write(log, b"2\n")
+    assert lock.exists()
+    log.close()
+    assert log.path.read_bytes() == b"1\n2\n"

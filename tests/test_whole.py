@@ -1,0 +1,86 @@
+import gzip
+
+import pytest
+
+from llm_normalize import whole
+from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import dumps
+from llm_normalize.running import Running, Settings
+from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of
+
+
+def running(*, observe: bool = False) -> Running:
+    settings = Settings(FIXES, observe, strict=False, log=None)
+    return Running.of(chat_flow(request={"model": "m"}), settings)
+
+
+def repair(
+    data: bytes | None, *, encoding: str = "", observe: bool = False
+) -> tuple[bytes | None, tuple[int, int, int]]:
+    """Return the body that leaves, and the figures."""
+    response = response_of(chat_flow(request={"model": "m"}))
+    if encoding:
+        response.headers["content-encoding"] = encoding
+    response.raw_content = data
+    figures = whole.repair_whole(response, running(observe=observe), "an answer")
+    return response.raw_content, figures
+
+
+def test_a_body_is_put_in_the_place_of_the_providers() -> None:
+    before = dumps(BAD_BODY)
+    after, figures = repair(before)
+    assert b'"content":""' in (after or b"")
+    assert figures == (1, len(before), len(after or b""))
+
+
+def test_an_encoded_body_leaves_decoded() -> None:
+    data = gzip.compress(dumps(GOOD_BODY))
+    assert repair(data, encoding="gzip") == (
+        dumps(GOOD_BODY),
+        (1, len(data), len(dumps(GOOD_BODY))),
+    )
+
+
+def test_observing_leaves_it_alone() -> None:
+    assert repair(dumps(BAD_BODY), observe=True)[0] == dumps(BAD_BODY)
+
+
+def test_an_answer_without_a_body_has_no_events() -> None:
+    assert repair(b"") == (b"", (0, 0, 0))
+    assert repair(None) == (None, (0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (gzip.compress(bytes(2000), mtime=0), "gzip"),  # larger than it may be
+        (b"nonsense", "gzip"),
+        (b"nonsense", "zstd"),
+    ],
+)
+def test_a_body_that_cannot_be_read_passes_and_is_named(
+    data: bytes,
+    encoding: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(whole, "_BODY", 1000)
+    assert repair(data, encoding=encoding) == (data, (0, len(data), len(data)))
+    (said,) = messages(caplog)
+    assert said.startswith("an answer: the body cannot be decoded")
+
+
+def test_a_large_body_that_is_not_encoded_passes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(whole, "_BODY", 10)
+    assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
+    assert "larger than" in messages(caplog)[0]
+
+
+def test_a_bug_lets_it_pass(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(whole, "repair_body", fail)
+    assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
+    assert "repair failed" in messages(caplog, "ERROR")[0]
