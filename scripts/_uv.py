@@ -1,0 +1,91 @@
+"""uv in pip's place: told what pip is told, it fills an environment in seconds.
+
+It does not read pip's configuration, where a company names its own index. So what pip
+says about that is handed over in environment variables, which no list of processes
+shows and no error quotes. What cannot be handed over is left to pip.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple, Sequence
+
+VERSION = "0.13.9"
+
+_HANDED_ON = {
+    "cert": "SSL_CERT_FILE",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "index-url": "UV_DEFAULT_INDEX",
+    "timeout": "UV_HTTP_TIMEOUT",
+    "trusted-host": "UV_INSECURE_HOST",
+}
+# What says neither where packages come from nor which are taken.
+_OF_NO_CONCERN = {
+    "break-system-packages", "cache-dir", "compile", "config-file", "debug",
+    "disable-pip-version-check", "exists-action", "log", "no-cache-dir", "no-color",
+    "no-compile", "no-input", "no-python-version-warning", "no-warn-conflicts",
+    "no-warn-script-location", "progress-bar", "quiet", "require-venv",
+    "require-virtualenv", "resume-retries", "retries", "root-user-action",
+    "upgrade-strategy", "use-feature", "user", "verbose",
+}  # fmt: skip
+# The later of these wins, as with pip.
+_SECTIONS = ("global", "install", ":env:")
+_SETTING = re.compile(r"^(global|install|:env:)\.([\w-]+)=(.+)$", re.MULTILINE)
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
+
+
+class Uv(NamedTuple):
+    """A uv that can do what pip would, and the environment variables it needs."""
+
+    path: str
+    told: dict[str, str]
+
+    def command(self, python: str, arguments: Sequence[str]) -> list[str]:
+        """Return what installs in the environment of *python*.
+
+        Args:
+            python: Where to.
+            arguments: Requirements, and flags that uv and pip have in common.
+        """
+        quiet = ("--no-progress", "--color", "never")
+        return [self.path, *quiet, "pip", "install", "--python", python, *arguments]
+
+
+def told(listing: str, cache: str) -> dict[str, str] | None:
+    """Return the environment variables that tell uv what pip is told.
+
+    Args:
+        listing: What `pip config list` printed.
+        cache: The folder for what is fetched. On the file system of the environments
+            it is linked into them, not copied.
+
+    Returns:
+        None if pip has a setting that cannot be handed over.
+    """
+    found = sorted(
+        _SETTING.findall(listing), key=lambda setting: _SECTIONS.index(setting[0])
+    )
+    settings = {name: str(ast.literal_eval(value)) for _, name, value in found}
+    # A company's network may have a certificate that the system trusts alone.
+    variables = {"UV_CACHE_DIR": cache, "UV_HTTP_RETRIES": "2", "UV_SYSTEM_CERTS": "1"}
+    for name, value in settings.items():
+        if name in _HANDED_ON:
+            variables[_HANDED_ON[name]] = " ".join(value.split())
+        elif name not in _OF_NO_CONCERN:
+            return None
+    if "UV_INDEX" in variables:
+        # pip asks all its indexes and takes the best; uv would stop at the first.
+        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    if "UV_FIND_LINKS" in variables:
+        variables["UV_FIND_LINKS"] = variables["UV_FIND_LINKS"].replace(" ", ",")
+    if not variables.get("UV_HTTP_TIMEOUT", "0").isdigit():
+        del variables["UV_HTTP_TIMEOUT"]  # uv wants whole seconds
+    return variables
+
+
+def masked(text: str) -> str:
+    """Return *text* without what stands before the @ of a URL."""
+    return _CREDENTIALS.sub("****@", text)

@@ -1,0 +1,173 @@
+"""Folders with what the clients import: made once, and removed when out of use."""
+
+import contextlib
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from clients import servers
+
+sys.path.append(str(servers.ROOT / "scripts"))
+import _uv
+import _venv
+
+CACHE = servers.ROOT / ".venv-clients"
+KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more
+NOTES: list[str] = []  # what was made and removed, for the end of the run
+_ONE_ASKS = threading.Lock()  # runners may be started side by side
+
+
+class EnvironmentLackingError(Exception):
+    """A client's environment could not be made; says why."""
+
+
+def folder_of(name: str, *made_of: str) -> Path:
+    """Return where the environment is that is made of these texts on this machine."""
+    text = "".join((*made_of, sysconfig.get_platform()))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return CACHE / f"{name}-{digest}"
+
+
+def python_in(folder: Path) -> Path:
+    """Return the interpreter of an environment."""
+    return _venv.program(folder, "python")
+
+
+def python_folder(name: str, lock: Path) -> Path:
+    """Return where the environment is that *lock* pins for this interpreter."""
+    return folder_of(name, lock.read_text(encoding="utf-8"), sys.version)
+
+
+def make_python(folder: Path, lock: Path) -> None:
+    """Make the environment that *lock* pins, unless it is there.
+
+    Raises:
+        EnvironmentLackingError: Neither uv nor pip can.
+    """
+    if python_in(folder).exists():
+        used(folder)
+        return
+    shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
+    with making(folder) as part:
+        uv = _uv_at_hand()
+        if uv is not None:
+            try:
+                _fill(part, lock, uv)
+            except EnvironmentLackingError as error:
+                NOTES.append(f"{folder.name}: {error}; so pip is to do it")
+            else:
+                return
+        _fill(part, lock, None)
+
+
+def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
+    shutil.rmtree(part, ignore_errors=True)  # what the other one left
+    run("making it", sys.executable, "-m", "venv", "--without-pip", str(part))
+    # Nothing that is not in the lock, and no code run to build it.
+    exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
+    inner = str(python_in(part))
+    if uv is not None:
+        run("filling it with uv", *uv.command(inner, exactly), told=uv.told)
+        return
+    pip = (sys.executable, "-m", "pip", "--python", inner, "install")
+    # Compiling takes half the time, and most modules are never imported.
+    quiet = ("--no-compile", "--disable-pip-version-check", "--no-input")
+    run("filling it with pip", *pip, *quiet, "--retries", "2", *exactly)
+
+
+def _uv_at_hand() -> _uv.Uv | None:
+    with _ONE_ASKS:
+        return _uv_once()
+
+
+@functools.cache
+def _uv_once() -> _uv.Uv | None:
+    return _venv.uv(sys.executable)
+
+
+@contextlib.contextmanager
+def making(folder: Path) -> Iterator[Path]:
+    """Give a folder to fill, which becomes *folder* only when it is complete."""
+    CACHE.mkdir(exist_ok=True)
+    part = folder.with_name(f"{folder.name}.{os.getpid()}")
+    start = time.monotonic()
+    try:
+        yield part
+        NOTES.append(f"{folder.name}: made in {time.monotonic() - start:.1f} s")
+        try:
+            part.rename(folder)
+        except OSError:
+            if not folder.exists():  # else another run was faster
+                raise
+    except OSError as error:
+        raise EnvironmentLackingError(f"{folder.name}: {error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def used(folder: Path) -> None:
+    """Note that *folder* is in use: no other run removes it then."""
+    os.utime(folder)
+
+
+def prune(named: Collection[Path]) -> list[str]:
+    """Remove the folders that are none of *named*, and return their names.
+
+    Another run may be using them or filling one, for it has other locks or another
+    Python. So what was made or used in the last day stays.
+    """
+    gone = []
+    for folder in CACHE.glob("*"):
+        with contextlib.suppress(OSError):
+            old = time.time() - folder.stat().st_mtime > KEPT
+            if old and folder not in named:
+                # At once: half a folder would pass for an environment.
+                part = folder.with_name(f"{folder.name}.{os.getpid()}.old")
+                folder.rename(part)
+                shutil.rmtree(part, ignore_errors=True)
+                gone.append(folder.name)
+    NOTES.extend(f"{name}: removed, no lock names it" for name in gone)
+    uv = _uv_at_hand() if gone else None
+    if uv is not None:
+        with contextlib.suppress(EnvironmentLackingError):
+            # It keeps a link to every file that was removed.
+            run("emptying uv's cache", uv.path, "cache", "clean", told=uv.told)
+    return gone
+
+
+def run(
+    what: str,
+    *command: str,
+    folder: Path | None = None,
+    told: dict[str, str] | None = None,
+    telling: slice = slice(-2, None),
+) -> None:
+    """Run *command*, with the environment variables *told*.
+
+    Raises:
+        EnvironmentLackingError: It failed; the lines *telling* of its output say why.
+    """
+    kept = {**servers.AT_START, "PIP_USER": "0", **(told or {})}
+    kept.pop("PIP_TARGET", None)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        env=kept,
+        check=False,
+    )
+    if done.returncode:
+        lines = " / ".join(done.stdout.strip().splitlines()[telling])
+        raise EnvironmentLackingError(_uv.masked(f"{what} failed: {lines}"))
