@@ -67,6 +67,8 @@ def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (root / "pyproject.toml").write_text("# no requirements")
     (tmp_path / "home").mkdir()
     monkeypatch.setattr(module, "ROOT", root)
+    # pip it is, but in the tests of uv.
+    monkeypatch.setattr(module, "_own_uv", lambda _python: None)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("PYENV_ROOT", raising=False)
@@ -397,6 +399,14 @@ def test_failed_pip_shows_its_last_lines_and_the_mend(
     assert said.rstrip().endswith("Then start again.")
 
 
+def test_failed_step_tells_no_credentials() -> None:
+    venv = load("_venv")
+    code = "raise SystemExit('no answer from https://joe:pass@word@host/simple')"
+    with pytest.raises(venv.StepError) as caught:
+        venv.run("asking", [sys.executable, "-c", code])
+    assert caught.value.lines == ["no answer from https://****@host/simple"]
+
+
 def test_failed_step_keeps_what_the_program_said_last() -> None:
     venv = load("_venv")
     code = "print(*range(99), sep='\\n'); raise SystemExit(3)"
@@ -462,7 +472,7 @@ def test_uv_on_path_that_does_not_start_is_replaced(
     maker = venv.probe([stand_in(tmp_path / "maker", "3.9.1")])
     with pytest.raises(venv.SetupError):  # nothing is really installed here
         venv._fetch([maker])
-    mine = str(venv.ROOT / ".venv-uv" / "bin" / "uv")
+    mine = str(venv.ROOT / ".venv-uv" / "program" / "bin" / "uv")
     assert [mine, "python", "install", venv.FETCHED] in steps.commands
 
 
@@ -475,7 +485,8 @@ def project(tmp_path: Path) -> Path:
     venv = load("_venv")
     root = (tmp_path / "a project").resolve()
     (root / "scripts").mkdir(parents=True)
-    shutil.copy(SCRIPTS / "_venv.py", root / "scripts")
+    for name in ("_uv.py", "_venv.py"):
+        shutil.copy(SCRIPTS / name, root / "scripts")
     (root / "pyproject.toml").write_text("# no requirements")
     script = [
         "import os, sys, _venv",
@@ -564,7 +575,7 @@ def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
     assert ".venv" in help_of(name, old_python(), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["_venv", *COMMANDS])
+@pytest.mark.parametrize("name", ["_uv", "_venv", *COMMANDS])
 def test_script_is_written_for_python_3_8(name: str) -> None:
     source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     ast.parse(source, feature_version=(3, 8))
@@ -608,8 +619,31 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     assert suite[: len(test.SPREAD) + 1] == [*test.SPREAD, "--cov"]
     left_out = [each.partition("=")[2] for each in suite if "--ignore=" in each]
     assert long == [*test.SPREAD, *left_out]
-    assert elsewhere == test.SPREAD
+    assert elsewhere == [*test.SPREAD, *(f"--ignore={path}" for path in left_out)]
     assert all((ROOT / path).exists() for path in left_out)
+
+
+NO_MITMPROXY = """
+import importlib, sys
+sys.path[:0] = ["addon", "tests"]
+for path in sys.argv[1:]:
+    importlib.import_module(path.removeprefix("tests/").removesuffix(".py"))
+print([name for name in sys.modules if name.split(".")[0] == "mitmproxy"])
+"""
+
+
+def test_what_the_other_versions_leave_out_knows_no_mitmproxy() -> None:
+    left_out = load("test").UNMEASURED
+    assert left_out
+    done = subprocess.run(
+        [sys.executable, "-c", NO_MITMPROXY, *left_out],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_oldest_mitmproxy_is_the_lower_bound() -> None:

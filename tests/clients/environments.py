@@ -52,6 +52,12 @@ class Runner:
         return RUNNERS / f"requirements-{self.name}.txt"
 
     @property
+    def size(self) -> tuple[int, int]:
+        """How long it runs, and how long its environment takes, put roughly."""
+        pinned = self.lock.read_text("utf-8") if self.lock.exists() else ""
+        return len(self.clients), len(pinned)
+
+    @property
     def folder(self) -> Path | None:
         """Where its environment is, None if it needs none."""
         if not self.lock.exists():
@@ -110,6 +116,11 @@ class NodeRunner(Runner):
         """What npm reads."""
         names = ("package.json", "package-lock.json")
         return [RUNNERS / self.name / name for name in names]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How long it runs, and how long its environment takes, put roughly."""
+        return len(self.clients), self.files[1].stat().st_size
 
     @property
     def folder(self) -> Path:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from clients import servers
 
-sys.path.append(str(servers.ROOT / "scripts"))
+sys.path.append(str(servers.ROOT / "scripts"))  # where these two are
 import _uv
 import _venv
 
@@ -57,7 +57,7 @@ def make_python(folder: Path, lock: Path) -> None:
         return
     shutil.rmtree(folder, ignore_errors=True)  # its interpreter is gone
     with making(folder) as part:
-        uv = _uv_at_hand()
+        uv = uv_at_hand()
         if uv is not None:
             try:
                 _fill(part, lock, uv)
@@ -83,7 +83,7 @@ def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
     run("filling it with pip", *pip, *quiet, "--retries", "2", *exactly)
 
 
-def _uv_at_hand() -> _uv.Uv | None:
+def uv_at_hand() -> _uv.Uv | None:
     with _ONE_ASKS:
         return _uv_once()
 
@@ -135,7 +135,7 @@ def prune(named: Collection[Path]) -> list[str]:
                 shutil.rmtree(part, ignore_errors=True)
                 gone.append(folder.name)
     NOTES.extend(f"{name}: removed, no lock names it" for name in gone)
-    uv = _uv_at_hand() if gone else None
+    uv = uv_at_hand() if gone else None
     if uv is not None:
         with contextlib.suppress(EnvironmentLackingError):
             # It keeps a link to every file that was removed.

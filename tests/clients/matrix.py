@@ -65,7 +65,8 @@ class Matrix:
     def start(self, clients: Iterable[str]) -> None:
         """Start the programs of *clients*, unless they have been; the longest first."""
         wanted = {CLIENTS[client].name: CLIENTS[client] for client in clients}
-        for runner in sorted(wanted.values(), key=lambda each: -len(each.clients)):
+        longest = sorted(wanted.values(), key=lambda each: (each.size, each.name))
+        for runner in reversed(longest):
             if runner.name not in self._runs:
                 self._runs[runner.name] = self._pool.submit(self._run, runner)
 

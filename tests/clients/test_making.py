@@ -1,0 +1,318 @@
+"""Environments are filled from where pip is told to look, and go when out of use."""
+
+import base64
+import hashlib
+import http.server
+import io
+import os
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import _uv  # making.py has led here
+import _venv
+from clients import environments, making, servers
+
+NAME = "made_up-1.0-py3-none-any.whl"
+TWO_DAYS = 2 * 24 * 3600
+
+
+def wheel() -> bytes:
+    info = "made_up-1.0.dist-info"
+    files = {
+        "made_up.py": "WORDS = 'from the index'\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\n"
+        "Root-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = f"{info}/RECORD"
+    files[record] = "".join(f"{name},,\n" for name in (*files, record))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+class Index(http.server.ThreadingHTTPServer):
+    """A package index that serves one package to joe, and to nobody else."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), IndexHandler)
+        self.asked: list[str] = []
+        self.password = "secret-word"
+        self.wheel = wheel()
+
+    @property
+    def url(self) -> str:
+        return f"http://joe:secret-word@127.0.0.1:{self.server_port}/simple"
+
+
+class IndexHandler(http.server.BaseHTTPRequestHandler):
+    server: Index
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        login = base64.b64encode(f"joe:{self.server.password}".encode()).decode()
+        if self.headers.get("authorization") != f"Basic {login}":
+            self.answer(401, b"", "text/plain")
+        elif self.path == "/simple/made-up/":
+            digest = hashlib.sha256(self.server.wheel).hexdigest()
+            link = f'<a href="/files/{NAME}#sha256={digest}">{NAME}</a>'
+            self.answer(200, link.encode(), "text/html")
+        elif self.path == f"/files/{NAME}":
+            self.answer(200, self.server.wheel, "application/octet-stream")
+        else:
+            self.answer(404, b"", "text/plain")
+
+    def answer(self, status: int, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        if status == 401:
+            self.send_header("www-authenticate", 'Basic realm="packages"')
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
+    """A package index that pip is told of, and a machine that is told nothing else."""
+    with Index() as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        for name in [*os.environ, *servers.AT_START]:
+            if name.startswith(("PIP_", "UV_")) or name.lower().endswith("_proxy"):
+                monkeypatch.delenv(name, raising=False)
+                monkeypatch.delitem(servers.AT_START, name, raising=False)
+        settings = {
+            "HOME": str(tmp_path),
+            "NO_PROXY": "*",
+            "PIP_CONFIG_FILE": os.devnull,
+            "PIP_INDEX_URL": serving.url,
+        }
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+            monkeypatch.setitem(servers.AT_START, name, value)
+        monkeypatch.setattr(making, "CACHE", tmp_path / "clients")
+        monkeypatch.setattr(making, "NOTES", [])
+        yield serving
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    written = tmp_path / "requirements.txt"
+    written.write_text("# one\nmade-up==1.0\n")
+    return written
+
+
+def uv_there(tmp_path: Path) -> _uv.Uv:
+    """Return uv, told of the index, with a cache of its own."""
+    uv = _venv.uv(sys.executable)
+    assert uv is not None
+    return uv._replace(told={**uv.told, "UV_CACHE_DIR": str(tmp_path / "cache")})
+
+
+def imported(folder: Path) -> str:
+    code = "import made_up; print(made_up.WORDS)"
+    done = subprocess.run(
+        [str(making.python_in(folder)), "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("by", ["uv", "pip"])
+def test_environment_is_filled_from_the_index_that_pip_is_told_of(
+    index: Index,
+    lock: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    by: str,
+) -> None:
+    uv = uv_there(tmp_path) if by == "uv" else None
+    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
+    folder = making.CACHE / "one"
+    making.make_python(folder, lock)
+    assert imported(folder) == "from the index"
+    assert f"/files/{NAME}" in index.asked
+    assert [folder] == list(making.CACHE.iterdir())
+    assert (tmp_path / "cache").exists() == (by == "uv")
+    assert len(making.NOTES) == 1
+
+
+def test_what_is_made_already_is_not_asked_for(
+    index: Index, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "uv_at_hand", lambda: None)
+    making.make_python(making.CACHE / "one", lock)
+    index.asked.clear()
+    making.make_python(making.CACHE / "one", lock)
+    assert index.asked == []
+
+
+@pytest.mark.parametrize("by", ["uv", "pip"])
+def test_environment_that_cannot_be_filled_tells_no_password(
+    index: Index,
+    lock: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    by: str,
+) -> None:
+    uv = uv_there(tmp_path) if by == "uv" else None
+    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
+    index.password = "another"
+    with pytest.raises(making.EnvironmentLackingError) as caught:
+        making.make_python(making.CACHE / "one", lock)
+    assert index.asked
+    assert "filling it with pip failed" in str(caught.value)
+    assert "secret-word" not in "".join([str(caught.value), *making.NOTES])
+    assert any("so pip is to do it" in note for note in making.NOTES) == (by == "uv")
+    assert list(making.CACHE.iterdir()) == []
+
+
+def test_error_that_quotes_a_password_is_masked() -> None:
+    code = "raise SystemExit('https://joe:secret-word@host/ says no')"
+    with pytest.raises(making.EnvironmentLackingError) as caught:
+        making.run("asking", sys.executable, "-c", code)
+    assert str(caught.value) == "asking failed: https://****@host/ says no"
+
+
+@pytest.mark.parametrize("script", ["exit 1", 'rm "$7"; exit 1', "exit 127"])
+@pytest.mark.skipif(os.name == "nt", reason="stands in for uv with a shell script")
+def test_pip_fills_it_anew_where_uv_fails(
+    index: Index,
+    lock: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+) -> None:
+    broken = tmp_path / "uv"
+    broken.write_text(f"#!/bin/sh\n{script}\n")
+    broken.chmod(0o755)
+    uv = _uv.Uv(str(broken), {})
+    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
+    making.make_python(making.CACHE / "one", lock)
+    assert imported(making.CACHE / "one") == "from the index"
+    assert "so pip is to do it" in making.NOTES[0]
+    assert index.asked
+
+
+# Out of use
+
+
+@pytest.fixture
+def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Makes a folder that was used last two days ago."""
+    monkeypatch.setattr(making, "CACHE", tmp_path)
+    monkeypatch.setattr(making, "NOTES", [])
+    monkeypatch.setattr(making, "uv_at_hand", lambda: None)
+
+    def make(name: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "file").touch()
+        then = time.time() - TWO_DAYS
+        os.utime(folder, (then, then))
+        return folder
+
+    return make
+
+
+def test_folder_that_no_lock_names_goes(old: Callable[[str], Path]) -> None:
+    named, left, half = old("one-1"), old("one-0"), old("two-1.4711")
+    assert sorted(making.prune({named})) == [left.name, half.name]
+    assert list(making.CACHE.iterdir()) == [named]
+    assert len(making.NOTES) == 2
+    assert making.prune({named}) == []
+
+
+def test_folder_that_another_run_may_be_using_stays(
+    old: Callable[[str], Path],
+) -> None:
+    other = old("one-0")
+    making.used(other)
+    filling = making.CACHE / "two-1.4711"
+    filling.mkdir()
+    assert making.prune(set()) == []
+    assert {other, filling} == set(making.CACHE.iterdir())
+
+
+def test_folder_that_went_meanwhile_is_no_fault(
+    old: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = old("one-0")
+    rename = Path.rename
+
+    def late(folder: Path, target: Path) -> Path:
+        rename(folder, folder.with_name("taken"))
+        return rename(folder, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    assert making.prune(set()) == []
+    assert not left.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="stands in for uv with a shell script")
+def test_cache_is_emptied_when_something_went(
+    old: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "uv"
+    program.write_text('#!/bin/sh\necho "$* $UV_CACHE_DIR" >> "$0.asked"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(making, "CACHE", tmp_path / "clients")
+    making.CACHE.mkdir()
+    uv = _uv.Uv(str(program), {"UV_CACHE_DIR": "here"})
+    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
+    assert making.prune(set()) == []
+    assert not (tmp_path / "uv.asked").exists()
+    old("clients/one-0")
+    assert making.prune(set()) == ["one-0"]
+    assert (tmp_path / "uv.asked").read_text() == "cache clean here\n"
+
+
+def test_every_client_names_its_folder() -> None:
+    folders = environments.folders()
+    assert None not in folders
+    wanted = [runner.folder for runner in environments.runners() if runner.folder]
+    assert len(folders) == len(set(wanted)) + 1  # and that of Node
+    assert folders >= set(wanted)
+
+
+@pytest.mark.parametrize("name", ["openai_3", "openai_node_7"])
+def test_starting_a_client_marks_its_folder(
+    old: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(environments, "_node", lambda _least: ("node", ("npm",)))
+    runner = next(each for each in environments.runners() if each.name == name)
+    assert runner.folder is not None
+    folder = old(runner.folder.name)
+    python = making.python_in(folder)
+    python.parent.mkdir()
+    python.touch()
+    then = time.time() - TWO_DAYS
+    os.utime(folder, (then, then))
+    assert runner.command()[-1].endswith(("openai_3.py", "openai_node_7.mjs"))
+    assert making.prune(set()) == []
+    assert folder.exists()
+
+
+def test_programs_get_what_was_set_when_the_tests_began(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SET_BY_A_TEST", "1")
+    assert "SET_BY_A_TEST" not in servers.environment()
+    assert "PYTEST_CURRENT_TEST" not in servers.environment()

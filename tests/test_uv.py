@@ -1,0 +1,252 @@
+"""uv is told what pip is told, and pip stays what always works: nothing is installed."""
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+OWN = {"UV_CACHE_DIR": "cache", "UV_HTTP_RETRIES": "2", "UV_SYSTEM_CERTS": "1"}
+
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="stands in for uv with a shell script"
+)
+
+
+def load(name: str) -> Any:
+    if str(SCRIPTS) not in sys.path:
+        sys.path.append(str(SCRIPTS))
+    return importlib.import_module(name)
+
+
+def told(*lines: str) -> dict[str, str] | None:
+    found: dict[str, str] | None = load("_uv").told("\n".join(lines), "cache")
+    return found
+
+
+# What uv is told
+
+
+@pytest.mark.parametrize(
+    ("line", "more"),
+    [
+        ("global.index-url='https://host/simple'", {"UV_DEFAULT_INDEX": "https://host/simple"}),
+        ("install.trusted-host='a b:81'", {"UV_INSECURE_HOST": "a b:81"}),
+        ("global.cert='/some where/ca.pem'", {"SSL_CERT_FILE": "/some where/ca.pem"}),
+        ("global.find-links='/a\\n/b'", {"UV_FIND_LINKS": "/a,/b"}),
+        (
+            "global.extra-index-url='\\nhttps://a/simple\\nhttps://b/simple'",
+            {
+                "UV_INDEX": "https://a/simple https://b/simple",
+                "UV_INDEX_STRATEGY": "unsafe-best-match",
+            },
+        ),
+        (":env:.default-timeout='180'", {"UV_HTTP_TIMEOUT": "180"}),
+        ("global.timeout='7.5'", {}),
+        ("global.no-cache-dir='1'", {}),
+        ("download.index-url='https://of.another.command'", {}),
+        ("WARNING: pip says something else", {}),
+    ],
+)  # fmt: skip
+def test_setting_of_pip_is_handed_on(line: str, more: dict[str, str]) -> None:
+    assert told(line) == {**OWN, **more}
+
+
+@pytest.mark.parametrize("name", ["no-index", "constraint", "proxy", "not-known-yet"])
+def test_setting_that_cannot_be_handed_on_is_left_to_pip(name: str) -> None:
+    assert told("global.index-url='https://host'", f":env:.{name}='1'") is None
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_later_place_of_a_setting_wins_as_with_pip(turn: int) -> None:
+    lines = [
+        f"{section}.index-url='https://{section.strip(':')}'"
+        for section in (":env:", "install", "global")[::turn]
+    ]
+    assert (told(*lines) or {})["UV_DEFAULT_INDEX"] == "https://env"
+    lines = [line for line in lines if ":env:" not in line]
+    assert (told(*lines) or {})["UV_DEFAULT_INDEX"] == "https://install"
+
+
+def test_pip_lists_its_settings_in_the_form_that_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in list(os.environ):
+        if name.startswith("PIP_"):
+            monkeypatch.delenv(name)
+    config = tmp_path / "pip.conf"
+    config.write_text(
+        "[global]\nextra_index_url = https://a\n  https://b\n"
+        "[install]\ncert = /it's/ca.pem\n"
+    )
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(config))
+    monkeypatch.setenv("PIP_INDEX_URL", "https://joe:secret@host/simple")
+    listing = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"],
+        env=load("_venv")._clean(HOME=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    found = told(listing) or {}
+    assert found["UV_DEFAULT_INDEX"] == "https://joe:secret@host/simple"
+    assert found["UV_INDEX"] == "https://a https://b"
+    assert found["SSL_CERT_FILE"] == "/it's/ca.pem"
+
+
+def test_command_shows_no_setting() -> None:
+    uv = load("_uv").Uv("uv", {"UV_DEFAULT_INDEX": "https://joe:secret@host"})
+    command = uv.command("python", ["--no-deps", "one==1"])
+    assert command[-5:] == ["install", "--python", "python", "--no-deps", "one==1"]
+    assert not any("secret" in word for word in command)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at https://joe:secret@host/simple/", "at https://****@host/simple/"),
+        ("at https://token@host:81", "at https://****@host:81"),
+        ("at https://joe:sec@ret@host", "at https://****@host"),
+        ("at https://host/@scope/a@1", "at https://host/@scope/a@1"),
+        ("a@b://c d@e", "a@b://c d@e"),
+    ],
+)
+def test_credentials_are_masked(text: str, shown: str) -> None:
+    assert load("_uv").masked(text) == shown
+
+
+# When pip does it
+
+
+class Steps:
+    """Stands in for `run`: makes what the steps would, keeps what was asked."""
+
+    def __init__(self, home: Path, version: str) -> None:
+        self.uv = home / "program" / "bin" / "uv"
+        self.version = version
+        self.commands: list[list[str]] = []
+        self.told: dict[str, str] = {}
+        self.settings = ""
+        self.fails: Callable[[list[str]], bool] = lambda _command: False
+
+    def __call__(self, title: str, command: list[str], **more: str) -> str:
+        self.commands.append(command)
+        if self.fails(command):
+            raise load("_venv").StepError(title, ["error: it broke"])
+        if command[0] == str(self.uv):
+            self.told = more
+        if "venv" in command:
+            (Path(command[-1]) / "bin").mkdir(parents=True)
+            (Path(command[-1]) / "bin" / "python").symlink_to(sys.executable)
+        if command[-1].startswith("uv=="):
+            self.put(self.version)
+        return self.settings if "config" in command else "one==1"
+
+    def put(self, version: str) -> None:
+        self.uv.parent.mkdir(parents=True, exist_ok=True)
+        self.uv.write_text(f"#!/bin/sh\necho 'uv {version} (of a day)'\n")
+        self.uv.chmod(0o755)
+
+    def fillers(self) -> list[str]:
+        """Return who was asked to install something, and what came last."""
+        return [
+            f"{Path(command[0]).name} {command[-1]}"
+            for command in self.commands
+            if "install" in command
+        ]
+
+
+@pytest.fixture
+def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
+    venv = load("_venv")
+    (tmp_path / "pyproject.toml").touch()
+    monkeypatch.setattr(venv, "ROOT", tmp_path)
+    fake = Steps(tmp_path / ".venv-uv", load("_uv").VERSION)
+    monkeypatch.setattr(venv, "run", fake)
+    return fake
+
+
+PINNED = f"python uv=={load('_uv').VERSION}"
+
+
+def fill() -> None:
+    venv = load("_venv")
+    venv.environment("of-this-test", venv.probe([sys.executable]))
+
+
+def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
+    steps.settings = "global.index-url='https://joe:secret@host'"
+    fill()
+    assert steps.fillers() == [PINNED, "uv one==1"]
+    assert steps.told["UV_DEFAULT_INDEX"] == "https://joe:secret@host"
+    assert steps.told["UV_CACHE_DIR"] == str(load("_venv").ROOT / ".venv-uv" / "cache")
+
+
+def test_uv_that_is_there_is_not_installed_again(steps: Steps) -> None:
+    steps.put(steps.version)
+    fill()
+    assert steps.fillers() == ["uv one==1"]
+
+
+def test_uv_of_another_version_is_replaced_and_what_it_fetched_stays(
+    steps: Steps,
+) -> None:
+    steps.put("0.0.1")
+    fetched = load("_venv").ROOT / ".venv-uv" / "pythons" / "one"
+    fetched.mkdir(parents=True)
+    fill()
+    assert steps.fillers() == [PINNED, "uv one==1"]
+    assert fetched.exists()
+
+
+def test_pip_fills_it_where_uv_cannot_be_had(
+    steps: Steps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps.fails = lambda command: command[-1].startswith("uv==")
+    fill()
+    assert steps.fillers() == [PINNED, "python one==1"]
+    assert "error: it broke\n  So pip does it.\n" in capsys.readouterr().err
+
+
+def test_pip_fills_it_where_uv_fails(
+    steps: Steps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps.put(steps.version)
+    steps.fails = lambda command: command[0] == str(steps.uv)
+    fill()
+    assert steps.fillers() == ["uv one==1", "python one==1"]
+    assert "error: it broke\n  So pip does it.\n" in capsys.readouterr().err
+
+
+def test_pip_fills_it_where_uv_has_no_place(
+    steps: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    venv = load("_venv")
+    monkeypatch.setattr(
+        venv, "_make", lambda folder, _python: steps("", ["venv", str(folder)])
+    )
+    monkeypatch.setattr(venv, "_remove", refused)
+    fill()
+    assert steps.fillers() == ["python one==1"]
+
+
+def test_pip_fills_it_where_uv_cannot_be_told_everything(steps: Steps) -> None:
+    steps.settings = "global.no-index='true'"
+    fill()
+    assert steps.fillers() == ["python one==1"]
+
+
+def test_others_get_uv_or_nothing(steps: Steps) -> None:
+    uv = load("_venv").uv(sys.executable)
+    assert uv.path == str(steps.uv)
+    steps.fails = lambda command: "config" in command
+    assert load("_venv").uv(sys.executable) is None
