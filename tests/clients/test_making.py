@@ -191,7 +191,17 @@ def test_error_that_quotes_a_password_is_masked() -> None:
     assert str(caught.value) == "asking failed: https://****@host/ says no"
 
 
-@pytest.mark.parametrize("script", ["exit 1", 'rm "$7"; exit 1', "exit 127"])
+# To pip it then looks as if the package were there.
+HALF = """
+cd "$(dirname "$7")"/../lib/python*/site-packages
+mkdir made_up-1.0.dist-info
+printf 'Metadata-Version: 2.1\\nName: made-up\\nVersion: 1.0\\n' \\
+  > made_up-1.0.dist-info/METADATA
+exit 1
+"""
+
+
+@pytest.mark.parametrize("script", ["exit 1", HALF, 'rm "$7"; exit 1'])
 @pytest.mark.skipif(os.name == "nt", reason="stands in for uv with a shell script")
 def test_pip_fills_it_anew_where_uv_fails(
     index: Index,
