@@ -173,7 +173,7 @@ def _latency(loads: Sequence[Outcome], direct: Sequence[Outcome]) -> Figures:
 
 
 def _compare_latency(found: Mapping[str, Figures]) -> None:
-    """Tell whose median latency is the floor's within noise: whether ranges overlap."""
+    """Tell whose median latency is the floor's within the floor's own range."""
     floor = found.get(FLOOR.name, {}).get("latency", {})
     for name, own in found.items():
         for streams, each in own.get("latency", {}).items():
@@ -183,7 +183,7 @@ def _compare_latency(found: Mapping[str, Figures]) -> None:
                 continue
             # One round has no range, and proves nothing.
             if there["low"] < there["high"]:
-                each["like_floor"] = here["low"] <= there["high"]
+                each["like_floor"] = here["median"] <= there["high"]
 
 
 def _memory(loads: Sequence[Outcome]) -> Figures:

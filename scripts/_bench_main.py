@@ -142,6 +142,8 @@ def _measure(
         found |= stack.enter_context(mitmdumps.running(needed))
         bench = Bench(client, port, found, mitmdumps)
         _run(bench, flags, parts, wanted)
+        for proxy in found.values():
+            proxy.child.check()  # its last words may have come late
         return figures(bench.outcomes, wanted)
 
 

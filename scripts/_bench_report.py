@@ -52,7 +52,8 @@ def _key(result: Mapping[str, Any]) -> str:
         "provider, in µs: the median / the 99th percentile, with 10 ms between the "
         "events of a stream; for the first event the time from the request on, with "
         f"{LATENCY_STREAMS[1]} streams. Growth is that of one long stream "
-        "from its first fifth on. Every stream is verified to its last byte."
+        "from its first fifth on. Overloaded is who passes events on more slowly than they "
+        "come. Every stream is verified to its last byte."
     )
 
 
@@ -146,10 +147,10 @@ def _latency(streams: str) -> Cell:
             own = f"{spread(found['p50_us'])} / {spread(found['p99_us'])}"
             return f"0 of {own}"
         text = f"{spread(found['added_p50_us'])} / {spread(found['added_p99_us'])}"
-        if "like_floor" in found:
-            text += ", p50 as the floor's" if found["like_floor"] else ", p50 above"
         if not found["kept_up"]:
             text += ", overloaded"
+        elif "like_floor" in found:
+            text += ", p50 as the floor's" if found["like_floor"] else ", p50 above"
         return text
 
     return cell

@@ -17,7 +17,7 @@ SIDES = ("good", "good-pairs", "nim", "nim-pairs", "observe", "json")
 ALWAYS = ("direct", "floor")
 PEERS = ("flask", "litellm")
 QUICK_SIDES = ("good", "nim")
-ROUNDS = 5
+ROUNDS = 6  # even: in a duel, who is asked first takes turns
 QUICK_ROUNDS = 2
 QUICK_SCALE = 0.25
 
@@ -34,7 +34,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         ),
     )
     parser.add_argument(
-        "--quick", action="store_true", help="small numbers, in about 20 seconds"
+        "--quick", action="store_true", help="small numbers, in about half a minute"
     )
     parser.add_argument(
         "--micro",

@@ -609,7 +609,8 @@ def test_added_latency_is_what_direct_does_not_have() -> None:
         *(late("direct", 0, 50, 100), late("direct", 1, 60, 100)),
         *(late("floor", 0, 150, 300), late("floor", 1, 190, 300)),
         *(late("nim", 0, 180, 400), late("nim", 1, 200, 500)),
-        *(late("good", 0, 195, 400), late("good", 1, 200, 500)),
+        # Not even a range as wide as this makes it the same.
+        *(late("good", 0, 150, 400), late("good", 1, 400, 500)),
     ]
     found = figures(outcomes, "direct", "floor", "nim", "good")
     nim = found["nim"]["latency"]["1"]
@@ -618,6 +619,20 @@ def test_added_latency_is_what_direct_does_not_have() -> None:
     assert nim["like_floor"]
     assert not found["good"]["latency"]["1"]["like_floor"]
     assert "like_floor" not in found["floor"]["latency"]["1"]
+
+
+def test_latency_beyond_the_gap_is_an_overload() -> None:
+    names = ("direct", "floor", "nim")
+    outcomes = [
+        late(name, number, 20_000 if name == "nim" else 100 + number, 30_000)
+        for name in names
+        for number in (0, 1)
+    ]
+    found = figures(outcomes, *names)
+    assert found["floor"]["latency"]["1"]["kept_up"]
+    assert not found["nim"]["latency"]["1"]["kept_up"]
+    text = load("_bench_report").markdown(result(sides=found))
+    assert text.count(", overloaded") == 1
 
 
 def test_one_round_proves_no_likeness() -> None:
@@ -796,7 +811,7 @@ def test_usual_run_is_whole() -> None:
     flags = parse()
     assert flags.only == ["paced", "burst", "saturation", "latency", "memory"]
     assert flags.sides == list(load("bench").SIDES)
-    assert (flags.rounds, flags.scale) == (5, 1.0)
+    assert (flags.rounds, flags.scale) == (6, 1.0)
 
 
 def test_quick_run_is_smaller_and_micro_stands_alone() -> None:
