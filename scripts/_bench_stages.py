@@ -24,6 +24,7 @@ from llm_normalize.stream import Rewriter
 from llm_normalize.stream_state import Asked, Seen
 
 ASKED = Asked(stream=True, id="bench")
+SETTLED = 400  # events: templates are learned, and the view has all that it shows
 SHORT = 8  # events with a text in a stream that never settles
 TOGETHER = 200  # events in one read, about what mitmproxy reads at saturation
 
@@ -110,7 +111,7 @@ def _pipeline(
 def settle(feed: Callable[[bytes], object], kind: Kind) -> None:
     """Let a stream come past its opening and some events, which are not timed."""
     feed(dialect(kind).opening)
-    for event in dialect(kind).events[-64:]:
+    for event in dialect(kind).events[-SETTLED:]:
         feed(b"".join(event))
 
 
@@ -132,31 +133,33 @@ def _unsettled(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     return work, sum(map(len, streams))
 
 
-def _rewriter(kind: Kind, *, together: bool = False) -> tuple[Rewriter, list[Any]]:
-    records: list[Any] = []
-    answer = _answer(records.append)
+def rewriter(write: Callable[[Any], None] | None = None) -> Rewriter:
+    """Return what a stream passes; *write* takes the records of its log, if it has one."""
+    answer = Answer("flow", "host", "/v1", "m", True, False, 1.0, write)
     decoder = decoder_for("")
     assert decoder is not None
-    rewriter = Rewriter(Pipeline(ASKED, FIXES, answer.step), decoder, sent=answer.sent)
-    if not together:
-        settle(rewriter, kind)
-    return rewriter, records
+    pipeline = Pipeline(ASKED, FIXES, answer.step, "bench", answer.count)
+    return Rewriter(pipeline, decoder, sent=answer.sent)
 
 
-def _answer(write: Callable[[Any], None]) -> Answer:
-    return Answer("flow", "host", "/v1/chat/completions", "m", True, False, 1.0, write)
+def _whole(
+    write: Callable[[Any], None] | None,
+) -> Callable[[Kind, Sequence[bytes]], tuple[Work, int]]:
+    def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
+        made = rewriter(write)
+        settle(made, kind)
+        return _each(made, events)
+
+    return make
 
 
-def _whole(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-    return _each(_rewriter(kind)[0], events)
-
-
-def _pairs(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-    rewriter, records = _rewriter(kind)
+def _log(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
+    records: list[Any] = []
+    made = rewriter(records.append)
+    settle(made, kind)
     records.clear()
     for event in events:
-        rewriter(event)
-    # Not by the log itself: its thread is not to be timed.
+        made(event)
     work, _ = _each(line, [r for r in records if r["type"] == "pair"])
     return work, len(events)  # a stream that needs nothing has none of them
 
@@ -167,7 +170,7 @@ def _layers(
     """Mitmproxy's layers, with us in them or not, an event a read or many."""
 
     def make(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-        layers = Layers(_rewriter(kind, together=True)[0] if ours else True)
+        layers = Layers(rewriter() if ours else True)
         settle(lambda event: layers.receive(http_chunk(event)), kind)
         layers.sent.clear()
         reads = [http_chunk(event) for event in events]
@@ -186,10 +189,11 @@ STAGES = (
     Row("stage", "dumps and encode", _dumps),
     Row("stage", "Chain, all fixes", _chain),
     Row("stage", "Pipeline without fixes", _pipeline(())),
-    Row("stage", "Pipeline, settled stream", _pipeline(FIXES)),
+    Row("stage", "Pipeline, settled, each step told", _pipeline(FIXES)),
     Row("stage", f"Pipeline, streams of {SHORT + 3} events", _unsettled),
-    Row("stage", "Rewriter, settled stream", _whole),
-    Row("stage", "a line of the before/after log", _pairs),
+    Row("stage", "Rewriter, settled stream", _whole(None)),
+    Row("stage", "Rewriter, the same with the log", _whole(lambda _: None)),
+    Row("stage", "a line of the log, in its thread", _log),
     Row("layers", "an event a read", _layers(ours=False, together=False)),
     Row("layers", f"{TOGETHER} events a read", _layers(ours=False, together=True)),
     Row("layers", "an event a read, Rewriter", _layers(ours=True, together=False)),
