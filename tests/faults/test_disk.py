@@ -131,7 +131,7 @@ def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> Non
     client="the answer, repaired as ever",
     log="the same",
 )
-@pytest.mark.parametrize("size", ["64m", "4k"])
+@pytest.mark.parametrize("size", ["64m", "6k"])
 def test_small_disk_costs_lines_and_says_how_many(
     start: Start, small: Path, size: str
 ) -> None:
@@ -155,7 +155,7 @@ def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
     start: Start, tmp_path: Path
 ) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
-    options = {"normalize_pairs": str(path), "normalize_pairs_size": "4k"}
+    options = {"normalize_pairs": str(path), "normalize_pairs_size": "6k"}
     stage = start(options=options)
     answer(stage, path)
     with stage.bystander(recorded=False):

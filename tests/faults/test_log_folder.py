@@ -127,7 +127,7 @@ def test_folder_that_is_read_only_costs_lines(
     folder = tmp_path / "logs"
     folder.mkdir(mode=0o500 if when == "from the start" else 0o700)
     path = folder / "pairs.jsonl"
-    options = {"normalize_pairs": str(path), "normalize_pairs_size": "4k"}
+    options = {"normalize_pairs": str(path), "normalize_pairs_size": "6k"}
     stage = start(options=options, scripts=[POWERLESS])
     answers = 3 + 1 + 2
     if when == "later":
