@@ -43,9 +43,11 @@ def _machine(result: Mapping[str, Any]) -> str:
 
 def _key(result: Mapping[str, Any]) -> str:
     rounds = result["rounds"]
-    spread = f"{rounds} rounds" if rounds > 1 else "one round, which has no spread"
+    figure = f"is the median of {rounds} rounds (lowest…highest)"
+    if rounds == 1:
+        figure = "is of one round, and has no spread"
     return (
-        f"Each figure is the median of {spread} (lowest…highest). CPU per event is the "
+        f"Each figure {figure}. CPU per event is the "
         "proxy's, as a multiple of the floor's: both run at once on one CPU with the "
         "same traffic, paced with 10 ms between the events of a stream, or in a burst. "
         "Added latency is what an event is under way longer than straight from the "

@@ -699,6 +699,12 @@ def test_table_has_a_row_for_each_side_and_a_column_for_what_ran() -> None:
     assert "- flask is not measured: no network" in text
 
 
+def test_single_round_is_told_to_have_no_spread() -> None:
+    text = load("_bench_report").markdown(result(rounds=1))
+    assert "is of one round, and has no spread" in text
+    assert "lowest" not in text
+
+
 def test_table_of_stages_tells_both_streams() -> None:
     spread = {"median": 2.0, "low": 1.5, "high": 2.5}
     row = {"group": "fix", "name": "role-null", "good_us": spread, "nim_us": spread}
