@@ -189,7 +189,7 @@ def test_bug_costs_what_has_it_and_never_the_answer(buggy: Stage, play: Bug) -> 
     "fix-exits",
     happens="a fix raises SystemExit or KeyboardInterrupt",
     client="what had left by then, and a break-off: mitmdump ends, as it was told",
-    log="every line; how the answers under way ended",
+    log="every line until then",
 )
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.parametrize("error", ["SystemExit", "KeyboardInterrupt"])
@@ -209,7 +209,5 @@ def test_exit_is_no_bug_and_ends_mitmdump(
         assert reply.broken() == whole(DUE[:3])
     never.set()
     stage.mitmdump.ended()
-    *pairs, flow = stage.mitmdump.records(other)
+    pairs = [each for each in stage.mitmdump.pairs() if each["type"] == "pair"]
     assert [pair["n"] for pair in pairs] == [0, 1, 2]
-    assert flow["end"] in ("upstream-broke", "client-left")
-    assert flow["bytes_out"] == len(whole(DUE[:3]))
