@@ -1,0 +1,185 @@
+"""What a process weighs and works, from /proc, and whether its memory stays flat."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import linear_regression, mean
+from typing import NamedTuple, Self
+
+MIB = 1024 * 1024
+
+
+class Weight(NamedTuple):
+    """What /proc says of a process.
+
+    Attributes:
+        at: When, on the monotonic clock.
+        rss: Bytes that are in memory.
+        peak: The most that it ever was.
+        cpu: Seconds that it has worked.
+    """
+
+    at: float
+    rss: int
+    peak: int
+    cpu: float
+
+
+def available() -> bool:
+    """Tell whether this system says what is asked of it."""
+    return Path("/proc/self/status").exists()
+
+
+def weigh(pid: int) -> Weight:
+    """Return what the process *pid* weighs.
+
+    Raises:
+        OSError: It is gone, or the system has no /proc.
+    """
+    folder = Path("/proc") / str(pid)
+    sizes = {}
+    for line in (folder / "status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name in ("VmRSS", "VmHWM"):
+            sizes[name] = int(value.split()[0]) * 1024
+    if len(sizes) < 2:  # noqa: PLR2004 - a process that has ended has no memory
+        raise ProcessLookupError(f"process {pid} has ended")
+    # After the name, which is in brackets and may hold anything (proc_pid_stat(5)).
+    stat = (folder / "stat").read_text().rpartition(")")[2].split()
+    cpu = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    return Weight(time.monotonic(), sizes["VmRSS"], sizes["VmHWM"], cpu)
+
+
+class Sampler:
+    """Weighs a process again and again, as long as it is entered.
+
+    Args:
+        pid: The process.
+        every: Seconds between two samples.
+        more: Called with each sample.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        every: float = 1.0,
+        more: Callable[[Weight], None] = lambda _: None,
+    ) -> None:
+        self.samples: list[Weight] = [weigh(pid)]
+        self._pid = pid
+        self._every = every
+        self._more = more
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        try:
+            self.samples.append(weigh(self._pid))
+        except OSError:
+            print(f"process {self._pid} has ended", file=sys.stderr)
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._every)
+            self.samples.append(weigh(self._pid))
+            self._more(self.samples[-1])
+
+    @property
+    def cpu_share(self) -> float:
+        """How much of one core it used."""
+        first, last = self.samples[0], self.samples[-1]
+        return (last.cpu - first.cpu) / max(last.at - first.at, 1e-9)
+
+    @property
+    def peak(self) -> int:
+        """The largest of the samples, in bytes."""
+        return max(each.rss for each in self.samples)
+
+
+class Verdict(NamedTuple):
+    """What became of the memory after the warm-up.
+
+    Attributes:
+        flat: Whether it grew no more than allowed.
+        growth: Bytes that it grew, by linear regression over the samples.
+        allowed: Bytes that it may grow.
+        streams: Streams that passed meanwhile.
+        minutes: How long that took.
+    """
+
+    flat: bool
+    growth: float
+    allowed: float
+    streams: float
+    minutes: float
+
+    @property
+    def per_minute(self) -> float:
+        """Bytes a minute."""
+        return self.growth / max(self.minutes, 1e-9)
+
+    @property
+    def per_10_000(self) -> float:
+        """Bytes for 10,000 streams."""
+        return self.growth / max(self.streams, 1) * 10_000
+
+    def __str__(self) -> str:
+        return (
+            f"{'flat' if self.flat else 'NOT FLAT'}: {self.growth / MIB:+.1f} "
+            f"MiB after the warm-up, at most {self.allowed / MIB:.1f} allowed "
+            f"({self.per_minute / MIB:+.2f} MiB a minute, "
+            f"{self.per_10_000 / MIB:+.2f} MiB for 10,000 streams)"
+        )
+
+
+class Sample(NamedTuple):
+    """The memory at a moment, and how many streams had passed by then."""
+
+    at: float
+    rss: int
+    streams: int
+
+
+WARM_UP = 1 / 3
+"""The part of the samples that is not judged: caches fill, arenas settle."""
+NOISE = 12 * MIB
+"""Bytes of growth that tell nothing: what a few large streams at once weigh, or one
+arena more or less. Measured on runs without a leak."""
+A_STREAM = 512
+"""Bytes of growth that a stream may leave behind: less than the smallest object that
+stands for one (a flow alone has some 10 KiB)."""
+
+
+def judge(samples: Sequence[Sample]) -> Verdict:
+    """Tell whether the memory stayed flat in *samples*, which are in order of time.
+
+    Raises:
+        ValueError: There are too few of them to tell.
+    """
+    judged = samples[int(len(samples) * WARM_UP) :]
+    if len(judged) < 4:  # noqa: PLR2004 - a line through three points tells nothing
+        raise ValueError(f"{len(samples)} samples are too few to judge the memory")
+    seconds = judged[-1].at - judged[0].at
+    middle = mean(each.at for each in judged)
+    slope = linear_regression(
+        [each.at - middle for each in judged], [each.rss for each in judged]
+    ).slope
+    growth = slope * seconds
+    streams = judged[-1].streams - judged[0].streams
+    allowed = NOISE + A_STREAM * streams
+    return Verdict(growth <= allowed, growth, allowed, streams, seconds / 60)
+
+
+def machine_busy() -> float:
+    """Return the seconds that all processors of the machine have worked."""
+    first = Path("/proc/stat").read_text().partition("\n")[0].split()
+    user, nice, system, _idle, _waiting, *rest = map(int, first[1:])
+    irq = sum(rest[:3])  # interrupts, and what a hypervisor took away
+    return (user + nice + system + irq) / os.sysconf("SC_CLK_TCK")

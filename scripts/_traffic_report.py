@@ -1,0 +1,169 @@
+"""The figures of the load, for people."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from _traffic_load_figures import Figures
+from _traffic_memory import MIB
+
+BEGIN, END = "<!-- load -->", "<!-- /load -->"
+HEADING = "## Under load\n"
+BEFORE = "## Limits\n"
+
+
+def ms(seconds: float) -> str:
+    """Return a time in milliseconds, two digits of it."""
+    return f"{float(f'{seconds * 1000:.1e}'):g} ms"
+
+
+def mib(size: float) -> str:
+    """Return a size in MiB."""
+    return f"{size / MIB:.1f} MiB"
+
+
+def kib(size: float) -> str:
+    """Return a size in KiB."""
+    return f"{size / 1024:.0f} KiB"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def latencies(figures: Figures) -> str:
+    """Return how long events took through mitmdump."""
+    head = ["", "streams", "held idle", "events/s", "p50", "p90", "p99", "max"]
+    return table(
+        [*head, "mitmdump", "an event"],
+        [
+            [
+                each.side,
+                each.streams,
+                each.idle,
+                f"{each.per_second:,.0f}",
+                *map(ms, (each.p50, each.p90, each.p99, each.most)),
+                f"{each.cpu:.0%} of a core",
+                f"{each.cpu / max(each.per_second, 1) * 1e6:.0f} µs",
+            ]
+            for each in figures.parts
+        ],
+    )
+
+
+def memory(figures: Figures) -> str:
+    """Return what mitmdump weighs."""
+    return table(
+        [
+            "memory",
+            "at rest",
+            "an idle stream",
+            "a stream as it begins",
+            "as it ends",
+            "bytes it sent",
+            "most",
+            "afterwards",
+        ],
+        [
+            [
+                each.side,
+                mib(each.at_rest),
+                kib(each.per_idle),
+                kib(each.per_begun),
+                kib(each.per_ended),
+                kib(each.passed),
+                mib(each.peak),
+                mib(each.after),
+            ]
+            for each in figures.memory
+        ],
+    )
+
+
+def backed(figures: Figures) -> str:
+    """Return what clients that hardly read do."""
+    return table(
+        [
+            "slow clients",
+            "when",
+            "others",
+            "slow",
+            "p50 of others",
+            "p99 of others",
+            "taken of the provider",
+            "memory grown",
+        ],
+        [
+            [
+                each.side,
+                each.when,
+                each.others,
+                each.slow,
+                ms(each.p50),
+                ms(each.p99),
+                f"{mib(each.taken)} each" if each.slow else "",
+                f"{mib(each.grown)} each" if each.slow else "",
+            ]
+            for each in figures.backed
+        ],
+    )
+
+
+def markdown(figures: Figures) -> str:
+    """Return all figures."""
+    place = figures.machine
+    late = max((each.sent_late for each in figures.parts), default=0)
+    elsewhere = max((each.cpu_elsewhere for each in figures.parts), default=0)
+    lines = [
+        (
+            f"{figures.streams:,} streams, {figures.events:,} events, "
+            f"{figures.bytes / 1e6:,.0f} MB; each byte checked: "
+            f"{len(figures.faults)} streams with a fault."
+        ),
+        "",
+        latencies(figures),
+        "",
+        memory(figures),
+    ]
+    if figures.backed:
+        lines += ["", backed(figures)]
+    lines += [
+        "",
+        (
+            f"{place['cores']} cores, {place['system']}, Python {place['python']}, "
+            f"mitmproxy {place['mitmproxy']}. Times from the provider's write to the "
+            f"client's read; the provider itself was at most {ms(late)} late (p99). "
+            f"Other programs took {elsewhere:.1f} cores meanwhile."
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def faults(figures: Figures) -> str:
+    """Return what was wrong, a line each."""
+    lines = [
+        f"stream {seed}: {text}"
+        for seed, texts in sorted(figures.faults.items())[:20]
+        for text in texts
+    ]
+    lines += [f"log: {line}" for line in figures.alarms]
+    return "\n".join(lines)
+
+
+def update(path: Path, text: str) -> None:
+    """Write *text* between the marks in the document *path*, which may lack them.
+
+    Raises:
+        ValueError: The document has no place for it.
+    """
+    document = path.read_text(encoding="utf-8")
+    if BEGIN not in document:
+        if BEFORE not in document:
+            raise ValueError(f"{path.name} has neither {BEGIN} nor {BEFORE.strip()!r}")
+        section = f"{HEADING}\n{BEGIN}\n{END}\n\n{BEFORE}"
+        document = document.replace(BEFORE, section, 1)
+    marked = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+    document = marked.sub(lambda _: f"{BEGIN}\n{text}\n{END}", document, count=1)
+    path.write_text(document, encoding="utf-8")

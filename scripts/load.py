@@ -1,0 +1,124 @@
+"""Put mitmdump with the addon under load, check every byte, and tell the figures."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import _venv
+
+QUICK = {"streams": 20, "seconds": 4.0, "idle": 40, "slow": 2}
+WHOLE = {"streams": 500, "seconds": 60.0, "idle": 2000, "slow": 10}
+RATE = 10.0
+
+
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False,
+        description=(
+            "Send many streams at once through a real mitmdump, each of its own text, "
+            "all of which is checked, and measure latency, memory and processor time."
+        ),
+        epilog=(
+            "Provider, mitmdump and clients are three processes on loopback. Ends with "
+            "exit code 1 if a byte was lost or changed, or mitmdump logged an error. "
+            "Needs Linux (/proc). The first start makes the environment in .venv."
+        ),
+    )
+    for name, kind, text in (
+        ("streams", int, "streams at once"),
+        ("seconds", float, "how long they last"),
+        ("idle", int, "streams that are held open meanwhile, silent"),
+        ("slow", int, "clients that read 1 KB/s of all that the provider has"),
+    ):
+        default = f"{WHOLE[name]:g}, with --quick {QUICK[name]:g}"
+        parser.add_argument(
+            f"--{name}", type=kind, metavar="N", help=f"{text} (default: {default})"
+        )
+    parser.add_argument(
+        "--rate",
+        dest="rates",
+        type=float,
+        nargs="+",
+        default=[RATE],
+        metavar="R",
+        help="events a second of each stream; several are taken one after the other, "
+        f"--seconds each (default: {RATE:g})",
+    )
+    parser.add_argument(
+        "--floor",
+        action="store_true",
+        help="measure mitmproxy alone, which only passes the streams on, as well",
+    )
+    parser.add_argument("--quick", action="store_true", help="small numbers")
+    parser.add_argument(
+        "--script",
+        type=Path,
+        metavar="FILE",
+        help="one more script for mitmdump to load, after the addon",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the figures there"
+    )
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the tables there"
+    )
+    parser.add_argument(
+        "--update-readme", action="store_true", help="write the tables into README.md"
+    )
+    flags = parser.parse_args(given)
+    for name, value in (QUICK if flags.quick else WHOLE).items():
+        if getattr(flags, name) is None:
+            setattr(flags, name, value)
+    for name, least in (("streams", 1), ("seconds", 1), ("idle", 0), ("slow", 0)):
+        if getattr(flags, name) < least:
+            parser.error(f"--{name} takes a number from {least} on")
+    if min(flags.rates) <= 0:
+        parser.error("--rate takes numbers above 0")
+    if flags.script and not flags.script.is_file():
+        parser.error(f"there is no file {flags.script}")
+    return flags
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Measure, tell the figures, and return the exit code."""
+    if not sys.platform.startswith("linux"):
+        print("llm_normalize: this measures by way of /proc, which only Linux has")
+        return 1
+    import _traffic_load  # noqa: PLC0415 - it needs the environment
+    import _traffic_report  # noqa: PLC0415
+
+    names = _traffic_load.Asked._fields
+    asked = _traffic_load.Asked(**{name: getattr(flags, name) for name in names})
+    figures = _traffic_load.run(asked)
+    if figures is None:
+        return 1
+    text = _traffic_report.markdown(figures)
+    print(f"\n{text}\n")
+    print(_traffic_report.faults(figures))
+    if flags.json:
+        data = json.dumps(dataclasses.asdict(figures), indent=1)
+        flags.json.write_text(data + "\n", encoding="utf-8")
+    if flags.markdown:
+        flags.markdown.write_text(text + "\n", encoding="utf-8")
+    if flags.update_readme:
+        _traffic_report.update(_venv.ROOT / "README.md", text)
+    return int(not figures.good)
+
+
+def main() -> int:
+    """Do what the command line asks for and return the exit code."""
+    flags = parse(sys.argv[1:])
+    _venv.ensure()
+    return run(flags)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,108 @@
+"""Let seeded traffic with quirks and faults run for minutes, and require that all is well."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+import _venv
+
+MINUTES = 1.0
+CLIENTS = 24
+
+
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False,
+        description=(
+            "Send streams with all known quirks through a real mitmdump with the "
+            "addon, while providers and clients break off, stall and misbehave, options "
+            "change and the addon is loaded anew. Requires of each stream the content "
+            "that its seed yields, of the pairs log one record for each, of mitmdump "
+            "that its memory stays flat and nothing is left over."
+        ),
+        epilog=(
+            "The same seed gives the same streams. Ends with exit code 1 if anything "
+            "was wrong, and tells the command that repeats it. Needs Linux (/proc). The "
+            "first start makes the environment in .venv."
+        ),
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=MINUTES,
+        metavar="N",
+        help=f"how long (default: {MINUTES:g})",
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of the dice; drawn and told if missing"
+    )
+    parser.add_argument(
+        "--clients",
+        type=int,
+        default=CLIENTS,
+        metavar="N",
+        help=f"sessions at once, of up to eight streams (default: {CLIENTS})",
+    )
+    parser.add_argument(
+        "--only",
+        type=int,
+        metavar="K",
+        help="run session K alone, without changes of options meanwhile",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the figures there"
+    )
+    flags = parser.parse_args(given)
+    if flags.minutes <= 0 or flags.clients <= 0:
+        parser.error("--minutes and --clients take numbers above 0")
+    if flags.only is not None and (flags.only < 0 or flags.seed is None):
+        parser.error("--only takes a number from 0 on, and goes with --seed")
+    if flags.seed is None:
+        flags.seed = random.randrange(10**6)
+    return flags
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Run it, tell the figures, and return the exit code."""
+    if not sys.platform.startswith("linux"):
+        print("llm_normalize: this measures by way of /proc, which only Linux has")
+        return 1
+    sys.path[:0] = [str(_venv.ROOT / "addon"), str(_venv.ROOT / "tests")]
+    import _traffic_soak  # noqa: PLC0415 - it needs the environment
+    import _traffic_soak_figures  # noqa: PLC0415
+
+    print(f"seed {flags.seed}", flush=True)
+    asked = _traffic_soak.Asked(
+        flags.seed, flags.minutes * 60, flags.clients, flags.only
+    )
+    figures = _traffic_soak.run(asked)
+    if figures is None:
+        return 1
+    print(_traffic_soak_figures.told(figures))
+    if flags.json:
+        data = json.dumps(figures.as_json(), indent=1)
+        flags.json.write_text(data + "\n", encoding="utf-8")
+    if not figures.good:
+        print(
+            f"again: python3 scripts/soak.py --seed {flags.seed} --minutes {flags.minutes:g}"
+        )
+    return int(not figures.good)
+
+
+def main() -> int:
+    """Do what the command line asks for and return the exit code."""
+    flags = parse(sys.argv[1:])
+    _venv.ensure()
+    return run(flags)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
