@@ -91,15 +91,20 @@ def asking(
     return asked, form.Request(stream, counted, tools, forced, len(says))
 
 
-def envelope(n: int, dice: Random) -> Chunk:
+def envelope(n: int) -> Chunk:
+    """Return what names all chunks of the stream *n*."""
+    created = CREATED + n % 1000
+    return {"id": f"chatcmpl-{mark(n)}", "created": created, "model": MODEL}
+
+
+def _top(n: int, dice: Random) -> Chunk:
     """Return what all chunks of a stream have."""
     more: Chunk = {}
     if chance(dice, 40):
         more["system_fingerprint"] = dice.choice([None, "fp_1"])
     if chance(dice, 20):
         more["service_tier"] = "default"
-    created = CREATED + n % 1000
-    return {"id": f"chatcmpl-{mark(n)}", "created": created, "model": MODEL, **more}
+    return {**envelope(n), **more}
 
 
 def stream(n: int, dice: Random) -> Answer:
@@ -107,7 +112,7 @@ def stream(n: int, dice: Random) -> Answer:
     says = all_said(n, dice)
     counted = chance(dice, 50)
     figures = usage(n, dice) if counted or chance(dice, 30) else {}
-    top = envelope(n, dice)
+    top = _top(n, dice)
     if counted:
         top["usage"] = None
     logged = chance(dice, 10)
@@ -145,7 +150,7 @@ def body(n: int, dice: Random) -> Answer:
         {"index": at, "message": _message(each), "finish_reason": each.finish}
         for at, each in enumerate(says)
     ]
-    top = envelope(n, dice)
+    top = _top(n, dice)
     kind = {"id": top.pop("id"), "object": "chat.completion", **top}
     value = {**kind, "choices": choices, "usage": usage(n, dice)}
     asked, request = asking(says, dice, counted=False, stream=False)

@@ -41,13 +41,14 @@ def taken(out: bytes) -> form.Meaning:
     meaning = form.meaning_of_stream(out)
     logs = {index: choice.logprobs for index, choice in meaning.choices.items()}
     choices = {index: form.Choice(logprobs=each) for index, each in logs.items()}
-    for value in _chunks(out):
+    for value in chunks(out):
         for part in value.get("choices", ()):
             _take(choices[part["index"]], part)
     return replace(meaning, choices=choices)
 
 
-def _chunks(out: bytes) -> Iterator[dict[str, Any]]:
+def chunks(out: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a stream in OpenAI's form."""
     for line in out.split(b"\n"):
         if line.startswith(b"data: {"):
             yield json.loads(line[6:])

@@ -4,9 +4,12 @@ import re
 from dataclasses import dataclass, field
 
 import form
+from _traffic_answers import envelope
 from _traffic_check import (
     Sent,
     broken_stream,
+    chunks,
+    events_of,
     started_stream,
     strays,
     whole_body,
@@ -17,7 +20,8 @@ from quirks import WAITING
 
 _COMMENT_LINE = re.compile(rb"^:.*\n", re.MULTILINE)
 _BAD_GATEWAY = 502
-GOOD = 200
+RENAMING = {"azure-first", "chunk-id", "created", "model", "native-call", "native-text"}
+"""Quirks that leave chunks without the name that the provider gave them."""
 
 
 @dataclass
@@ -131,19 +135,34 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     ):
         if not plan.quirks and plan.kind == "stream" and seen.body != plan.wire:
             return ["OpenAI's own bytes were changed"]
-        return whole_stream(seen.body, plan.request, plan.meaning)
+        found = whole_stream(seen.body, plan.request, plan.meaning)
+        return found or _envelope(plan, seen.body)
     bases = {name.partition("/")[0] for name in plan.quirks}
     # Of some quirks something waits; JSON is given out as soon as it is whole.
     waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
     arrived = transfer.arrives and transfer.breaks and not waits
     sent = Sent(plan.wire, arrived, bare="json-lines" in bases)
-    return broken_stream(seen.body, plan.request, sent)
+    return broken_stream(seen.body, plan.request, sent) or _envelope(plan, seen.body)
+
+
+def _envelope(plan: Plan, body: bytes) -> list[str]:
+    """List the chunks that are not called what the provider called them."""
+    bases = {name.partition("/")[0] for name in plan.quirks}
+    if plan.kind != "stream" or bases & RENAMING:
+        return []
+    due = envelope(plan.n)
+    return [
+        f"a chunk is called {named}"
+        for chunk in chunks(events_of(body))
+        if "choices" in chunk and (named := {key: chunk.get(key) for key in due}) != due
+    ][:1]
 
 
 def _left(plan: Plan, seen: Seen) -> list[str]:
     if not seen.status or not seen.body or _is_buffered(plan):
         return []  # nothing came, or not all of it
-    return started_stream(seen.body, plan.request, plan.meaning)
+    found = started_stream(seen.body, plan.request, plan.meaning)
+    return found or _envelope(plan, seen.body)
 
 
 def _passed(plan: Plan, seen: Seen) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from _traffic_load_clients import Group, Slow
+from _traffic_load_clients import Group, Result, Slow, Unread
 from _traffic_load_figures import Figures, Memory, Part, Window, machine
 from _traffic_memory import Weight, weigh
 from _traffic_paced import Phase, Spoken
@@ -34,6 +34,8 @@ OTHERS = 100
 """Streams at most that run beside the slow clients."""
 FLOOD = Phase(200_000, 1)
 """What a slow client is offered: some 60 MB."""
+UNREAD = 2
+"""Clients that read nothing over HTTP/2: what they cost is memory."""
 WINDOWS = ("without", "while buffers fill", "with")
 
 
@@ -97,6 +99,7 @@ class Load:
             for side in ("with the addon", "mitmproxy alone"):
                 async with self._proxy(side) as proxy:
                     await self._back_up(side, proxy)
+                    await self._hoard(side, proxy)
                 self._figures.alarms += proxy.alarms
         self._figures.alarms += self._provider.alarms
 
@@ -106,7 +109,10 @@ class Load:
         if side == "mitmproxy alone":
             script = self._folder / "streaming.py"
             script.write_text(STREAMING)
-        scripts = [script, *([self._asked.script] if self._asked.script else [])]
+        scripts = [
+            script,
+            *([self._asked.script.resolve()] if self._asked.script else []),
+        ]
         mode = f"reverse:http://127.0.0.1:{self._provider.said['port']}"
         return Mitmdump(self._folder / f"mitmdump-{self._runs}", [mode], scripts)
 
@@ -214,7 +220,7 @@ class Load:
     async def _back_up(self, side: str, proxy: Mitmdump) -> None:
         asked = self._asked
         count = min(asked.streams, OTHERS)
-        seconds = min(max(asked.seconds / 6, 3), 15)
+        seconds = min(max(asked.seconds / 6, 1), 15)
         phases = [Phase(asked.rates[0], seconds)] * len(WINDOWS)
         await self._warm(proxy, side)
         gate = f"others {self._runs}"
@@ -236,12 +242,7 @@ class Load:
             grown = (weigh(proxy.pid).rss - before.rss) / asked.slow
             felt.append((await self._taken(slow), grown))
         result = await others.end()
-        for each, task in zip(slow, tasks, strict=True):
-            if task.done():
-                each.check.faults.append(f"it ended by itself: {task!r}")
-            task.cancel()
-            result.add(each)
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._leave(slow, tasks, result)
         self._figures.add(result)
         self._figures.backed += [
             Window(
@@ -257,10 +258,45 @@ class Load:
             for at, when in enumerate(WINDOWS)
         ]
 
-    async def _taken(self, slow: Sequence[Slow]) -> float:
+    async def _hoard(self, side: str, proxy: Mitmdump) -> None:
+        """See what HTTP/2 clients cost that read nothing."""
+        trusted = proxy.confdir / "mitmproxy-ca-cert.pem"
+        repaired = side == "with the addon"
+        before = weigh(proxy.pid)
+        unread = [
+            Unread(Spoken(seed, [FLOOD], flood=True), trusted, repaired=repaired)
+            for seed in self._seeds(UNREAD)
+        ]
+        self._say(f"{side}: {UNREAD} clients over HTTP/2 that read nothing")
+        tasks = [asyncio.create_task(each.run(proxy.places[0])) for each in unread]
+        seconds = min(max(self._asked.seconds / 6, 1), 15)
+        await asyncio.sleep(seconds)
+        grown = (weigh(proxy.pid).rss - before.rss) / UNREAD
+        taken = await self._taken(unread)
+        result = Result()
+        await self._leave(unread, tasks, result)
+        self._figures.add(result)
+        when = "over HTTP/2, nothing read"
+        window = Window(side, when, 0, UNREAD, seconds, 0.0, 0.0, taken, grown)
+        self._figures.backed.append(window)
+
+    async def _leave(
+        self,
+        clients: Sequence[Slow | Unread],
+        tasks: Sequence[asyncio.Task[None]],
+        result: Result,
+    ) -> None:
+        for each, task in zip(clients, tasks, strict=True):
+            if task.done():
+                each.check.faults.append(f"it ended by itself: {task!r}")
+            task.cancel()
+            result.add(each)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _taken(self, slow: Sequence[Slow | Unread]) -> float:
         """Return the bytes that the provider could hand over for a slow client."""
         told = (await self._open("-"))["floods"]
-        total: int = sum(told[str(each.spoken.seed)] for each in slow)
+        total: int = sum(told.get(str(each.spoken.seed), 0) for each in slow)
         return total / len(slow)
 
 

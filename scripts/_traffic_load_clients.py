@@ -2,10 +2,13 @@
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import _traffic_http2 as http2
 from _traffic_http1 import FramingError, ResponseReader
 from _traffic_paced import PATH, Check, Latencies, Phase, Spoken
 from _traffic_process import HOST, Place
@@ -89,7 +92,7 @@ class Result:
     bytes: int = 0
     faults: dict[int, list[str]] = field(default_factory=dict)
 
-    def add(self, client: "Client | Slow") -> None:
+    def add(self, client: "Client | Slow | Unread") -> None:
         """Count a stream that is over."""
         self.streams += 1
         self.events += client.check.events
@@ -183,6 +186,44 @@ async def connect(
 SLOW_RATE = 1024
 """Bytes a second that a slow client reads."""
 _SIP = 256
+_WINDOW = 64 * 1024 - 1
+
+
+class Unread:
+    """A client that takes over HTTP/2 what its first window holds, and no more.
+
+    Args:
+        spoken: What it asks for.
+        repaired: Whether it comes repaired.
+        trusted: The certificate that it trusts: HTTP/2 needs TLS.
+    """
+
+    def __init__(self, spoken: Spoken, trusted: Path, *, repaired: bool) -> None:
+        self.check = Check(spoken, repaired=repaired)
+        self.bytes = 0
+        self.spoken = spoken
+        self._trusted = trusted
+
+    async def run(self, place: Place) -> None:
+        """Ask, and acknowledge nothing of what comes; it is checked."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(self._trusted)
+        context.set_alpn_protocols(["h2"])
+        streams = await asyncio.open_connection(
+            *place, ssl=context, server_hostname="localhost"
+        )
+        client = http2.Client(*streams, _WINDOW)
+        try:
+            head = [(":method", "POST"), (":scheme", "https")]
+            head += [(":authority", "localhost"), (":path", PATH)]
+            body = self.spoken.body()
+            _, reply = client.ask([*head, ("content-length", str(len(body)))], body)
+            while (news := await reply.news.get()) is not None:
+                self.bytes += len(news[0])
+                self.check.feed(news[0], time.monotonic_ns())
+            self.check.end(clean=reply.done)
+        finally:
+            await client.close()
 
 
 class Slow:

@@ -147,25 +147,27 @@ class Sample(NamedTuple):
     streams: int
 
 
-WARM_UP = 1 / 3
-"""The part of the samples that is not judged: caches fill, arenas settle."""
+WARM_UP = 60.0
+"""Seconds that are not judged: modules load, caches fill, arenas settle."""
+JUDGED = 60.0
+"""Seconds that are judged, at least: less tells nothing."""
 NOISE = 12 * MIB
 """Bytes of growth that tell nothing: what a few large streams at once weigh, or one
-arena more or less. Measured on runs without a leak."""
+arena more or less."""
 A_STREAM = 512
 """Bytes of growth that a stream may leave behind: less than the smallest object that
 stands for one (a flow alone has some 10 KiB)."""
 
 
-def judge(samples: Sequence[Sample]) -> Verdict:
-    """Tell whether the memory stayed flat in *samples*, which are in order of time.
+def judge(samples: Sequence[Sample]) -> Verdict | None:
+    """Tell whether the memory stayed flat; None if that took too little time to tell.
 
-    Raises:
-        ValueError: There are too few of them to tell.
+    Args:
+        samples: The samples, in order of time.
     """
-    judged = samples[int(len(samples) * WARM_UP) :]
-    if len(judged) < 4:  # noqa: PLR2004 - a line through three points tells nothing
-        raise ValueError(f"{len(samples)} samples are too few to judge the memory")
+    judged = [each for each in samples if each.at >= samples[0].at + WARM_UP]
+    if not judged or judged[-1].at - judged[0].at < JUDGED * 0.9:
+        return None
     seconds = judged[-1].at - judged[0].at
     middle = mean(each.at for each in judged)
     slope = linear_regression(

@@ -124,8 +124,11 @@ class Child:
 
     Attributes:
         last: The last lines that it printed.
+        patience: Seconds that it may take to end.
         ready: Set when it is of use.
     """
+
+    patience = 15.0
 
     def __init__(self, name: str, command: Sequence[str], folder: Path) -> None:
         self.name = name
@@ -172,7 +175,7 @@ class Child:
         if self._process.returncode is None:
             self._process.terminate()
             try:
-                await asyncio.wait_for(self._process.wait(), 15)
+                await asyncio.wait_for(self._process.wait(), self.patience)
             except TimeoutError:
                 self._process.kill()
         await self._process.wait()

@@ -101,8 +101,8 @@ def backed(figures: Figures) -> str:
                 each.when,
                 each.others,
                 each.slow,
-                ms(each.p50),
-                ms(each.p99),
+                ms(each.p50) if each.others else "",
+                ms(each.p99) if each.others else "",
                 f"{mib(each.taken)} each" if each.slow else "",
                 f"{mib(each.grown)} each" if each.slow else "",
             ]

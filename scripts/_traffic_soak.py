@@ -55,15 +55,17 @@ class Asked(NamedTuple):
         seed: Of the dice.
         seconds: How long sessions begin.
         clients: Sessions at once.
-        only: One session that is to run alone, `times` times; None for all.
-        times: How often.
+        sessions: How many sessions instead of a time; None for a time.
+        only: One session that is to run alone; None for all.
+        script: One more script for mitmdump to load; None for none.
     """
 
     seed: int
     seconds: float
     clients: int
+    sessions: int | None = None
     only: int | None = None
-    times: int = 1
+    script: Path | None = None
 
 
 class Told(NamedTuple):
@@ -108,9 +110,9 @@ class Soak:
                 "ssl_verify_upstream_trusted_ca": str(ca),
             }
             modes = [f"reverse:http://127.0.0.1:{ports['plain']}", "regular"]
-            proxy = Mitmdump(
-                folder / "mitmdump", modes, [addon / "normalize.py"], options
-            )
+            more = [self._asked.script.resolve()] if self._asked.script else []
+            scripts = [addon / "normalize.py", *more]
+            proxy = Mitmdump(folder / "mitmdump", modes, scripts, options)
             async with proxy:
                 records = Records(proxy.confdir / "normalize", KEY)
                 await self._soak(proxy, provider, addon / "normalize.py", records)
@@ -166,12 +168,13 @@ class Soak:
 
     def _numbers(self, until: float) -> Iterator[int]:
         if self._asked.only is not None:
-            yield from [self._asked.only] * self._asked.times
-            return
-        for k in itertools.count():
-            if time.monotonic() > until:
-                return
-            yield k
+            yield self._asked.only
+        elif self._asked.sessions is not None:
+            yield from range(self._asked.sessions)
+        else:
+            yield from itertools.takewhile(
+                lambda _: time.monotonic() < until, itertools.count()
+            )
 
     async def _work(self, numbers: Iterator[int], places: Places) -> None:
         for k in numbers:

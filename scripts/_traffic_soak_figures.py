@@ -66,7 +66,7 @@ def told(figures: Figures) -> str:
             f"{figures.rss_end / MIB:.0f} at the end, {figures.rss_most / MIB:.0f} at "
             f"most; left over: {figures.left_over or 'nothing'}"
         ),
-        "memory": str(figures.memory or "not judged"),
+        "memory": str(figures.memory or "too short to be judged"),
         "mismatches": (
             f"{figures.mismatches}; other faults: "
             f"{len(figures.wrong) - figures.mismatches}"

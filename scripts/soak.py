@@ -31,12 +31,16 @@ def parse(given: list[str]) -> argparse.Namespace:
             "first start makes the environment in .venv."
         ),
     )
-    parser.add_argument(
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument(
         "--minutes",
         type=float,
         default=MINUTES,
         metavar="N",
         help=f"how long (default: {MINUTES:g})",
+    )
+    length.add_argument(
+        "--sessions", type=int, metavar="N", help="how many sessions instead"
     )
     parser.add_argument(
         "--seed", type=int, metavar="N", help="of the dice; drawn and told if missing"
@@ -48,20 +52,30 @@ def parse(given: list[str]) -> argparse.Namespace:
         metavar="N",
         help=f"sessions at once, of up to eight streams (default: {CLIENTS})",
     )
-    parser.add_argument(
+    length.add_argument(
         "--only",
         type=int,
         metavar="K",
         help="run session K alone, without changes of options meanwhile",
     )
     parser.add_argument(
+        "--script",
+        type=Path,
+        metavar="FILE",
+        help="one more script for mitmdump to load, after the addon",
+    )
+    parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write the figures there"
     )
     flags = parser.parse_args(given)
-    if flags.minutes <= 0 or flags.clients <= 0:
-        parser.error("--minutes and --clients take numbers above 0")
+    for name in ("minutes", "sessions", "clients"):
+        value = getattr(flags, name)
+        if value is not None and value <= 0:
+            parser.error(f"--{name} takes a number above 0, not {value}")
     if flags.only is not None and (flags.only < 0 or flags.seed is None):
         parser.error("--only takes a number from 0 on, and goes with --seed")
+    if flags.script and not flags.script.is_file():
+        parser.error(f"there is no file {flags.script}")
     if flags.seed is None:
         flags.seed = random.randrange(10**6)
     return flags
@@ -78,7 +92,12 @@ def run(flags: argparse.Namespace) -> int:
 
     print(f"seed {flags.seed}", flush=True)
     asked = _traffic_soak.Asked(
-        flags.seed, flags.minutes * 60, flags.clients, flags.only
+        flags.seed,
+        flags.minutes * 60,
+        flags.clients,
+        flags.sessions,
+        flags.only,
+        script=flags.script,
     )
     figures = _traffic_soak.run(asked)
     if figures is None:
@@ -88,9 +107,10 @@ def run(flags: argparse.Namespace) -> int:
         data = json.dumps(figures.as_json(), indent=1)
         flags.json.write_text(data + "\n", encoding="utf-8")
     if not figures.good:
-        print(
-            f"again: python3 scripts/soak.py --seed {flags.seed} --minutes {flags.minutes:g}"
-        )
+        lengths = {"only": flags.only, "sessions": flags.sessions}
+        given = [f"--{name} {n}" for name, n in lengths.items() if n is not None]
+        length = given[0] if given else f"--minutes {flags.minutes:g}"
+        print(f"again: python3 scripts/soak.py --seed {flags.seed} {length}")
     return int(not figures.good)
 
 

@@ -1,0 +1,341 @@
+"""The load: that it runs, that it counts right, and that a damaged byte is caught."""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
+import _traffic_report as report
+import load
+from _traffic_load_figures import Figures, Memory, Part, Window
+from _traffic_paced import Check, Latencies, Phase, Spoken, Words
+from _traffic_process import TrafficError, allow_files
+
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="it measures by way of /proc"
+)
+
+# Without load.main, which would go to .venv first: this environment will do.
+HERE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import load
+sys.exit(load.run(load.parse(sys.argv[2:])))
+"""
+
+# Damages the text of the streams 1 to 6 after the addon has repaired them, each in a way
+# of its own, and lets all others pass.
+DAMAGE = """
+import json
+import re
+
+OTHERS = {}
+
+
+def responseheaders(flow):
+    if not callable(flow.response.stream):
+        return
+    content = json.loads(flow.request.content)["messages"][0]["content"]
+    seed = json.loads(content)[0]
+    repair = flow.response.stream
+    heard = 0
+
+    def damaged(data):
+        nonlocal heard
+        out = b"".join(repair(data))
+        OTHERS[seed] = out or OTHERS[seed]
+        heard += 1
+        if heard == 4 and out:
+            at = out.index(b'"content":"') + 13
+            if seed == 1:
+                out = out[:at] + out[at + 1 :]
+            elif seed == 2:
+                out = out[:at] + out[at : at + 1] + out[at:]
+            elif seed == 3:
+                out = out[:at] + bytes([out[at] ^ 1]) + out[at + 1 :]
+            elif seed == 4:
+                out = b""
+            elif seed == 5:
+                out += out
+            elif seed == 6:
+                out = OTHERS.get(7, b"data: {}\\n\\n")
+        return [out] if out else []
+
+    flow.response.stream = damaged
+"""
+
+
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+# -- whole runs ------------------------------------------------------------------------
+
+
+@linux
+def test_every_byte_of_a_load_arrives_and_the_figures_add_up(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("json", "markdown")}
+    wanted = ["--streams", "20", "--seconds", "2", "--idle", "20", "--slow", "1"]
+    more = [f"--{name}={path}" for name, path in files.items()]
+    done = start(*wanted, "--rate", "5", *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(files["json"].read_text())
+    assert figures["faults"] == {}
+    assert figures["alarms"] == []
+    (part,) = figures["parts"]
+    assert part["events"] == 20 * 2 * 5
+    assert 0 < part["p50"] <= part["p99"] <= part["most"]
+    (memory,) = figures["memory"]
+    assert memory["peak"] > memory["at_rest"] > 0
+    sides = [(each["side"], each["when"]) for each in figures["backed"]]
+    assert len(sides) == len(set(sides)) == 8
+    # Three warm-ups, the streams and the idle ones; twice the others, slow and unread.
+    assert figures["streams"] == 3 * 20 + 20 + 20 + 2 * (20 + 1 + 2)
+    for table in ("p99", "an idle stream", "over HTTP/2, nothing read"):
+        assert table in files["markdown"].read_text()
+        assert table in done.stdout
+
+
+@linux
+def test_load_names_the_streams_that_a_proxy_damages(tmp_path: Path) -> None:
+    script = tmp_path / "damage.py"
+    script.write_text(DAMAGE)
+    found = tmp_path / "figures.json"
+    few = ["--streams", "10", "--seconds", "1", "--idle", "0", "--slow", "0"]
+    done = start(*few, "--script", str(script), "--json", str(found))
+    assert done.returncode == 1, done.stdout + done.stderr
+    figures = json.loads(found.read_text())
+    assert sorted(map(int, figures["faults"])) == [1, 2, 3, 4, 5, 6]
+    assert figures["alarms"] == []
+    strange = "".join(figures["faults"]["6"])
+    assert "stream 7" in strange or "chat-7" in strange
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--streams", "0"], "--streams takes a number from 1 on"),
+        (["--idle", "-1"], "--idle takes a number from 0 on"),
+        (["--rate", "10", "0"], "--rate takes numbers above 0"),
+        (["--script", "nowhere.py"], "there is no file nowhere.py"),
+    ],
+)
+def test_bad_flag_is_refused_with_a_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        load.parse(arguments)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_quick_takes_small_numbers_where_none_are_given() -> None:
+    flags = load.parse(["--quick", "--idle", "7"])
+    assert (flags.streams, flags.idle, flags.rates) == (20, 7, [10.0])
+    assert load.parse([]).streams == 500
+
+
+@linux
+def test_too_many_files_are_refused_with_a_sentence() -> None:
+    with pytest.raises(TrafficError, match="open files are needed"):
+        allow_files(2**40)
+
+
+# -- the check ---------------------------------------------------------------------------
+
+SPOKEN = Spoken(5, [Phase(4, 1)])
+
+
+def repaired(words: Words, events: int) -> list[bytes]:
+    """Return what the addon makes of a stream, written without it."""
+    out = []
+    sent = [words.opening(), *(words.text(n, 17 + n) for n in range(events))]
+    for event in [*sent, *words.ending(events)]:
+        text = event.decode().replace('"role":null,', "")
+        text = text.replace('"role":"assistant","content":null', '"role":"assistant","content":""')  # fmt: skip
+        text = text.replace('{"content":""},"finish_reason":"stop","stop_reason":null', '{},"finish_reason":"stop"')  # fmt: skip
+        out.append(text.encode())
+    return out
+
+
+def faults(data: bytes, spoken: Spoken = SPOKEN) -> list[str]:
+    check = Check(spoken, repaired=True, late=[Latencies()])
+    check.feed(data, 20)
+    check.end(clean=True)
+    return check.faults
+
+
+GOOD = b"".join(repaired(Words(5), 4))
+
+
+def test_check_takes_the_stream_that_is_due() -> None:
+    assert faults(GOOD) == []
+
+
+def test_check_takes_the_stream_in_any_cut() -> None:
+    for seed in range(20):
+        dice = random.Random(seed)
+        check = Check(SPOKEN, repaired=True)
+        at = 0
+        while at < len(GOOD):
+            size = dice.randint(1, 300)
+            check.feed(GOOD[at : at + size], 0)
+            at += size
+        check.end(clean=True)
+        assert check.faults == []
+
+
+def test_check_takes_what_a_proxy_only_passes_on() -> None:
+    words = Words(5)
+    sent = [words.opening(), *(words.text(n, 17) for n in range(4)), *words.ending(4)]
+    check = Check(SPOKEN, repaired=False)
+    check.feed(b"".join(sent), 20)
+    check.end(clean=True)
+    assert check.faults == []
+    assert faults(b"".join(sent)) != []
+
+
+def mutants(data: bytes) -> Iterator[bytes]:
+    """Yield *data* with each byte lost, doubled, swapped with the next, or another."""
+    for at in range(len(data)):
+        yield data[:at] + data[at + 1 :]
+        yield data[:at] + data[at : at + 1] + data[at:]
+        yield data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+        if at and data[at - 1] != data[at]:
+            yield (
+                data[: at - 1] + data[at : at + 1] + data[at - 1 : at] + data[at + 1 :]
+            )
+
+
+def test_no_byte_is_lost_doubled_swapped_or_changed_unseen() -> None:
+    unseen = [mutant for mutant in mutants(GOOD) if not faults(mutant)]
+    assert unseen == []
+
+
+EVENTS = repaired(Words(5), 4)
+DAMAGES: dict[str, Callable[[], list[bytes]]] = {
+    "an event lost": lambda: EVENTS[:2] + EVENTS[3:],
+    "an event doubled": lambda: EVENTS[:3] + EVENTS[2:],
+    "two events swapped": lambda: [*EVENTS[:2], EVENTS[3], EVENTS[2], *EVENTS[4:]],
+    "an event of another stream": lambda: [
+        *EVENTS[:2],
+        repaired(Words(6), 4)[2],
+        *EVENTS[3:],
+    ],
+    "another stream": lambda: repaired(Words(6), 4),
+    "no finish": lambda: EVENTS[:5] + EVENTS[6:],
+    "no usage": lambda: EVENTS[:6] + EVENTS[7:],
+    "no end": lambda: EVENTS[:-1],
+    "a second end": lambda: [*EVENTS, EVENTS[-1]],
+    "a comment": lambda: [EVENTS[0], b": ping\n\n", *EVENTS[1:]],
+    "nothing at all": list,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_seen(damage: str) -> None:
+    assert faults(b"".join(DAMAGES[damage]())) != []
+
+
+def test_stream_that_breaks_off_is_seen_though_all_of_it_came() -> None:
+    check = Check(SPOKEN, repaired=True)
+    check.feed(GOOD, 0)
+    check.end(clean=False)
+    assert check.faults == ["it broke off"]
+
+
+def test_latency_is_what_an_event_took_and_is_counted_in_its_phase() -> None:
+    spoken = Spoken(5, [Phase(1, 1), Phase(3, 1)])
+    late = [Latencies(), Latencies()]
+    check = Check(spoken, repaired=True, late=late)
+    check.feed(GOOD, 17 + 2 * 10**9)  # the event n was sent at 17 + n
+    assert [each.count for each in late] == [1, 3]
+    assert late[0].most == 2.0
+    assert late[1].at(0.5) == pytest.approx(2.0)
+
+
+def test_percentiles_are_those_of_the_times() -> None:
+    late = Latencies()
+    for at in range(1, 101):
+        late.add(at / 1000)
+    assert [late.at(part) for part in (0.5, 0.9, 0.99, 1)] == [0.05, 0.09, 0.099, 0.1]
+    assert Latencies().at(0.5) == 0
+
+
+def test_request_says_what_is_to_be_said() -> None:
+    spoken = Spoken(
+        5, [Phase(4, 1), Phase(8, 0.5)], first="gate", delay=0.5, flood=True
+    )
+    assert Spoken.read(spoken.body()) == spoken
+    assert spoken.events == 8
+
+
+# -- the report --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def figures() -> Figures:
+    made = Figures({"cores": 2, "system": "L", "python": "3.13", "mitmproxy": "12"}, {})
+    made.parts.append(
+        Part("here", 5, 9, 10.0, 100, 50.0, 0.0011, 0.002, 0.003, 0.5, 0.001, 0.25, 0.5)
+    )
+    made.memory.append(Memory("here", 2**20, 1024, 2048, 4096, 512, 2**21, 2**20))
+    made.backed.append(Window("here", "with", 5, 2, 3.0, 0.001, 0.002, 2**20, 2**19))
+    return made
+
+
+def test_report_has_the_figures(figures: Figures) -> None:
+    text = report.markdown(figures)
+    assert "| here | 5 | 9 | 50 | 1.1 ms | 2 ms | 3 ms | 500 ms | 25% of a core | 5000 µs |" in text  # fmt: skip
+    assert (
+        "| here | 1.0 MiB | 1 KiB | 2 KiB | 4 KiB | 0 KiB | 2.0 MiB | 1.0 MiB |" in text
+    )
+    assert "| here | with | 5 | 2 | 1 ms | 2 ms | 1.0 MiB each | 0.5 MiB each |" in text
+    assert "Other programs took 0.5 cores" in text
+
+
+@pytest.mark.parametrize(
+    ("faults", "alarms", "good"),
+    [({}, [], True), ({7: ["damaged"]}, [], False), ({}, ["Traceback"], False)],
+)
+def test_load_is_good_without_faults_and_alarms(
+    faults: dict[int, list[str]], alarms: list[str], good: bool
+) -> None:
+    assert Figures({}, {}, faults=faults, alarms=alarms).good == good
+
+
+def test_report_tells_faults(figures: Figures) -> None:
+    figures.faults[7] = ["text 3 is damaged"]
+    figures.alarms.append("Traceback")
+    assert report.faults(figures) == "stream 7: text 3 is damaged\nlog: Traceback"
+    assert "1 streams with a fault" in report.markdown(figures)
+
+
+def test_readme_gets_the_tables_between_its_marks_once(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# A\n\n## Limits\n\nMany.\n")
+    for text in ("| old |", "| new |"):
+        report.update(path, text)
+    assert path.read_text() == (
+        "# A\n\n## Under load\n\n<!-- load -->\n| new |\n<!-- /load -->\n\n"
+        "## Limits\n\nMany.\n"
+    )
+
+
+def test_document_without_a_place_for_the_tables_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "README.md"
+    path.write_text("# A\n")
+    with pytest.raises(ValueError, match=r"README\.md has neither"):
+        report.update(path, "| new |")

@@ -1,0 +1,359 @@
+"""What load and soak stand on: reading HTTP, weighing, records, what was in force."""
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import _traffic_memory as memory
+from _traffic_faults import decode, encode, pieces
+from _traffic_history import Facet, History
+from _traffic_http1 import (
+    LAST_CHUNK,
+    FramingError,
+    Request,
+    RequestReader,
+    ResponseReader,
+    chunked,
+)
+from _traffic_memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
+from _traffic_process import HOST, Child, Provider, TrafficError, ask
+from _traffic_records import Flow, Records
+from _traffic_server import Exchange, listen
+
+linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
+
+
+def cuts(data: bytes) -> Iterator[list[bytes]]:
+    yield [data]
+    yield [data[at : at + 1] for at in range(len(data))]
+    for seed in range(10):
+        dice = random.Random(seed)
+        places = sorted(dice.choices(range(len(data) + 1), k=4))
+        yield [
+            data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True)
+        ]
+
+
+# -- HTTP/1 ------------------------------------------------------------------------------
+
+BODY = b"data: \xc3\xa9 1\r\n\r\n0\r\n\r\n"
+CHUNKS = chunked(BODY[:3]) + chunked(BODY[3:4]) + chunked(BODY[4:]) + LAST_CHUNK
+ANSWERS = {
+    "chunked": b"transfer-encoding: chunked\r\n\r\n" + CHUNKS,
+    "length": b"content-length: %d\r\n\r\n" % len(BODY) + BODY,
+    "close": b"\r\n" + BODY,
+}
+
+
+@pytest.mark.parametrize("framing", ANSWERS)
+def test_answer_is_read_in_any_cut(framing: str) -> None:
+    for reads in cuts(b"HTTP/1.1 201 Created\r\nX-Y: z\r\n" + ANSWERS[framing]):
+        reader = ResponseReader()
+        assert b"".join(map(reader.feed, reads)) == BODY
+        assert reader.status == 201
+        assert reader.headers["x-y"] == "z"
+        assert reader.framing == framing
+        assert reader.done == (framing != "close")
+        assert reader.end()
+        assert reader.keeps == (framing != "close")
+
+
+@pytest.mark.parametrize("framing", ["chunked", "length"])
+def test_answer_that_breaks_off_does_not_end_well(framing: str) -> None:
+    data = b"HTTP/1.1 200 OK\r\n" + ANSWERS[framing]
+    for at in range(len(data)):
+        reader = ResponseReader()
+        assert BODY.startswith(reader.feed(data[:at]))
+        assert not reader.end()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nabc",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + CHUNKS + b"x",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nz\r\nabc",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-1\r\nabc",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\na: b\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno field\r\n\r\n",
+        b"SSH-2.0 hello\r\n\r\n",
+        b"x" * 70_000,
+    ],
+)
+def test_what_is_no_answer_is_refused(data: bytes) -> None:
+    for reads in ([data], [data[at : at + 1] for at in range(len(data))]):
+        reader = ResponseReader()
+        with pytest.raises(FramingError):
+            list(map(reader.feed, reads))
+
+
+def test_requests_are_read_in_any_cut_one_after_the_other() -> None:
+    one = b"POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nhi"
+    two = b"GET /b HTTP/1.0\r\nHost: x\r\n\r\n"
+    due = [
+        Request("POST", "/a", "HTTP/1.1", {"content-length": "2"}, b"hi"),
+        Request("GET", "/b", "HTTP/1.0", {"host": "x"}, b""),
+    ]
+    for reads in cuts(one + two):
+        reader = RequestReader()
+        assert [each for read in reads for each in reader.feed(read)] == due
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"hello\r\n\r\n",
+        b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"x" * 70_000,
+    ],
+)
+def test_what_is_no_request_is_refused(data: bytes) -> None:
+    with pytest.raises(FramingError):
+        RequestReader().feed(data)
+
+
+def test_server_answers_and_a_broken_answer_is_an_error() -> None:
+    async def answer(exchange: Exchange) -> None:
+        exchange.head(framing="length", headers={"content-length": "2"})
+        exchange.send(exchange.request.body[:2])
+        if exchange.request.path == "/cut":
+            exchange.cut()
+
+    async def talk() -> None:
+        server, port = await listen(answer)
+        async with server:
+            assert await ask((HOST, port), "/", "hi") == b'"h'
+            with pytest.raises(TrafficError, match="answers /cut"):
+                await ask((HOST, port), "/cut", 1)
+
+    asyncio.run(talk())
+
+
+# -- processes ---------------------------------------------------------------------------
+
+
+class _Talker(Child):
+    def hear(self, line: str) -> None:
+        if line == "ready":
+            self.ready.set()
+
+
+@linux
+def test_process_that_ends_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
+    async def begin() -> None:
+        command = [sys.executable, "-c", "print('no such thing')"]
+        async with _Talker("it", command, tmp_path):
+            pytest.fail("it has ended")
+
+    with pytest.raises(TrafficError, match="it has ended") as raised:
+        asyncio.run(begin())
+    assert list(raised.value.lines) == ["no such thing"]
+
+
+@linux
+def test_process_is_ended_though_it_ignores_the_first_request(tmp_path: Path) -> None:
+    stubborn = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "print('ready'); time.sleep(60)"
+    )
+
+    async def begin() -> int:
+        async with _Talker("it", [sys.executable, "-c", stubborn], tmp_path) as child:
+            child.patience = 0.1
+            child.check()
+            return child.pid
+
+    with pytest.raises(OSError, match=r"No such|has ended"):
+        memory.weigh(asyncio.run(begin()))
+
+
+@linux
+def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
+    async def talk() -> list[str]:
+        async with Provider("_traffic_load_provider.py", tmp_path) as provider:
+            place = (HOST, provider.said["port"])
+            with pytest.raises((TrafficError, OSError)):
+                await ask(place, "/v1/chat/completions", ["no request"])
+        return provider.alarms  # it has ended: all that it said has come
+
+    assert any("Traceback" in line for line in asyncio.run(talk()))
+
+
+# -- memory ------------------------------------------------------------------------------
+
+
+@linux
+def test_memory_and_work_of_a_process_are_read() -> None:
+    before = memory.weigh(os.getpid())
+    busy = memory.machine_busy()
+    end = time.process_time() + 0.05
+    ballast = bytearray(b"x" * 64 * MIB)
+    while time.process_time() < end:
+        pass
+    after = memory.weigh(os.getpid())
+    assert len(ballast) == 64 * MIB
+    assert after.rss - before.rss > 32 * MIB
+    assert after.peak >= after.rss
+    assert after.cpu > before.cpu
+    assert memory.machine_busy() > busy
+
+
+SECONDS = int(WARM_UP + 4 * JUDGED)
+
+
+def samples(seed: int, a_stream: float, *, noise: int = 2 * MIB) -> Sequence[Sample]:
+    """Return a run of 50 streams a second that warms up, wavers and leaks so much."""
+    dice = random.Random(seed)
+    found = []
+    for at in range(SECONDS):
+        warm = 60 * MIB * min(at / (WARM_UP - 10), 1)
+        rss = 90 * MIB + warm + dice.uniform(-noise, noise) + a_stream * at * 50
+        found.append(Sample(1000.0 + at, int(rss), at * 50))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_memory_that_wavers_is_flat(seed: int) -> None:
+    verdict = judge(samples(seed, 0))
+    assert verdict is not None
+    assert verdict.flat
+    assert abs(verdict.growth) < NOISE
+    assert verdict.streams == pytest.approx(4 * JUDGED * 50, rel=0.02)
+    assert str(verdict).startswith("flat: ")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_leak_is_told_from_wavering(seed: int) -> None:
+    a_stream = A_STREAM + NOISE / (3 * JUDGED * 50)
+    verdict = judge(samples(seed, a_stream))
+    assert verdict is not None
+    assert not verdict.flat
+    assert verdict.per_10_000 == pytest.approx(a_stream * 10_000, rel=0.3)
+    assert str(verdict).startswith("NOT FLAT: ")
+
+
+def test_memory_that_goes_down_is_flat() -> None:
+    verdict = judge(samples(1, -2000))
+    assert verdict is not None
+    assert verdict.flat
+
+
+def test_short_run_is_not_judged() -> None:
+    assert judge([]) is None
+    assert judge(samples(1, 0)[: int(WARM_UP + JUDGED / 2)]) is None
+
+
+# -- the pairs log -------------------------------------------------------------------------
+
+
+def line(n: int, end: str = "complete", **more: str) -> bytes:
+    flow = {"type": "flow", "v": 1, "flow": f"f{n}", "path": f"/{n}/v1", "end": end}
+    return json.dumps(flow | more, separators=(",", ":")).encode() + b"\n"
+
+
+PAIR = b'{"type":"pair","v":1,"flow":"f1","before":"' + b"x" * 200 + b'"}\n'
+
+
+def test_records_are_read_once_while_files_rotate_and_names_change(
+    tmp_path: Path,
+) -> None:
+    records = Records(tmp_path, "sk-secret")
+    log = tmp_path / "pairs-1.jsonl"
+    log.write_bytes(line(1) + PAIR + line(2)[:9])
+    records.poll()
+    with log.open("ab") as file:
+        file.write(line(2)[9:] + line(3, "client-left"))
+    log.rename(tmp_path / "pairs-1.jsonl.1")
+    log.write_bytes(line(4) + PAIR)
+    (tmp_path / "pairs-1-2.jsonl").write_bytes(line(5, mode="observe"))
+    records.poll()
+    records.poll()
+    assert 5 not in records.flows  # too short yet to be told from another
+    records.poll(last=True)
+    assert records.pairs == 2
+    assert records.faults == []
+    assert dict(records.flows) == {
+        1: [Flow("complete", observed=False)],
+        2: [Flow("complete", observed=False)],
+        3: [Flow("client-left", observed=False)],
+        4: [Flow("complete", observed=False)],
+        5: [Flow("complete", observed=True)],
+    }
+
+
+def test_lost_records_half_lines_and_secrets_are_faults(tmp_path: Path) -> None:
+    records = Records(tmp_path, "sk-secret")
+    text = (
+        b'{"type":"lost","count":3}\n' + PAIR[20:] + PAIR.replace(b"xxx", b"sk-secret")
+    )
+    (tmp_path / "pairs-1.jsonl").write_bytes(text)
+    records.poll(last=True)
+    assert len(records.faults) > 2
+    assert "lost" in records.faults[0]
+    assert any("has the key" in each for each in records.faults)
+
+
+# -- what was in force -----------------------------------------------------------------------
+
+
+def test_while_it_changes_a_value_may_be_either() -> None:
+    facet = Facet("old")
+    facet.begin("new", 10)
+    assert facet.during(0, 9) == {"old"}
+    assert facet.during(11, 12) == {"old", "new"}
+    facet.settle(20)
+    assert facet.during(15, 16) == {"old", "new"}
+    assert facet.during(21, 22) == {"new"}
+    assert facet.during(5, 30) == {"old", "new"}
+
+
+def test_history_says_what_may_have_counted() -> None:
+    history = History()
+    history.mode.begin("observe", 10)
+    history.mode.settle(11)
+    history.mode.begin("repair", 20)
+    history.mode.settle(21)
+    history.addon.begin("loading", 30)
+    history.addon.begin("loaded", 31)
+    history.addon.settle(32)
+    assert (history.may(1, 2).repair, history.may(1, 2).observe) == (True, False)
+    assert (history.may(12, 13).repair, history.may(12, 13).observe) == (False, True)
+    assert history.may(19, 22).repair
+    assert not history.may(22, 29).reload
+    assert history.may(29, 31).reload
+    assert not history.may(33, 34).reload
+
+
+# -- content encodings and cuts ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br"])
+def test_encoded_body_decodes_to_what_it_was(encoding: str) -> None:
+    data = bytes(range(256)) * 9
+    whole = encode(data, encoding)
+    assert decode(whole, encoding) == data
+    if encoding != "br":  # which is not flushed here
+        assert data.startswith(decode(whole[:-40], encoding))
+        assert decode(whole[:-40], encoding)
+
+
+def test_corrupt_body_decodes_to_what_comes_before() -> None:
+    start = encode(b"Hi there", "gzip", ended=False)
+    assert decode(start + b"\xff" * 40, "gzip") == b"Hi there"
+
+
+def test_pieces_are_the_whole_and_take_a_few_seconds_at_most() -> None:
+    data = b"data: {}\n\n" * 300
+    for seed in range(50):
+        cut = pieces(data, random.Random(seed), stalls=seed % 2 == 0)
+        assert b"".join(each.data for each in cut) == data
+        assert all(each.data for each in cut)
+        assert sum(each.pause for each in cut) < 20
