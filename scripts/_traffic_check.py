@@ -114,7 +114,8 @@ def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
         wire = _whole_values(sent.wire[:-1]) if sent.bare else _closed(sent.wire)
         before = replace(meaning_of(wire), unread=[])
     else:
-        before = _shortened(replace(meaning_of(sent.wire), unread=[]), after)
+        before = _shortened(meaning_of(sent.wire), after)
+        after = replace(after, unread=before.unread)  # it may have become an error
     # Usage has its place at the end: before it, there is none to send it in.
     return form.lost(replace(before, usage=after.usage), after, broke=True)
 

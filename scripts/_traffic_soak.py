@@ -74,7 +74,8 @@ class Told(NamedTuple):
     chat: bool
     good: bool
     observed: bool
-    reloaded: bool
+    asked: float
+    ended: float
 
 
 class Soak:
@@ -158,7 +159,7 @@ class Soak:
     async def _census(self, proxy: Mitmdump) -> dict[str, int]:
         """Return what still stands for an answer, once there is none any more."""
         for _ in range(10):
-            await asyncio.sleep(1)  # the last connections close
+            await asyncio.sleep(0.5)  # the last connections close
             census: dict[str, int] = (await proxy.control(census=True))["census"]
             census["HTTPFlow"] -= 1  # that of the question itself
             left = {name: count for name, count in census.items() if count}
@@ -211,7 +212,9 @@ class Soak:
             lines += [f"came {seen.body!r}"[:limit]]
             self._wrong(plan.n // IN_A_SESSION, "\n    ".join(lines))
         good = plan.transfer.fault in ("", "stall") and not seen.left
-        self._told[plan.n] = Told(plan.is_chat, good, observed, may.reload)
+        self._told[plan.n] = Told(
+            plan.is_chat, good, observed, seen.asked, seen.ended + AFTERMATH
+        )
 
     def _wrong(self, k: int | None, text: str) -> None:
         """Take note of a fault, of session *k* if it is of one."""
@@ -233,8 +236,8 @@ class Soak:
             flows = records.flows.pop(n, [])
             figures.ends.update(each.end for each in flows)
             due = {1} if told.chat else {0}
-            if told.reloaded:
-                due |= {0}  # what broke off, or came whole, after its addon had gone
+            if self._history.may(told.asked, told.ended).reload:
+                due |= {0}  # what breaks off, or comes whole, after its addon has gone
             if len(flows) not in due:
                 self._wrong(
                     n // IN_A_SESSION,

@@ -1,7 +1,7 @@
 """What came of a soak, and how it is told."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from _traffic_memory import MIB, Verdict
@@ -41,7 +41,7 @@ class Figures:
     def as_json(self) -> dict[str, Any]:
         """Return it for a file."""
         memory = self.memory and {**self.memory._asdict(), "text": str(self.memory)}
-        return {**asdict(self), "memory": memory}
+        return {**vars(self), "memory": memory}
 
 
 def told(figures: Figures) -> str:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-SCRIPTS = ROOT / "scripts"
 import _traffic_report as report
 import load
 from _traffic_load_figures import Figures, Memory, Part, Window
 from _traffic_paced import Check, Latencies, Phase, Spoken, Words
 from _traffic_process import TrafficError, allow_files
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 
 linux = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="it measures by way of /proc"

@@ -1,0 +1,416 @@
+"""The soak: that it runs, that it repeats itself, and that nothing wrong escapes it."""
+
+import functools
+import hashlib
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import soak
+from _traffic_faults import FAULTS
+from _traffic_judge import May, Seen, judge
+from _traffic_plan import KINDS, LEAVING, NARROW, Plan, plan, session
+from _traffic_soak_figures import Figures, told
+from llm_normalize.fixes import FIXES
+from llm_normalize.stream_state import Asked
+from streams import feed
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+SEED = 1
+"""Of the plans that are judged here without a proxy."""
+
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="it measures by way of /proc"
+)
+
+# Without soak.main, which would go to .venv first: this environment will do.
+HERE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import soak
+sys.exit(soak.run(soak.parse(sys.argv[2:])))
+"""
+
+# Changes a letter of the model's words in each answer, after the addon.
+DAMAGE = """
+def responseheaders(flow):
+    repair = flow.response.stream
+    if callable(repair):
+        flow.response.stream = lambda data: [
+            each.replace(b">2 ", b">3 ") for each in repair(data)
+        ]
+"""
+
+# Keeps every flow, and says that something crashed.
+LEAK = """
+import logging
+
+KEPT = []
+
+
+def response(flow):
+    KEPT.append(flow)
+    logging.getLogger(__name__).warning("it has crashed")
+"""
+
+
+def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+# -- whole runs ------------------------------------------------------------------------
+
+
+@linux
+def test_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
+    found = tmp_path / "figures.json"
+    done = start("--seed", "1", "--sessions", "60", "--json", str(found))
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(found.read_text())
+    numbers = [n for k in range(60) for n in session(1, k).numbers]
+    assert figures["streams"] == len(numbers)
+    assert figures["kinds"] == Counter(plan(1, n).kind for n in numbers)
+    assert figures["faults"].keys() > FAULTS.keys() - {""}
+    assert figures["flows"] > figures["streams"] * 0.8
+    assert (figures["mismatches"], figures["left_over"], figures["wrong"]) == (
+        0,
+        {},
+        [],
+    )
+    assert f"{len(numbers)} streams" in done.stdout
+
+
+@linux
+def test_soak_tells_damaged_words_and_how_to_repeat_it(tmp_path: Path) -> None:
+    script = tmp_path / "damage.py"
+    script.write_text(DAMAGE)
+    k = next(k for k in range(99) if any(b">2 " in each for each in texts(k)))
+    done = start("--seed", "1", "--only", str(k), "--script", str(script))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "mismatches: 0" not in done.stdout
+    assert f"again: python3 scripts/soak.py --seed 1 --only {k}\n" in done.stdout
+
+
+def texts(k: int) -> Iterator[bytes]:
+    """Yield what the good streams of session *k* say, if all of them are good."""
+    plans = [plan(1, n) for n in session(1, k).numbers]
+    if not any(each.faults for each in plans):
+        yield from (each.wire for each in plans if each.kind == "stream")
+
+
+@linux
+def test_soak_tells_what_is_left_over_and_what_is_logged(tmp_path: Path) -> None:
+    script = tmp_path / "leak.py"
+    script.write_text(LEAK)
+    done = start("--seed", "1", "--only", "3", "--script", str(script))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "left over in mitmdump: {'HTTPFlow': " in done.stdout
+    assert "it has crashed" in done.stdout
+    assert "mismatches: 0; other faults: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--minutes", "0"], "--minutes takes a number above 0"),
+        (["--clients", "-1"], "--clients takes a number above 0"),
+        (["--only", "3"], "goes with --seed"),
+        (["--seed", "1", "--only", "-3"], "--only takes a number from 0 on"),
+        (["--only", "3", "--minutes", "2"], "not allowed with"),
+        (["--script", "nowhere.py"], "there is no file nowhere.py"),
+    ],
+)
+def test_bad_flag_is_refused_with_a_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        soak.parse(arguments)
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_missing_seed_is_drawn() -> None:
+    assert len({soak.parse([]).seed for _ in range(9)}) > 1
+
+
+# -- plans -----------------------------------------------------------------------------
+
+DIGEST = """
+import sys
+sys.path[:0] = sys.argv[1:4]
+from _traffic_plan import plan, session
+print([session(7, k) for k in range(40)], [repr(plan(7, n)) for n in range(120)])
+"""
+
+
+def test_same_seed_gives_the_same_plans_in_every_process() -> None:
+    folders = [str(SCRIPTS.parent / name) for name in ("scripts", "tests", "addon")]
+    digests = {
+        hashlib.sha256(
+            subprocess.run(
+                [sys.executable, "-c", DIGEST, *folders],
+                env={**os.environ, "PYTHONHASHSEED": salt},
+                capture_output=True,
+                check=True,
+            ).stdout
+        ).hexdigest()
+        for salt in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_another_seed_gives_other_plans() -> None:
+    assert repr(plan(1, 5)) != repr(plan(2, 5))
+    assert [session(1, k) for k in range(9)] != [session(2, k) for k in range(9)]
+
+
+@functools.cache
+def plans() -> list[Plan]:
+    return [plan(SEED, n) for n in range(1200)]
+
+
+def test_all_kinds_faults_and_clients_are_planned() -> None:
+    assert {each.kind for each in plans()} == set(KINDS)
+    assert {each.transfer.fault for each in plans()} == set(FAULTS)
+    assert {each.leaving for each in plans()} == set(LEAVING)
+    assert {each.transfer.framing for each in plans()} == {"chunked", "length", "close"}
+    assert {each.transfer.encoding for each in plans()} == {"", "gzip", "deflate", "br"}
+    for name in ("slow", "dribbles", "narrow"):
+        assert {getattr(each, name) for each in plans()} == {True, False}
+    assert len({name for each in plans() for name in each.quirks}) > 150
+
+
+def test_all_ways_to_the_provider_are_planned() -> None:
+    sessions = [session(SEED, k) for k in range(150)]
+    assert {(each.client, each.upstream) for each in sessions} == {
+        ("plain", "plain"), ("tls", "tls"), ("tls", "h2"), ("h2", "tls"), ("h2", "h2")
+    }  # fmt: skip
+    assert NARROW in {each.window for each in sessions}
+
+
+def test_every_stream_names_itself_and_no_other() -> None:
+    for each in plans():
+        if each.wire and not each.transfer.breaks and len(each.wire) > 400:
+            assert f"<{each.n}>".encode() in each.wire
+        assert f"/{each.n}/" in each.path
+
+
+# -- the verdict: without a proxy, so that what comes is known ----------------------------
+
+
+def seen(due: Plan) -> Seen:
+    """Return what a client sees of a stream through nothing but the addon's core."""
+    asked = replace(Asked.from_body(due.body), id="x", time=7)
+    ended = not due.transfer.breaks
+    out = b"".join(feed([due.wire], asked, FIXES, ended=ended))
+    return Seen(200, {"content-type": "text/event-stream"}, out, clean=ended)
+
+
+def some(wanted: Callable[[Plan], bool], count: int = 40) -> list[Plan]:
+    """Return streams that are *wanted*, whose client stays."""
+    known = [each for each in plans() if each.kind == "stream" and not each.leaving]
+    return [each for each in known if wanted(each)][:count]
+
+
+WHOLE = some(lambda due: due.transfer.fault == "")
+BROKEN = some(lambda due: due.transfer.breaks and due.transfer.arrives)
+PARTS = some(lambda due: due.transfer.fault in ("length too small", "gzip cut off"))
+
+
+def ids(due: Plan) -> str:
+    return str(due.n)
+
+
+@pytest.mark.parametrize("due", [*WHOLE, *BROKEN, *PARTS], ids=ids)
+def test_repaired_stream_is_good(due: Plan) -> None:
+    assert judge(due, seen(due)) == []
+
+
+@pytest.mark.parametrize("due", WHOLE, ids=ids)
+def test_no_byte_of_the_words_is_lost_doubled_or_changed_unseen(due: Plan) -> None:
+    good = seen(due)
+    dice = random.Random(due.n)
+    mark = f"<{due.n}>".encode()
+    for place in [at for at in range(len(good.body)) if good.body.startswith(mark, at)]:
+        at = place + dice.randrange(len(mark))
+        for other in (b"", good.body[at : at + 1] * 2, bytes([good.body[at] ^ 1])):
+            body = good.body[:at] + other + good.body[at + 1 :]
+            assert judge(due, replace(good, body=body)) != []
+
+
+def blocks(body: bytes) -> list[bytes]:
+    return [each + b"\n\n" for each in body.split(b"\n\n") if each]
+
+
+def with_words(body: bytes) -> int:
+    """Return the place of an event that says something."""
+    events = blocks(body)
+    return next(at for at, each in enumerate(events) if b'"content":"<' in each)
+
+
+SPEAKING = [due for due in WHOLE if b'"content":"<' in seen(due).body]
+FORGED = b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'  # fmt: skip
+
+
+def swap(body: bytes, other: bytes) -> bytes:
+    events = blocks(body)
+    at = with_words(body)
+    events[at] = blocks(other)[with_words(other)]
+    return b"".join(events)
+
+
+def lose(body: bytes, _: bytes) -> bytes:
+    events = blocks(body)
+    del events[with_words(body)]
+    return b"".join(events)
+
+
+def double(body: bytes, _: bytes) -> bytes:
+    events = blocks(body)
+    events.insert(with_words(body), events[with_words(body)])
+    return b"".join(events)
+
+
+def end_early(body: bytes, _: bytes) -> bytes:
+    return b"".join(blocks(body)[:-1])
+
+
+def end_twice(body: bytes, _: bytes) -> bytes:
+    return body + b"data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize("damage", [swap, lose, double, end_early, end_twice])
+def test_damaged_stream_is_told(damage: Callable[[bytes, bytes], bytes]) -> None:
+    for due, other in itertools.pairwise(SPEAKING):
+        good = seen(due)
+        body = damage(good.body, seen(other).body)
+        if due.meaning.errors or (damage is end_early and not good.body.endswith(b"[DONE]\n\n")):  # fmt: skip
+            continue  # its end is not told by [DONE]
+        assert judge(due, replace(good, body=body)) != [], due
+
+
+def test_strange_words_are_told_by_name() -> None:
+    due, other = SPEAKING[:2]
+    good = seen(due)
+    found = judge(due, replace(good, body=swap(good.body, seen(other).body)))
+    assert found == [f"it has words of stream {other.n}"]
+
+
+def test_another_name_for_a_chunk_is_told() -> None:
+    for due in SPEAKING:
+        good = seen(due)
+        body = good.body.replace(b'"created":17600', b'"created":17700')
+        sound = {"chunk-id", "created", "model", "azure-first", "native-text", "native-call"}  # fmt: skip
+        if not sound & {name.partition("/")[0] for name in due.quirks}:
+            assert judge(due, replace(good, body=body)) != [], due
+
+
+def test_untouched_stream_has_to_come_byte_for_byte() -> None:
+    sound = [due for due in WHOLE if not due.quirks]
+    assert sound
+    for due in sound:
+        good = seen(due)
+        assert good.body == due.wire
+        spaced = good.body.replace(b'{"id"', b'{ "id"', 1)
+        assert judge(due, replace(good, body=spaced)) == ["OpenAI's own bytes were changed"]  # fmt: skip
+
+
+@pytest.mark.parametrize("due", BROKEN, ids=ids)
+def test_success_forged_after_a_break_is_told(due: Plan) -> None:
+    good = seen(due)
+    ended = b'"finish_reason":"' in good.body or b"[DONE]" in due.wire
+    if not ended and b'"choices"' in good.body:
+        finish = FORGED.replace(b'"x"', f'"chatcmpl-<{due.n}>"'.encode())
+        for forged in (finish, b"data: [DONE]\n\n", finish + b"data: [DONE]\n\n"):
+            assert judge(due, replace(good, body=good.body + forged)) != []
+    assert judge(due, replace(good, clean=True)) != []
+
+
+def test_words_lost_before_a_break_are_told() -> None:
+    tried = 0
+    for due in BROKEN:
+        good = seen(due)
+        if blocks(good.body)[1:] and b'"content":"<' in good.body:
+            body = lose(good.body, b"")
+            tried += judge(due, replace(good, body=body)) != []
+    assert tried > 3
+
+
+def test_answer_that_breaks_off_by_itself_is_told() -> None:
+    for due in WHOLE:
+        good = seen(due)
+        assert judge(due, replace(good, clean=False)) == ["it broke off"]
+        assert judge(due, replace(good, status=500)) != []
+        assert judge(due, replace(good, headers={})) != []
+        assert judge(due, replace(good, error="it did not end")) == ["it did not end"]
+
+
+def test_client_that_leaves_has_the_beginning() -> None:
+    for due in SPEAKING[:12]:
+        good = seen(due)
+        for at in range(0, len(good.body), 97):
+            part = replace(good, body=good.body[:at], left=True, clean=False)
+            assert judge(due, part) == []
+        wrong = good.body.replace(f"<{due.n}>".encode(), b"<>", 1)
+        assert judge(due, replace(good, body=wrong, left=True)) != []
+
+
+def test_unrepaired_answer_is_good_only_where_it_may_be() -> None:
+    due = next(due for due in WHOLE if due.quirks and not due.transfer.encoding)
+    raw = Seen(200, {}, due.transfer.sent, clean=True)
+    assert judge(due, raw) != []
+    assert judge(due, raw, May(observe=True)) == []
+    assert judge(due, replace(raw, body=raw.body[:-1]), May(observe=True)) != []
+    assert judge(due, seen(due), May(repair=False, observe=True)) != []
+
+
+def test_comments_are_good_only_while_their_fix_is_left_out() -> None:
+    due = next(due for due in WHOLE if due.quirks)
+    good = seen(due)
+    with_comment = replace(good, body=b": ping\n\n" + good.body)
+    assert judge(due, with_comment) != []
+    assert judge(due, with_comment, May(skip=True)) == []
+
+
+def test_other_answers_have_to_pass_as_they_are() -> None:
+    others = [due for due in plans() if due.kind == "other" and not due.leaving]
+    for due in others:
+        raw = Seen(200, due.headers, due.transfer.sent, clean=True)
+        assert judge(due, raw) == []
+        assert judge(due, replace(raw, body=raw.body + b"\n")) != []
+
+
+# -- what is told --------------------------------------------------------------------------
+
+
+def test_summary_has_the_figures() -> None:
+    figures = Figures(7, seconds=60, streams=1200, events=9000, bytes=2_500_000)
+    figures.faults.update({"stall": 3, "cut in an event": 5})
+    figures.left_over = {"HTTPFlow": 2}
+    text = told(figures)
+    assert "seed 7, 60 s: 1,200 streams (20 a second), 9,000 events, 2.5 MB" in text
+    assert "faults: cut in an event 5, stall 3" in text
+    assert "left over: {'HTTPFlow': 2}" in text
+    assert "memory: too short to be judged" in text
+    assert json.dumps(figures.as_json())
+
+
+def test_soak_is_good_without_mismatches_and_other_faults() -> None:
+    assert Figures(7).good
+    assert not Figures(7, mismatches=1).good
+    assert not Figures(7, wrong=["it crashed"]).good
