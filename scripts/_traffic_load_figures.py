@@ -43,12 +43,26 @@ class Memory:
 
 
 @dataclass
-class Window:
-    """A while beside the clients that hardly read: what others and mitmdump felt.
+class Hoard:
+    """What a client that hardly reads costs, in bytes, after one and two steps.
 
-    Times are in seconds; `taken` and `grown` are bytes for each slow client so far:
-    what the provider could hand over, and what mitmdump weighs more than before.
+    `taken` is what the provider could hand over for it, `grown` what mitmdump weighs
+    more.
     """
+
+    side: str
+    how: str
+    clients: int
+    seconds: float
+    taken_first: float
+    grown_first: float
+    taken: float
+    grown: float
+
+
+@dataclass
+class Felt:
+    """What others feel of such clients. Times are in seconds."""
 
     side: str
     when: str
@@ -57,8 +71,7 @@ class Window:
     seconds: float
     p50: float
     p99: float
-    taken: float = 0.0
-    grown: float = 0.0
+    most: float
 
 
 @dataclass
@@ -69,7 +82,8 @@ class Figures:
     asked: dict[str, Any]
     parts: list[Part] = field(default_factory=list)
     memory: list[Memory] = field(default_factory=list)
-    backed: list[Window] = field(default_factory=list)
+    hoards: list[Hoard] = field(default_factory=list)
+    felt: list[Felt] = field(default_factory=list)
     streams: int = 0
     events: int = 0
     bytes: int = 0

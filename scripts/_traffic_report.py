@@ -35,7 +35,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def latencies(figures: Figures) -> str:
     """Return how long events took through mitmdump."""
-    head = ["", "streams", "held idle", "events/s", "p50", "p90", "p99", "max"]
+    head = ["", "streams", "held idle", "events sent", "p50", "p90", "p99", "max"]
     return table(
         [*head, "mitmdump", "an event"],
         [
@@ -43,7 +43,7 @@ def latencies(figures: Figures) -> str:
                 each.side,
                 each.streams,
                 each.idle,
-                f"{each.per_second:,.0f}",
+                f"{each.per_second:,.0f} a second",
                 *map(ms, (each.p50, each.p90, each.p99, each.most)),
                 f"{each.cpu:.0%} of a core",
                 f"{each.cpu / max(each.per_second, 1) * 1e6:.0f} µs",
@@ -82,31 +82,42 @@ def memory(figures: Figures) -> str:
     )
 
 
-def backed(figures: Figures) -> str:
-    """Return what clients that hardly read do."""
+def hoards(figures: Figures) -> str:
+    """Return what clients cost that hardly read."""
     return table(
         [
-            "slow clients",
-            "when",
-            "others",
-            "slow",
-            "p50 of others",
-            "p99 of others",
-            "taken of the provider",
-            "memory grown",
+            "a client that hardly reads",
+            "",
+            "taken of the provider for it",
+            "mitmdump grew by",
+            "seconds",
         ],
+        [
+            [
+                each.side,
+                each.how,
+                f"{mib(each.taken_first)}, then {mib(each.taken)}",
+                f"{mib(each.grown_first)}, then {mib(each.grown)}",
+                f"{each.seconds:.0f}, then {2 * each.seconds:.0f}",
+            ]
+            for each in figures.hoards
+        ],
+    )
+
+
+def felt(figures: Figures) -> str:
+    """Return what others feel of them."""
+    return table(
+        ["others beside them", "", "others", "slow", "p50", "p99", "max"],
         [
             [
                 each.side,
                 each.when,
                 each.others,
                 each.slow,
-                ms(each.p50) if each.others else "",
-                ms(each.p99) if each.others else "",
-                f"{mib(each.taken)} each" if each.slow else "",
-                f"{mib(each.grown)} each" if each.slow else "",
+                *map(ms, (each.p50, each.p99, each.most)),
             ]
-            for each in figures.backed
+            for each in figures.felt
         ],
     )
 
@@ -127,8 +138,8 @@ def markdown(figures: Figures) -> str:
         "",
         memory(figures),
     ]
-    if figures.backed:
-        lines += ["", backed(figures)]
+    if figures.hoards:
+        lines += ["", hoards(figures), "", felt(figures)]
     lines += [
         "",
         (

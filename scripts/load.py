@@ -90,16 +90,18 @@ def run(flags: argparse.Namespace) -> int:
         print("llm_normalize: this measures by way of /proc, which only Linux has")
         return 1
     import _traffic_load  # noqa: PLC0415 - it needs the environment
+    import _traffic_load_side  # noqa: PLC0415
     import _traffic_report  # noqa: PLC0415
 
-    names = _traffic_load.Asked._fields
-    asked = _traffic_load.Asked(**{name: getattr(flags, name) for name in names})
+    names = _traffic_load_side.Asked._fields
+    asked = _traffic_load_side.Asked(**{name: getattr(flags, name) for name in names})
     figures = _traffic_load.run(asked)
     if figures is None:
         return 1
     text = _traffic_report.markdown(figures)
-    print(f"\n{text}\n")
-    print(_traffic_report.faults(figures))
+    print(f"\n{text}")
+    if not figures.good:
+        print(f"\n{_traffic_report.faults(figures)}")
     if flags.json:
         data = json.dumps(dataclasses.asdict(figures), indent=1)
         flags.json.write_text(data + "\n", encoding="utf-8")

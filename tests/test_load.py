@@ -11,7 +11,7 @@ import pytest
 
 import _traffic_report as report
 import load
-from _traffic_load_figures import Figures, Memory, Part, Window
+from _traffic_load_figures import Felt, Figures, Hoard, Memory, Part
 from _traffic_paced import Check, Latencies, Phase, Spoken, Words
 from _traffic_process import TrafficError, allow_files
 
@@ -99,11 +99,14 @@ def test_every_byte_of_a_load_arrives_and_the_figures_add_up(tmp_path: Path) -> 
     assert 0 < part["p50"] <= part["p99"] <= part["most"]
     (memory,) = figures["memory"]
     assert memory["peak"] > memory["at_rest"] > 0
-    sides = [(each["side"], each["when"]) for each in figures["backed"]]
-    assert len(sides) == len(set(sides)) == 8
-    # Three warm-ups, the streams and the idle ones; twice the others, slow and unread.
-    assert figures["streams"] == 3 * 20 + 20 + 20 + 2 * (20 + 1 + 2)
-    for table in ("p99", "an idle stream", "over HTTP/2, nothing read"):
+    # Three warm-ups, the streams and the idle ones; twice slow, others, slow, unread.
+    assert figures["streams"] == 3 * 20 + 20 + 20 + 2 * (1 + 20 + 1 + 2)
+    felt = [(each["side"], each["when"]) for each in figures["felt"]]
+    assert len(felt) == len(set(felt)) == 6
+    hoards = [(each["side"], each["how"]) for each in figures["hoards"]]
+    assert len(hoards) == len(set(hoards)) == 4
+    assert all(each["taken"] >= each["taken_first"] > 0 for each in figures["hoards"])
+    for table in ("p99", "an idle stream", "a client that hardly reads"):
         assert table in files["markdown"].read_text()
         assert table in done.stdout
 
@@ -292,17 +295,22 @@ def figures() -> Figures:
         Part("here", 5, 9, 10.0, 100, 50.0, 0.0011, 0.002, 0.003, 0.5, 0.001, 0.25, 0.5)
     )
     made.memory.append(Memory("here", 2**20, 1024, 2048, 4096, 512, 2**21, 2**20))
-    made.backed.append(Window("here", "with", 5, 2, 3.0, 0.001, 0.002, 2**20, 2**19))
+    made.hoards.append(Hoard("here", "h1", 2, 3.0, 2**20, 2**19, 2**21, 2**20))
+    made.felt.append(Felt("here", "with", 5, 2, 3.0, 0.001, 0.002, 0.003))
     return made
 
 
 def test_report_has_the_figures(figures: Figures) -> None:
     text = report.markdown(figures)
-    assert "| here | 5 | 9 | 50 | 1.1 ms | 2 ms | 3 ms | 500 ms | 25% of a core | 5000 µs |" in text  # fmt: skip
+    assert "| here | 5 | 9 | 50 a second | 1.1 ms | 2 ms | 3 ms | 500 ms | 25% of a core | 5000 µs |" in text  # fmt: skip
     assert (
         "| here | 1.0 MiB | 1 KiB | 2 KiB | 4 KiB | 0 KiB | 2.0 MiB | 1.0 MiB |" in text
     )
-    assert "| here | with | 5 | 2 | 1 ms | 2 ms | 1.0 MiB each | 0.5 MiB each |" in text
+    assert (
+        "| here | h1 | 1.0 MiB, then 2.0 MiB | 0.5 MiB, then 1.0 MiB | 3, then 6 |"
+        in text
+    )
+    assert "| here | with | 5 | 2 | 1 ms | 2 ms | 3 ms |" in text
     assert "Other programs took 0.5 cores" in text
 
 
