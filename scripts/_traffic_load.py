@@ -1,14 +1,13 @@
 """The load, measured: streams at once, streams held open, clients that hardly read."""
 
-import asyncio
 import itertools
 import os
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import _traffic_load_slow as slow
+import _traffic_process as process
 from _traffic_load_clients import Group
 from _traffic_load_figures import Figures, Memory, Part, machine
 from _traffic_load_side import ALONE, WITH, Asked, Place, Side
@@ -118,10 +117,4 @@ async def measure(asked: Asked, say: Say) -> Figures:
 
 def run(asked: Asked) -> Figures | None:
     """Measure, telling how far it is; None if it could not be done, which is said."""
-    try:
-        return asyncio.run(measure(asked, lambda text: print(text, flush=True)))
-    except TrafficError as error:
-        for line in error.lines:
-            print("    " + line, file=sys.stderr)
-        print(f"llm_normalize: {error}", file=sys.stderr)
-        return None
+    return process.run(measure(asked, lambda text: print(text, flush=True)))

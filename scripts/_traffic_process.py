@@ -6,8 +6,9 @@ import json
 import os
 import re
 import resource
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -112,6 +113,31 @@ def allow_files(count: int) -> None:
             f"{count} open files are needed and {hard} are allowed: raise the limit "
             f"(ulimit -n {count}), or ask for fewer streams ({error})"
         ) from None
+
+
+def run[T](work: Coroutine[Any, Any, T]) -> T | None:
+    """Run *work* to its end, and the processes it starts to theirs, whatever happens.
+
+    Returns:
+        What it returns; None if it could not be done, which is said.
+    """
+
+    async def main() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        sys.exit(128 + signal.SIGTERM)
+    except TrafficError as error:
+        for line in error.lines:
+            print("    " + line, file=sys.stderr)
+        print(f"llm_normalize: {error}", file=sys.stderr)
+        return None
 
 
 class Child:

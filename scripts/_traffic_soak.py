@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+import _traffic_process as process
 from _traffic_history import LOADING, History
 from _traffic_judge import Seen, judge
 from _traffic_memory import MIB, Sample, weigh
@@ -23,7 +24,6 @@ from _traffic_process import (
     PATIENCE,
     Mitmdump,
     Provider,
-    TrafficError,
     allow_files,
 )
 from _traffic_records import Records
@@ -311,14 +311,11 @@ class Soak:
 
 
 def run(asked: Asked) -> Figures | None:
-    """Run a soak; None if it could not be done, which is said."""
-    soak = Soak(asked, lambda text: print(text, flush=True))
+    """Run a soak, telling how far it is; None if it could not be done, which is said."""
+    return process.run(_run(Soak(asked, lambda text: print(text, flush=True))))
+
+
+async def _run(soak: Soak) -> Figures:
     with tempfile.TemporaryDirectory(prefix="llm_normalize-soak-") as name:
-        try:
-            asyncio.run(soak.run(Path(name)))
-        except TrafficError as error:
-            for line in error.lines:
-                print("    " + line, file=sys.stderr)
-            print(f"llm_normalize: {error}", file=sys.stderr)
-            return None
+        await soak.run(Path(name))
     return soak.figures

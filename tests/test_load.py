@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -124,6 +125,24 @@ def test_load_names_the_streams_that_a_proxy_damages(tmp_path: Path) -> None:
     assert figures["alarms"] == []
     strange = "".join(figures["faults"]["6"])
     assert "stream 7" in strange or "chat-7" in strange
+
+
+@linux
+def test_load_that_is_ended_leaves_no_process() -> None:
+    command = [sys.executable, "-c", HERE, str(SCRIPTS), "--quick"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "with the addon" in process.stdout.readline()  # now they run
+        children = children_of(process.pid)
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+        assert process.wait(30) != 0
+    assert len(children) == 2
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+
+
+def children_of(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
 @pytest.mark.parametrize(
