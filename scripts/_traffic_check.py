@@ -121,16 +121,23 @@ def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
 
 
 def started_stream(
-    out: bytes, request: form.Request, meaning: form.Meaning
+    out: bytes, request: form.Request, meaning: form.Meaning, *, figures: bool
 ) -> list[str]:
-    """List what is wrong with the part of a stream that a client took who left."""
+    """List what is wrong with the part of a stream that a client took who left.
+
+    Args:
+        out: What it took.
+        request: What it asked for.
+        meaning: What the stream means.
+        figures: Whether its usage, if it has come, is known.
+    """
     out = events_of(out)
     found = form.check_stream(out, request, complete=False)
     if found:
         return found
     after = taken(out)
     before = _shortened(meaning, after)
-    usage = before.usage if after.usage else None
+    usage = before.usage if after.usage and figures else after.usage
     return form.lost(replace(before, usage=usage), after, broke=True)
 
 

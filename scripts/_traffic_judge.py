@@ -20,6 +20,8 @@ from quirks import WAITING
 
 _COMMENT_LINE = re.compile(rb"^:.*\n", re.MULTILINE)
 _BAD_GATEWAY = 502
+PARTS = {"length too small", "gzip cut off"}
+"""Faults after which a part of the answer comes to an end of its own."""
 RENAMING = {"azure-first", "chunk-id", "created", "model", "native-call", "native-text"}
 """Quirks that leave chunks without the name that the provider gave them."""
 
@@ -161,7 +163,9 @@ def _envelope(plan: Plan, body: bytes) -> list[str]:
 def _left(plan: Plan, seen: Seen) -> list[str]:
     if not seen.status or not seen.body or _is_buffered(plan):
         return []  # nothing came, or not all of it
-    found = started_stream(seen.body, plan.request, plan.meaning)
+    # Of the figures on every chunk the last that came are the true ones.
+    figures = plan.transfer.fault not in PARTS
+    found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)
     return found or _envelope(plan, seen.body)
 
 
