@@ -1,4 +1,4 @@
-"""Check format, lint, types and generated docs: all of it, a line each."""
+"""Check format, lint, types, generated docs and packages: all of it, a line each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 import time
 
 import _venv
+
+NOT_DONE = 75  # what _audit.py ends with where no advisory service answers
 
 
 def tools(fix: bool) -> dict[str, list[str]]:
@@ -22,13 +24,24 @@ def tools(fix: bool) -> dict[str, list[str]]:
     docs = _venv.ROOT / "scripts" / "gen_docs.py"
     if docs.exists():
         found["docs"] = [str(docs), *([] if fix else ["--check"])]
+    found["audit"] = [str(_venv.ROOT / "scripts" / "_audit.py")]
     return found
+
+
+def outcome(name: str, code: int, said: str) -> tuple[str, str]:
+    """Return the word for how a tool ended, and what is to be told of what it said."""
+    if code and not (name == "audit" and code == NOT_DONE):
+        return "failed", said.rstrip()
+    # What was audited, and whether anything was, is its result.
+    last = said.rstrip().rpartition("\n")[2] if name == "audit" else ""
+    return "not done" if code else "ok", last
 
 
 def main() -> int:
     """Run the tools and return the exit code."""
     parser = argparse.ArgumentParser(
-        description="Check format, lint, types and generated docs.",
+        description="Check format, lint, types, generated docs, and whether a hole is "
+        "known in a package (where an advisory service can be reached).",
         epilog="The first start makes the environment in .venv.",
     )
     parser.add_argument(
@@ -50,11 +63,11 @@ def main() -> int:
             errors="replace",
             check=False,
         )
-        result = "failed" if done.returncode else "ok"
-        print(f"{name:8}{result:8}{time.monotonic() - start:.1f} s", flush=True)
-        if done.returncode:
-            failed = True
-            print(done.stdout.rstrip(), flush=True)
+        result, told = outcome(name, done.returncode, done.stdout)
+        failed = failed or result == "failed"
+        print(f"{name:8}{result:10}{time.monotonic() - start:.1f} s", flush=True)
+        if told:
+            print(told, flush=True)
     if failed and not arguments.fix:
         print("python3 scripts/check.py --fix mends what can be mended by itself")
     return int(failed)

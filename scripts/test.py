@@ -1,8 +1,9 @@
-"""Run the test suite: here, on the other versions, or with real clients."""
+"""Run the test suite: here, on the other versions, with real clients, behind HAProxy."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +15,9 @@ import _venv
 SUPPORTED = ((3, 12), (3, 13))
 OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
 CLIENTS = "tests/clients"
+DEPLOY = "tests/deploy"
+PROGRAMS = {"haproxy": "haproxy", "systemd-analyze": "systemd"}
+"""What the tests of deployment start, with the packages that Debian has it in."""
 
 # A test goes to the worker that has time. Each of them starts proxies of its own,
 # so a machine with many cores is asked for some of them only.
@@ -115,11 +119,34 @@ def run_matrix(arguments: list[str]) -> list[Result]:
     return results
 
 
+def run_apart(what: str, folder: str, arguments: list[str]) -> Result:
+    """Run the tests in *folder*, which the suite leaves out."""
+    if not (_venv.ROOT / folder).is_dir():
+        return Result(what, f"not run: there is no {folder}")
+    return run(what, Path(sys.executable), [folder, *arguments])
+
+
+def run_deploy(arguments: list[str]) -> Result:
+    """Run the tests of deployment, which are nothing without their programs."""
+    # Debian has HAProxy where an ordinary user's PATH does not look.
+    path = [None, "/usr/sbin"]
+    lacking = [
+        package
+        for program, package in PROGRAMS.items()
+        if not any(shutil.which(program, path=folder) for folder in path)
+    ]
+    if lacking:
+        hint = f"install it (Debian, Ubuntu: apt-get install {' '.join(lacking)})"
+        reason = f"not run: there is no {' and no '.join(lacking)}; {hint}"
+        return Result("deploy", reason, failed=True)
+    return run_apart("deploy", DEPLOY, arguments)
+
+
 def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return our own flags, and what is pytest's."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
-        usage="%(prog)s [--matrix | --matrix-only] [--clients] [ARGS]",
+        usage="%(prog)s [--matrix | --matrix-only] [--clients] [--deploy] [ARGS]",
         description="Run the test suite, with full coverage of the addon demanded.",
         epilog=(
             "ARGS go to pytest (paths from the project's root); then coverage is not "
@@ -143,6 +170,12 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         action="store_true",
         help=f"run {CLIENTS}, the tests with real clients, instead of the suite",
     )
+    parser.add_argument(
+        "--deploy",
+        action="store_true",
+        help=f"run {DEPLOY}, the tests behind HAProxy (which has to be installed), "
+        "instead of the suite",
+    )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
     return flags, rest + given[cut + 1 :]
@@ -154,7 +187,8 @@ def main() -> int:
     _venv.ensure()
     here = Path(sys.executable)
     results = []
-    if flags.matrix or not (flags.matrix_only or flags.clients):
+    apart = flags.matrix_only or flags.clients or flags.deploy
+    if flags.matrix or not apart:
         if arguments:
             results.append(run("suite", here, arguments))
         else:
@@ -163,10 +197,9 @@ def main() -> int:
     if flags.matrix or flags.matrix_only:
         results += run_matrix(arguments)
     if flags.clients:
-        if (_venv.ROOT / CLIENTS).is_dir():
-            results.append(run("clients", here, [CLIENTS, *arguments]))
-        else:
-            results.append(Result("clients", f"not run: there is no {CLIENTS}"))
+        results.append(run_apart("clients", CLIENTS, arguments))
+    if flags.deploy:
+        results.append(run_deploy(arguments))
     print("--- summary")
     for result in results:
         print(f"{result.what}: {result.outcome}")

@@ -16,7 +16,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
-COMMANDS = ("check", "run", "test")
+COMMANDS = ("check", "deploy_local", "run", "test")
+PLAIN = ("deploy_drain", "pairs")
+"""Commands that need no environment at all."""
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="stands in for interpreters with shell scripts"
@@ -576,6 +578,12 @@ def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["_uv", "_venv", *COMMANDS])
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_command_works_on_python_3_8_as_it_is(name: str, tmp_path: Path) -> None:
+    assert "usage:" in help_of(name, old_python(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["_pairs_reader", "_venv", *COMMANDS, *PLAIN])
 def test_script_is_written_for_python_3_8(name: str) -> None:
     source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     ast.parse(source, feature_version=(3, 8))
@@ -665,8 +673,33 @@ def test_ci_calls_flags_that_exist() -> None:
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if line.strip().startswith("python3 scripts/test.py")
     ]
-    assert called == [[], ["--matrix-only"], ["--clients"]]
+    assert called == [[], ["--matrix-only"], ["--clients"], ["--deploy"]]
     assert all(test.parse(arguments)[1] == [] for arguments in called)
+
+
+@pytest.mark.parametrize("lacks", [["haproxy"], ["haproxy", "systemd-analyze"]])
+def test_deployment_that_cannot_be_tested_fails_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, lacks: list[str]
+) -> None:
+    test = load("test")
+
+    def which(name: str, **_: object) -> str | None:
+        return None if name in lacks else name
+
+    monkeypatch.setattr(test.shutil, "which", which)
+    result = test.run_deploy([])
+    assert result.failed
+    assert "apt-get install haproxy" in result.outcome
+    assert ("systemd" in result.outcome) == ("systemd-analyze" in lacks)
+
+
+def test_folders_of_tests_that_are_run_apart_are_left_out_of_the_suite() -> None:
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    left_out = read["tool"]["pytest"]["norecursedirs"]
+    test = load("test")
+    for folder in (test.CLIENTS, test.DEPLOY):
+        assert Path(folder).name in left_out
+        assert list((ROOT / folder).glob("test_*.py"))
 
 
 def test_fixing_lints_before_it_formats() -> None:

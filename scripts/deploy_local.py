@@ -1,0 +1,163 @@
+"""Start several instances behind HAProxy on this machine, to try it or to measure it.
+
+What it starts is what scripts/deploy is for: the same configuration of HAProxy and the
+same settings of mitmdump.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import _venv
+
+PORT = 8080
+SECONDS = 10.0
+MEASURED = (1, 2, 4)
+
+
+def _counts(text: str) -> list[int]:
+    found = [int(each) for each in text.split(",")]
+    if min(found) < 1:
+        raise ValueError
+    return found
+
+
+def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return our own flags, and what is mitmdump's."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False,
+        usage="%(prog)s --upstream URL [--instances N] [--port P] [ARGS]\n"
+        "       %(prog)s --measure [--instances N,N,...] [--seconds S] [ARGS]",
+        description="Start several instances of mitmdump with the addon behind HAProxy, "
+        "on this machine, with what scripts/deploy ships.",
+        epilog="ARGS go to each mitmdump, for instance --set normalize_mode=observe. "
+        "HAProxy has to be installed. The first start makes the environment in .venv.",
+    )
+    parser.add_argument("--upstream", metavar="URL", help="the provider")
+    parser.add_argument(
+        "--instances",
+        type=_counts,
+        metavar="N",
+        help="how many (default: one for each core; with --measure: 1,2,4)",
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=PORT,
+        metavar="P",
+        help=f"where HAProxy listens on 127.0.0.1 (default: {PORT}; 0: any)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        metavar="DIR",
+        help="for logs and CAs, one folder an instance (default: a new one in "
+        f"{tempfile.gettempdir()}, which stays)",
+    )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="send a load through them from an embedded provider, and tell the events "
+        "a second with each number of instances",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        metavar="S",
+        help=f"with --measure: how long for each number (default: {SECONDS:g})",
+    )
+    cut = given.index("--") if "--" in given else len(given)
+    flags, rest = parser.parse_known_args(given[:cut])
+    rest += given[cut + 1 :]
+    if flags.measure == bool(flags.upstream):
+        parser.error("give either --upstream URL or --measure")
+    if not flags.measure and len(flags.instances or ()) > 1:
+        parser.error("several numbers of instances go with --measure only")
+    stray = [each for each in rest if not each.startswith("-")]
+    if rest and rest[0] in stray:
+        parser.error(f"{rest[0]!r} is no argument; mitmdump's begin with a dash")
+    return flags, rest
+
+
+def serve(flags: argparse.Namespace, arguments: list[str]) -> int:
+    """Run the instances until Ctrl-C, or until none is left."""
+    import _deploy_haproxy as haproxy  # noqa: PLC0415 - it needs the environment
+    import _deploy_instances as instances  # noqa: PLC0415
+
+    count = flags.instances[0] if flags.instances else os.cpu_count() or 1
+    folder = flags.folder or Path(tempfile.mkdtemp(prefix="llm-normalize-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    haproxy.find()
+    _venv.say(f"llm_normalize: starting {count} x mitmdump ... ", end="")
+    begun = time.monotonic()
+    with instances.running(count, folder, flags.upstream, arguments) as made:
+        ports = [each.port for each in made]
+        with haproxy.Haproxy(folder, ports, flags.port) as balancer:
+            _venv.say(f"{time.monotonic() - begun:.1f} s")
+            _venv.say(
+                f"HAProxy listens on 127.0.0.1:{balancer.port}; "
+                f"base URL: http://127.0.0.1:{balancer.port}/v1\n"
+                f"instances on {', '.join(map(str, ports))}; logs in {folder}\n"
+                f"admin socket: {balancer.admin}\n"
+                "Ctrl-C ends all of it"
+            )
+            _watch(made, balancer)
+    return 1
+
+
+def _watch(made: list[Any], balancer: Any) -> None:
+    """Say when an instance has ended; return when nothing is left."""
+    left = list(made)
+    while left and balancer.process.poll() is None:
+        for each in list(left):
+            code = each.process.poll()
+            if code is not None:
+                left.remove(each)
+                _venv.say(
+                    f"the instance on {each.port} ended with code {code}: "
+                    f"{len(left)} left; see {each.folder / 'mitmdump.log'}"
+                )
+        time.sleep(0.2)
+    _venv.say("llm_normalize: nothing is left to serve")
+
+
+def _end(number: int, _: Any) -> None:
+    sys.exit(128 + number)
+
+
+def main() -> int:
+    """Do what was asked for and return the exit code."""
+    flags, arguments = parse(sys.argv[1:])
+    _venv.ensure()
+    from _deploy_instances import DeployError  # noqa: PLC0415 - it needs the environment
+
+    # A shell starts what runs in its background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        if flags.measure:
+            import _deploy_measure  # noqa: PLC0415
+
+            counts = flags.instances or MEASURED
+            return _deploy_measure.main(counts, flags.seconds, arguments)
+        return serve(flags, arguments)
+    except DeployError as error:
+        for line in error.lines:
+            _venv.say("    " + line)
+        _venv.say(f"llm_normalize: {error}")
+        return 1
+    except KeyboardInterrupt:
+        _venv.say("\nllm_normalize: ended; nothing is left running")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""What is started once for the tests of deployment: a provider, instances, HAProxy."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import support
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+if str(SCRIPTS) not in sys.path:
+    sys.path.append(str(SCRIPTS))
+
+import _deploy_haproxy as haproxy  # noqa: E402 - from scripts/
+import _deploy_instances as instances  # noqa: E402
+from deploy.rig import Rig  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    """Four instances of one provider; HAProxy before the first two."""
+    folder = tmp_path_factory.mktemp("rig")
+    with (
+        support.Provider() as provider,
+        instances.running(4, folder, f"http://127.0.0.1:{provider.port}") as made,
+        haproxy.Haproxy(folder, [each.port for each in made[:2]]) as balancer,
+    ):
+        yield Rig(provider, made, balancer)

@@ -1,0 +1,77 @@
+"""pip-audit itself, asked by scripts/check.py's audit, with a service on loopback."""
+
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "_audit.py"
+HOLE = {
+    "id": "PYSEC-2026-1",
+    "summary": "Made up.",
+    "affected": [
+        {
+            "package": {"name": "certifi", "ecosystem": "PyPI"},
+            "ranges": [{"type": "ECOSYSTEM", "events": [{"fixed": "9999.1"}]}],
+        }
+    ],
+}
+
+
+@contextmanager
+def service(holes: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
+    """Give a service that knows *holes* by package, and the packages it is asked for."""
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            question = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            name = question["package"]["name"]
+            asked.append(name)
+            known = {"vulns": [holes[name]]} if name in holes else {}
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(known).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1/query", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def audit(url: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LLM_NORMALIZE_OSV": url, "NO_PROXY": "*"}
+    return subprocess.run(
+        [sys.executable, str(SCRIPT)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def test_known_hole_fails_and_none_does_not() -> None:
+    with service({}) as (url, asked):
+        done = audit(url)
+    assert done.returncode == 0, done.stdout
+    assert "no known holes" in done.stdout.splitlines()[-1]
+    assert {"mitmproxy", "certifi", "tornado"} <= set(asked)
+    with service({"certifi": HOLE}) as (url, _):
+        done = audit(url)
+    assert done.returncode == 1, done.stdout
+    version = metadata.version("certifi")
+    assert f"certifi {version}: PYSEC-2026-1, mended in 9999.1" in done.stdout

@@ -1,0 +1,123 @@
+"""The command that starts it all on one machine, and what it measures."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import support
+from _deploy_instances import LOCAL, Instance
+from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
+from support import Http1Client
+
+SCRIPT = str(Path(__file__).resolve().parents[2] / "scripts" / "deploy_local.py")
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """Give the running command, and what it said until it was ready."""
+    process = subprocess.Popen(
+        [sys.executable, SCRIPT, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+    assert process.stdout is not None
+    try:
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "Ctrl-C ends" in line:
+                break
+        yield process, said
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def children(process: "subprocess.Popen[str]") -> set[int]:
+    listing = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+    )
+    pairs = [tuple(map(int, line.split())) for line in listing.stdout.splitlines()]
+    found, size = {process.pid}, 0
+    while size < len(found):
+        size = len(found)
+        found |= {pid for pid, parent in pairs if parent in found}
+    return found - {process.pid}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_it_is_ended_and_leaves_nothing_running(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with support.Provider() as provider:
+        script = provider.script(broken(HEAD), broken(TAIL))
+        upstream = f"http://{LOCAL}:{provider.port}"
+        given = ("--upstream", upstream, "--instances", "2", "--port", "0")
+        with started(*given, "--folder", str(tmp_path)) as (process, said):
+            port = int(re.findall(rf"base URL: http://{LOCAL}:(\d+)/v1", said)[0])
+            for _ in range(4):
+                with Http1Client(support.connect(port)) as client:
+                    assert client.post(script.path, BODY).rest() == ANSWER
+            family = children(process)
+            assert len(family) == 4  # two instances, HAProxy's master and worker
+            process.send_signal(number)
+            code = process.wait(support.PATIENCE)
+            assert code == (130 if number is signal.SIGINT else 128 + number)
+            assert not [pid for pid in family if is_running(pid)]
+    logs = list(tmp_path.glob("*/normalize/pairs-*.jsonl"))
+    assert len(logs) == 2
+
+
+def test_port_that_is_taken_gets_a_sentence(tmp_path: Path) -> None:
+    with support.Provider() as provider:
+        given = ("--upstream", "http://127.0.0.1:9", "--instances", "1")
+        more = ("--port", str(provider.port), "--folder", str(tmp_path))
+        with started(*given, *more) as (process, said):
+            assert process.wait(support.PATIENCE) == 1
+    assert f"port {provider.port} cannot be had" in said
+    assert "Traceback" not in said
+
+
+def test_bad_argument_of_mitmdumps_gets_its_own_words(tmp_path: Path) -> None:
+    given = ("--upstream", "http://127.0.0.1:9", "--instances", "1", "--port", "0")
+    more = ("--folder", str(tmp_path), "--set", "normalize_mode=x")
+    with started(*given, *more) as (process, said):
+        assert process.wait(support.PATIENCE) == 1
+    assert "'x' is not" in said or "'x' is no mode" in said
+    assert said.endswith("llm_normalize: mitmdump ended as it started\n")
+
+
+def test_users_setting_takes_the_place_of_the_shipped_one(tmp_path: Path) -> None:
+    made = Instance(tmp_path, "http://x", ["--set", "tcp_timeout=7"], 1).command
+    assert "tcp_timeout=7" in made
+    assert "tcp_timeout=1800" not in made
+    assert "connection_strategy=lazy" in made
+
+
+def test_measuring_tells_events_that_were_all_right() -> None:
+    command = [sys.executable, SCRIPT, "--measure", "--instances", "1,2"]
+    done = subprocess.run(
+        [*command, "--seconds", "1"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[2:4]]
+    assert [row[0] for row in rows] == ["1", "2"]
+    assert all(float(row[1].replace(",", "")) > 0 for row in rows)
+    assert [row[4] for row in rows] == ["0", "0"]  # none was wrong
