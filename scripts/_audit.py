@@ -60,12 +60,12 @@ def answers(service: str) -> bool:
     """Tell whether *service* answers a question for advisories as OSV does."""
     package = {"name": "mitmproxy", "ecosystem": "PyPI"}
     asked = {"package": package, "version": metadata.version("mitmproxy")}
-    request = urllib.request.Request(  # noqa: S310 - the constant above, or the user's word
-        service,
-        json.dumps(asked).encode(),
-        {"content-type": "application/json"},
-    )
     with contextlib.suppress(OSError, ValueError):
+        request = urllib.request.Request(  # noqa: S310 - ours, or the user's word
+            service,
+            json.dumps(asked).encode(),
+            {"content-type": "application/json"},
+        )
         with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
             said = json.load(answer)
         return isinstance(said, dict) and set(said) <= {"vulns", "next_page_token"}

@@ -1,0 +1,38 @@
+"""Does work grow as fast as the input, or faster? Told by CPU time of two sizes.
+
+No speed is asserted: whatever the machine, eight times the input may cost about eight
+times the work, and not sixty-four times. Regular expressions and list methods have no
+steps that could be counted.
+"""
+
+import time
+from collections.abc import Callable
+
+FACTOR = 8
+MOST = 28
+"""Between 8 (the work grows with the input) and 64 (with its square)."""
+
+TRIES = 4
+"""Another process may get in the way of one of them."""
+
+
+def growth[T](
+    make: Callable[[int], T],
+    work: Callable[[T], object],
+    size: int,
+    tries: int = TRIES,
+) -> float:
+    """Return how many times more *work* it is when *make* gets `FACTOR` times *size*."""
+    found = []
+    for _ in range(tries):
+        small, large = _cost(make(size), work), _cost(make(size * FACTOR), work)
+        found.append(large / small)
+        if found[-1] < MOST / 2:
+            break
+    return min(found)
+
+
+def _cost[T](value: T, work: Callable[[T], object]) -> float:
+    begun = time.thread_time()
+    work(value)
+    return max(time.thread_time() - begun, 1e-4)

@@ -1,0 +1,304 @@
+"""The threats that README.md's section "Security" names, and that each has its test."""
+
+import ast
+import asyncio
+import http.client
+import re
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mitmproxy.addons.block import Block
+from mitmproxy.test import taddons, tflow
+
+from llm_normalize.addon import Normalize
+from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.upstream import Way, get
+from proxies import GOOD, Proxy, chat_flow
+from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect, make_ca
+
+ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
+ADDON = sorted((ROOT / "addon").rglob("*.py"))
+BODY = {"model": "m", "stream": True}
+ANSWER = wire(
+    [chunk({"role": "assistant", "content": "Hi"}), chunk({}, finish="stop"), DONE]
+)
+
+
+# -- the section itself ----------------------------------------------------------------
+
+
+def section() -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"(?ms)^## Security\n(.*?)^## ", text)
+    assert found is not None
+    return found[1]
+
+
+def rows() -> list[str]:
+    lines = [line for line in section().splitlines() if line.startswith("| ")]
+    return lines[2:]
+
+
+def defined() -> set[str]:
+    """Return the names of all tests in the project."""
+    return {
+        node.name
+        for path in TESTS.rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+def test_each_threat_has_a_test() -> None:
+    assert len(rows()) > 15
+    without = [row for row in rows() if not re.findall(r"`test_\w+`", row)]
+    assert without == []
+
+
+def test_each_test_that_is_named_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", section()))
+    assert named - defined() == set()
+
+
+# -- the key of the authority, and who can reach the port -------------------------------
+
+
+def test_key_of_the_authority_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "conf"
+    make_ca(folder, "mitmproxy")
+    with_key = [
+        path for path in folder.iterdir() if b"PRIVATE KEY" in path.read_bytes()
+    ]
+    with_key += [folder / "mitmproxy-ca.p12"]  # the same, not readable as text
+    assert folder / "mitmproxy-ca.pem" in with_key
+    for path in with_key:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert b"PRIVATE KEY" not in (folder / "mitmproxy-ca-cert.pem").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("address", "refused"), [("192.168.1.9", False), ("8.8.8.8", True)]
+)
+def test_public_addresses_stay_blocked(address: str, refused: bool) -> None:
+    block = Block()
+    with taddons.context(block, Normalize()):
+        client = tflow.tclient_conn()
+        client.peername = (address, 1)
+        block.client_connected(client)
+        assert bool(client.error) == refused
+
+
+def test_nothing_that_is_shipped_lifts_that_block() -> None:
+    shipped = [*ADDON, *(ROOT / "scripts").rglob("*")]
+    texts = [path.read_text(encoding="utf-8") for path in shipped if path.is_file()
+             and path.suffix in (".py", ".cfg", ".service", ".yaml", ".env")]  # fmt: skip
+    assert len(texts) > 100
+    assert not [text for text in texts if "block_global" in text]
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def reverse(
+    provider: Provider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mitmdump]:
+    folder = tmp_path_factory.mktemp("reverse")
+    make_ca(folder / "ca", "mitmproxy")
+    mode = ("--mode", f"reverse:http://{LOOPBACK}:{provider.port}")
+    (folder / "mitmdump").mkdir()
+    with Mitmdump(folder / "mitmdump", folder / "ca", *mode) as started:
+        yield started
+
+
+def test_reverse_proxy_asks_its_upstream_alone(
+    provider: Provider, reverse: Mitmdump
+) -> None:
+    script = provider.script(ANSWER)
+    with Provider() as other:
+        inner = other.script(b"internal")
+        absolute = f"http://{LOOPBACK}:{other.port}{inner.path}"
+        provider.alias(script, absolute)  # mitmproxy hands the target on as it is
+        for target, host in (
+            (absolute, f"{LOOPBACK}:{other.port}"),
+            (script.path, f"{LOOPBACK}:{other.port}"),
+        ):
+            with Http1Client(connect(reverse.port), host) as client:
+                assert client.post(target, BODY).rest() == ANSWER
+        with connect(reverse.port) as raw:
+            place = f"{LOOPBACK}:{other.port}"
+            raw.sendall(f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n\r\n".encode())
+            assert b" 400 " in raw.recv(99)
+        assert other.protocols == []
+
+
+# -- a hostile page ----------------------------------------------------------------------
+
+
+PAGE = {"origin": "https://evil.example", "content-type": "text/plain"}
+
+
+def test_page_of_another_origin_is_granted_nothing(
+    provider: Provider, reverse: Mitmdump
+) -> None:
+    script = provider.script(ANSWER)
+    with Http1Client(connect(reverse.port)) as client:
+        reply = client.post(script.path, BODY, PAGE)
+        assert reply.rest() == ANSWER
+    granted = [name for name in reply.headers if name.startswith("access-control")]
+    assert granted == []
+
+
+def test_request_of_a_page_brings_no_key(provider: Provider, reverse: Mitmdump) -> None:
+    script = provider.script(ANSWER)
+    with Http1Client(connect(reverse.port)) as client:
+        client.post(script.path, BODY, PAGE).rest()
+    (request,) = script.requests
+    known = {"host", "origin", "content-type", "content-length", "accept-encoding"}
+    assert set(request.headers) == known
+
+
+def test_preflight_is_the_providers_to_answer(
+    provider: Provider, reverse: Mitmdump
+) -> None:
+    script = provider.script(status=405)
+    connection = http.client.HTTPConnection(LOOPBACK, reverse.port, timeout=20)
+    headers = {**PAGE, "access-control-request-method": "POST"}
+    connection.request("OPTIONS", script.path, headers=headers)
+    reply = connection.getresponse()
+    granted = [
+        name for name, _ in reply.getheaders() if "access-control" in name.lower()
+    ]
+    assert (reply.status, granted) == (405, [])
+    connection.close()
+
+
+def test_mitmweb_shows_flows_to_nobody_without_its_token(tmp_path: Path) -> None:
+    make_ca(tmp_path / "conf", "mitmproxy")
+    with socket.create_server((LOOPBACK, 0)) as free:
+        port = free.getsockname()[1]  # it does not tell which one it took
+    start = "from mitmproxy.tools.main import mitmweb; mitmweb()"
+    command = [
+        sys.executable,
+        "-u",
+        "-c",
+        start,
+        "-s",
+        str(ROOT / "addon/normalize.py"),
+    ]
+    command += [
+        "--listen-host",
+        LOOPBACK,
+        "--listen-port",
+        "0",
+        "--no-web-open-browser",
+    ]
+    command += ["--web-port", str(port), "--set", f"confdir={tmp_path / 'conf'}"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        said = (re.search(r"/\?token=(\w+)", line) for line in process.stdout)
+        token = next(filter(None, said))[1]
+        for path, host, status in (
+            ("/flows", f"{LOOPBACK}:{port}", 403),
+            ("/flows", "evil.example", 403),  # a name that was rebound to this address
+            (f"/flows?token={token}", f"{LOOPBACK}:{port}", 200),
+        ):
+            asking = http.client.HTTPConnection(LOOPBACK, port, timeout=20)
+            asking.request("GET", path, headers={"host": host})
+            assert asking.getresponse().status == status
+            asking.close()
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+# -- a hostile provider --------------------------------------------------------------------
+
+
+def test_redirect_of_a_result_is_not_followed() -> None:
+    with Provider() as provider, Provider() as other:
+        target = f"http://{LOOPBACK}:{other.port}/stolen"
+        script = provider.script(status=302, headers={"location": target})
+        url = f"http://{LOOPBACK}:{provider.port}{script.path}"
+        headers = {"host": "x", "authorization": "Bearer SECRET"}
+        reply = asyncio.run(get(url, headers, Way()))
+        assert reply.status == 302
+        assert other.protocols == []
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "/tmp/escaped", "a\0b", "x" * 5000])
+def test_names_from_the_network_make_no_file_names(tmp_path: Path, name: str) -> None:
+    conf = tmp_path / "conf"
+    with Proxy(conf) as proxy:
+        made = chat_flow(
+            request={"model": name, "stream": True}, path=f"/{name}/chat/completions"
+        )
+        made.request.headers["host"] = name
+        proxy.stream(made, GOOD.replace(b"chatcmpl", name.encode()))
+        (record,) = proxy.records("flow")
+    assert record["model"] == name
+    files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert files == [".pairs-8080.jsonl.lock", "pairs-8080.jsonl"]
+
+
+def test_addon_runs_nothing_that_it_reads() -> None:
+    forbidden = {"eval", "exec", "compile", "__import__", "system", "popen", "Popen"}
+    modules = {
+        "pickle",
+        "marshal",
+        "shelve",
+        "subprocess",
+        "ctypes",
+        "importlib",
+        "runpy",
+    }
+    found = []
+    for path in ADDON:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                called = node.func
+                name = getattr(called, "id", getattr(called, "attr", ""))
+                is_re = isinstance(called, ast.Attribute) and name == "compile"
+                found += (
+                    [f"{path.name}: {name}"] if name in forbidden and not is_re else []
+                )
+            names = [
+                each.name
+                for each in getattr(node, "names", ())
+                if hasattr(each, "name")
+            ]
+            names += [getattr(node, "module", None) or ""]
+            found += [f"{path.name}: {each}" for each in names if each in modules]
+    assert found == []
+
+
+# -- the supply chain ------------------------------------------------------------------------
+
+
+def test_tools_are_pinned_and_the_addon_needs_mitmproxy_alone() -> None:
+    read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert [re.split(r"\W", each)[0] for each in read["project"]["dependencies"]] == [
+        "mitmproxy"
+    ]
+    groups = read["dependency-groups"]
+    wanted = [each for group in groups.values() for each in group]
+    assert len(wanted) > 7
+    assert [each for each in wanted if not re.fullmatch(r"[\w-]+==[\d.]+", each)] == []
