@@ -24,8 +24,8 @@ import _deploy_instances as instances
 import _venv
 from _deploy_instances import LOCAL, DeployError
 
-EVENTS = 400  # of one stream
-AT_ONCE = 32  # streams, whatever the number of instances
+EVENTS = 200  # of one stream
+AT_ONCE = 16  # streams, whatever the number of instances
 PATH = "/v1/chat/completions"
 WARM_UP = 1.0  # seconds that do not count
 _READ = 256 * 1024

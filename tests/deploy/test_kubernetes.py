@@ -284,8 +284,8 @@ def test_its_commands_serve_and_tell_that_they_do(tmp_path: Path) -> None:
             script = provider.script(broken(HEAD), broken(TAIL))
             with Http1Client(support.connect(port)) as client:
                 assert client.post(script.path, BODY).rest() == ANSWER
-            process.kill()
-            process.wait()
+            process.terminate()
+            process.wait(support.PATIENCE)
             assert probe(port) != 0
     # With a root file system that is read-only, it has to write here alone.
     assert (folder / "conf" / "normalize" / f"pairs-{port}.jsonl").exists()

@@ -114,7 +114,7 @@ def test_users_setting_takes_the_place_of_the_shipped_one(tmp_path: Path) -> Non
 def test_measuring_tells_events_that_were_all_right() -> None:
     command = [sys.executable, SCRIPT, "--measure", "--instances", "1,2"]
     done = subprocess.run(
-        [*command, "--seconds", "1"], capture_output=True, text=True, check=False
+        [*command, "--seconds", "0.5"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines()[2:4]]
