@@ -15,6 +15,8 @@ MOST = 28
 TRIES = 4
 """Another process may get in the way of one of them."""
 
+_LEAST = 0.003  # seconds: below it, caches and the clock have their say
+
 
 def growth[T](
     make: Callable[[int], T],
@@ -35,4 +37,4 @@ def growth[T](
 def _cost[T](value: T, work: Callable[[T], object]) -> float:
     begun = time.thread_time()
     work(value)
-    return max(time.thread_time() - begun, 1e-4)
+    return max(time.thread_time() - begun, _LEAST)
