@@ -577,13 +577,12 @@ def test_help_works_on_python_3_8(name: str, tmp_path: Path) -> None:
     assert ".venv" in help_of(name, old_python(), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["_uv", "_venv", *COMMANDS])
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_command_works_on_python_3_8_as_it_is(name: str, tmp_path: Path) -> None:
     assert "usage:" in help_of(name, old_python(), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["_pairs_reader", "_venv", *COMMANDS, *PLAIN])
+@pytest.mark.parametrize("name", ["_pairs_reader", "_uv", "_venv", *COMMANDS, *PLAIN])
 def test_script_is_written_for_python_3_8(name: str) -> None:
     source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     ast.parse(source, feature_version=(3, 8))

@@ -21,7 +21,7 @@ import pytest
 
 import support
 from _deploy_instances import LOCAL, SETTINGS
-from clients import environments
+from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 
@@ -39,7 +39,9 @@ READ = (
 def python() -> str:
     """Return the interpreter of an environment with the checker."""
     lock = Path(__file__).with_name("requirements-kubernetes.txt")
-    return str(environments._python_in(environments._environment("kubernetes", lock)))
+    folder = making.python_folder("kubernetes", lock)
+    making.make_python(folder, lock)
+    return str(making.python_in(folder))
 
 
 @functools.cache
