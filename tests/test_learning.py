@@ -489,6 +489,7 @@ def test_nothing_is_known_behind_an_event_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("llm_normalize.sse.LIMIT", 400)
+    monkeypatch.setattr("llm_normalize.pipeline.LIMIT", 400)
     play = Play()
     play.settle()
     play.say(text("x" * 500))

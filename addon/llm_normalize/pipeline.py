@@ -16,7 +16,7 @@ from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
 from .leaving import Leaving
-from .sse import Event, EventParser, Gap, Item, Oversized
+from .sse import LIMIT, Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 
@@ -69,17 +69,25 @@ class Pipeline:
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
-        if self._templates.known and self._parser.may_begin(data):
+        if self._templates.known and self._parser.is_between and len(data) <= LIMIT:
             # Not even parsed: what fits is a whole event.
-            while data:
-                end = data.find(b"\n\n") + 2
-                patched = self._patch(data[:end], self._parser.count)
-                if patched is None:
-                    break
+            patched = self._patch(data, self._parser.count)
+            if patched is not None:
                 self._parser.count += 1
-                out.append(patched)
-                data = data[end:]
+                return [patched]
+            data = self._patch_all(data, out)
         return out + self._run(self._parser.feed(data)) if data else out
+
+    def _patch_all(self, data: bytes, out: list[bytes]) -> bytes:
+        """Patch the events of *data* that fit into *out*, and return the rest."""
+        while end := data.find(b"\n\n") + 1:
+            patched = self._patch(data[: end + 1], self._parser.count)
+            if patched is None:
+                break
+            self._parser.count += 1
+            out.append(patched)
+            data = data[end + 1 :]
+        return data
 
     def end(self) -> list[bytes]:
         """Return what leaves when the stream comes to a clean end. Never raises."""

@@ -159,6 +159,8 @@ class EventParser:
     def __init__(self) -> None:
         self.count = 0
         """Blocks begun so far; what is known unfed counts, too."""
+        self.is_between = True
+        """Whether nothing of a block has come, nor may come of a line end before it."""
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
@@ -169,11 +171,6 @@ class EventParser:
     def in_oversized(self) -> bool:
         """Whether the last bytes given out are the middle of a block."""
         return self._oversized is not None
-
-    def may_begin(self, data: bytes) -> bool:
-        """Tell whether *data* begins a block, and none in it can be too large."""
-        waits = self._buffer or self._after_cr or self.in_oversized
-        return not waits and len(data) <= LIMIT
 
     @property
     def state(self) -> object:
@@ -206,6 +203,7 @@ class EventParser:
             start = end
         if start:
             del buffer[:start]
+        self.is_between = not (buffer or self._after_cr or self.in_oversized)
         return items
 
     def end(self) -> list[Item]:

@@ -14,7 +14,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .chunk import Chunk, calls, deltas, function, index_of, name_of, usage_of
 from .jsontext import Json, dumps, loads
@@ -24,6 +24,8 @@ _TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
 _COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
 _IS_TEXT = re.compile(_TEXT).fullmatch
 _IS_COUNT = re.compile(_COUNT).fullmatch
+# What most texts are made of; JSON has no more to say of these.
+_PLAIN = bytes(sorted({*range(0x20, 0x7F)} - {*b'"\\'}))
 # Words that fixes only ask for their presence; `_free_values` tells where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
 _TOP_KEYS = ("obfuscation", "p")
@@ -59,17 +61,25 @@ class Template:
     fixes: tuple[str, ...]
     calls: tuple[tuple[int, int, int], ...]
     counts: tuple[int, ...]
+    _edges: tuple[int, int] | None = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Note where the text is, if there is but one, and all else is ASCII."""
+        ascii_only = self.head.isascii() and self.tail.isascii()
+        simple = ascii_only and not (self.between or self.counts)
+        edges = (len(self.head), -len(self.tail)) if simple else None
+        object.__setattr__(self, "_edges", edges)  # the dataclass is frozen
 
     def fit(self, raw: bytes) -> list[bytes] | None:
         """Return the texts of the event *raw*; None if it has another shape."""
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
-        if self.between:
-            texts = self._texts(raw)
-        else:  # the common case
-            texts = [raw[len(self.head) : -len(self.tail)]]
-            if not _IS_TEXT(texts[0]) or len(raw) < len(self.head) + len(self.tail):
-                return None
+        if self._edges is not None:  # the common case
+            start, stop = self._edges
+            text = raw[start:stop]
+            if text and not text.translate(None, _PLAIN):
+                return [text]
+        texts = self._texts(raw)
         if not raw.isascii() and not _is_unicode(raw):
             return None
         return texts or None
