@@ -28,8 +28,8 @@ LAYERS = (
         "pairs",
         "conversion",
     ),
-    ("fix", "record", "finish", "opening", "leaving", "template"),
-    ("learning",),
+    ("fix", "finish", "opening", "leaving", "template"),
+    ("learning", "record"),
     ("usage",),
     ("ending", "fixes", "chain"),
     ("pipeline",),
@@ -51,7 +51,7 @@ STDLIB = {
     "functools", "hashlib", "html", "http", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "sys",
     "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 320, "pipeline": 310, "sse": 292}
+BUDGET = {"addon": 320, "pipeline": 320, "sse": 292}
 LINES = 270
 FIX_LINES = 80
 

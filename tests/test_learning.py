@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import encode
 from llm_normalize.step import Step
 from llm_normalize.stream_state import Asked
+from llm_normalize.template import Template
 
 STREAM = Asked(stream=True)
 CAPTURES = sorted(Path(__file__).parent.glob("captures/*/*/response.sse"))
@@ -244,29 +245,30 @@ def test_settled_stream_leaves_the_same_with_and_without(
 
 
 def test_event_that_is_only_counted_makes_no_step() -> None:
-    counted: list[list[str]] = []
+    counted: list[Any] = []
 
-    def count(fixes: Sequence[str]) -> bool:
-        counted.append([*fixes])
+    def count(n: int, before: bytes, after: bytes, template: Template) -> bool:
+        counted.append((n, before, after, template.fixes))
         return True
 
     play = Play()
     play.settle(nim)
     steps = len(play.steps)
     play.pipeline._count = count
-    assert play.say(nim(" a")) == wire([text(" a")])
-    assert counted == [["role-null", "field-null"]]
+    before, after = wire([nim(" a")]), wire([text(" a")])
+    assert play.feed(before) == after
+    assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
     assert len(play.steps) == steps
 
 
-def test_pieces_of_a_patched_event_are_the_event() -> None:
+def test_edges_of_a_template_part_its_events() -> None:
     play = Play()
     play.settle(nim)
-    play.say(nim(' "é"\n'))
-    step = play.steps[-1]
-    assert step.pieces is not None
-    assert b"".join(step.pieces[0]) == step.before
-    assert b"".join(step.pieces[1]) == step.after[0]
+    (template,) = play.templates.known
+    assert template.edges is not None
+    head, tail, out_head, out_tail = template.edges
+    before, after = wire([nim(" so")]), wire([text(" so")])
+    assert before[head:-tail] == after[out_head:-out_tail] == b" so"
 
 
 # -- what is learned, and when it holds ------------------------------------------------

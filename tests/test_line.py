@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.line import _PIECES, line
+from llm_normalize.line import _PIECES, Known, line
 
 PAIR: dict[str, Any] = {
     "type": "pair",
@@ -59,25 +59,37 @@ def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
 HEAD, TAIL = b'data: {"content":"', b'"}\n\n'
 
 
-def in_pieces(text: bytes, more: bytes = b"") -> dict[str, Any]:
-    """Return a pair as it is handed over for an event that a template knew."""
-    before, after = [HEAD, text, TAIL], [HEAD, text, more + TAIL]
-    raw = {"before": b"".join(before), "after": [b"".join(after)]}
-    return PAIR | raw | {"pieces": (before, after)}
+def known(text: bytes, *, observe: bool = False) -> tuple[Known, dict[str, Any]]:
+    """Return a pair as it is handed over for an event that a template knew, and as any."""
+    before, after = HEAD + text + TAIL, b"-" + HEAD + text + b", more" + TAIL
+    edges = (len(HEAD), len(TAIL), len(HEAD) + 1, len(TAIL) + 6)
+    record = PAIR | {"before": before, "after": [after]}
+    if observe:
+        record |= {"mode": "observe"}
+    return (
+        "8f3b",
+        7,
+        12.5,
+        ("role-null", "field-null"),
+        before,
+        after,
+        edges,
+        observe,
+    ), record
 
 
 @pytest.mark.parametrize(
     "text", [b"Hi", b"\\n\\\\", "é\u2028😀".encode(), b"input", b"sk-1"]
 )
 @pytest.mark.parametrize("secrets", [(), ("sk-1",), ('a "secret"', "sk-1"), ('Hi"}',)])
-def test_a_pair_in_pieces_reads_as_one_without(
-    text: bytes, secrets: tuple[str, ...]
+@pytest.mark.parametrize("observe", [False, True])
+def test_a_pair_that_a_template_knew_reads_as_any(
+    text: bytes, secrets: tuple[str, ...], observe: bool
 ) -> None:
-    record = in_pieces(text)
-    whole = record | {"pieces": None}
+    pair, record = known(text, observe=observe)
     for _ in range(2):  # the second time its pieces are known
-        assert line(record, secrets) == line(whole, secrets)
-    assert b"sk-1" not in line(record, ("sk-1",))
+        assert line(pair, secrets) == line(record, secrets)
+    assert b"sk-1" not in line(pair, ("sk-1",))
 
 
 def test_what_is_kept_of_pieces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,12 +98,10 @@ def test_what_is_kept_of_pieces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     for at in range(100):
         text = b"word %d" % at
         for secrets in (("first secret",), (f"secret {at}",)):
-            assert (
-                told(in_pieces(text), *secrets)["before"]
-                == (HEAD + text + TAIL).decode()
-            )
+            said = json.loads(line(known(text)[0], secrets))["before"]
+            assert said == (HEAD + text + TAIL).decode()
     assert len(_PIECES) <= 4
-    assert all(len(each) <= 23 for each in _PIECES.values())
+    assert all(len(each) <= 26 for each in _PIECES.values())
 
 
 def test_another_record_is_json() -> None:

@@ -15,6 +15,7 @@ from llm_normalize import record
 from llm_normalize.line import Record
 from llm_normalize.record import KEY, Answer
 from llm_normalize.step import Step
+from llm_normalize.template import Template
 
 
 @dataclass
@@ -77,7 +78,6 @@ def test_a_changed_event_is_a_pair(clock: Clock) -> None:
             "fixes": ["x", "y"],
             "before": b"before",
             "after": [b"a", b"b"],
-            "pieces": None,
         }
     ]
     assert each.changed == 1
@@ -277,15 +277,36 @@ def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
     assert each.close(200, "complete", 1, 1, 1)["changed"] == 1
 
 
-def test_what_nobody_asks_for_is_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+SIMPLE = Template(b"<", (), b">", (0,), (b"[", 0, b"]"), ("x", "y"), (), ())
+TWO = Template(b"<", (b"",), b">", (0, 0), (b"[", 0, b"]"), ("x",), (), ())
+
+
+def test_what_the_view_wants_is_not_only_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(record, "_SHOWN_PAIRS", 2)
-    logged, each = answer([]), answer()
-    for made in (logged, each):
-        for n in range(2):
-            assert not made.count(["x"])  # the view shows them
-            made.step(Step(n, b"a", [b"b"], ["x"]))
-    assert not logged.count(["x"])
-    assert each.count(["x", "y"])
-    assert (each.changed, dict(each.fixes)) == (3, {"x": 3, "y": 1})
-    shown = each.metadata({"end": "complete", "events": 3})
-    assert (len(shown["pairs"]), shown["left_out"]) == (2, 1)
+    each = answer()
+    for n in range(2):
+        assert not each.count(n, b"<a>", b"[a]", SIMPLE)
+        each.step(Step(n, b"<a>", [b"[a]"], ["x", "y"]))
+    assert each.count(2, b"<a>", b"[a]", SIMPLE)
+    assert each.count(3, b"<a>", b"[a]", TWO)
+    assert (each.changed, dict(each.fixes)) == (4, {"x": 4, "y": 3})
+    shown = each.metadata({"end": "complete", "events": 4})
+    assert (len(shown["pairs"]), shown["left_out"]) == (2, 2)
+
+
+def test_an_event_that_a_template_knew_is_handed_over_in_brief(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "_SHOWN_PAIRS", 1)
+    records: list[Any] = []
+    each = answer(records)
+    each.step(Step(0, b"<a>", [b"[a]"], ["x"]))
+    clock.tick(0.0126)
+    assert each.count(1, b"<b>", b"[b]", SIMPLE)
+    assert not each.count(2, b"<b>", b"[b]", TWO)
+    assert records[1:] == [
+        ("f1", 1, 12.6, ("x", "y"), b"<b>", b"[b]", (1, 1, 1, 1), False)
+    ]
+    assert each.changed == 2

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from .line import Record, line
+from .line import Known, Record, line
 from .logfile import LogFile
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ _BATCH_SECONDS = 0.2
 _BITE = 64  # lines that are formatted at a stretch: meanwhile no stream can move
 _BREATH_SECONDS = 0.0002
 _QUEUE_BYTES = 64 * 1024 * 1024
-_WAKE: tuple[Record, tuple[str, ...], int] = ({}, (), 0)
+_WAKE: tuple[Record | Known, tuple[str, ...], int] = ({}, (), 0)
 """A record that is none: the thread looks up."""
 
 
@@ -42,7 +42,7 @@ class PairsLog:
         self.wanted = path
         self._file = LogFile(path, size, say)
         self._say = say
-        self._queue: SimpleQueue[tuple[Record, tuple[str, ...], int] | None] = (
+        self._queue: SimpleQueue[tuple[Record | Known, tuple[str, ...], int] | None] = (
             SimpleQueue()
         )
         # Each counter has one thread that writes it, so that none needs a lock.
@@ -77,10 +77,13 @@ class PairsLog:
         """Records that could not be written, so far."""
         return self._refused + self._failed
 
-    def write(self, record: Record, secrets: tuple[str, ...] = ()) -> None:
+    def write(self, record: Record | Known, secrets: tuple[str, ...] = ()) -> None:
         """Hand *record* over. Never waits, never raises."""
-        weight = 256 + len(record.get("before") or b"")
-        weight += sum(map(len, record.get("after", ())))
+        if isinstance(record, tuple):
+            weight = 256 + len(record[4]) + len(record[5])
+        else:
+            weight = 256 + len(record.get("before") or b"")
+            weight += sum(map(len, record.get("after", ())))
         if self._handed - self._taken + weight > _QUEUE_BYTES:
             self._refused += 1
             return
@@ -124,7 +127,7 @@ class PairsLog:
             self._taken += sum(weight for *_, weight in records)
         self._file.close()
 
-    def _write(self, batch: list[tuple[Record, tuple[str, ...], int]]) -> None:
+    def _write(self, batch: list[tuple[Record | Known, tuple[str, ...], int]]) -> None:
         self._file.let_go()
         lines = []
         for at, (record, secrets, _) in enumerate(batch):

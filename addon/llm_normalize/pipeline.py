@@ -19,6 +19,7 @@ from .leaving import Leaving
 from .sse import LIMIT, Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
+from .template import Template
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +32,8 @@ class Pipeline:
         fixes: The classes of the fixes to apply, in order.
         observe: Called with each `Step` once all of it has left.
         label: Names the stream in log lines.
-        count: Called with the fixes of an event that a template knew; tells whether that
-            will do, and its `Step` is not wanted.
+        count: Called with an event that a template knew: its number, its bytes before
+            and after, the template. Tells whether that will do, and no `Step` is wanted.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class Pipeline:
         fixes: Sequence[type[Fix]],
         observe: Callable[[Step], None] = lambda _: None,
         label: str = "stream",
-        count: Callable[[Sequence[str]], bool] = lambda _: False,
+        count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
     ) -> None:
         self.seen = Seen()
         self.raw_events: Counter[str] = Counter()
@@ -178,12 +179,9 @@ class Pipeline:
             self._leaving.verbatim = not template.fixes
             if not template.out:
                 return raw
-            after = template.after(texts)
-            out = b"".join(after)
-            if out != raw and not self._count(template.fixes):
-                step = Step(n, raw, [out], list(template.fixes))
-                step.pieces = template.before(texts), after
-                self._leaving.close(step)
+            out = b"".join(template.after(texts))
+            if out != raw and not self._count(n, raw, out, template):
+                self._leaving.close(Step(n, raw, [out], list(template.fixes)))
             return out
         return None
 

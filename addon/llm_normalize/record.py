@@ -2,12 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .line import Record
+from .line import Known, Record
 from .step import Step
+from .template import Template
 
 KEY = "llm_normalize"
 """Where a flow's metadata holds the record that the view shows."""
@@ -39,7 +40,7 @@ class Answer:
     stream: bool
     observe: bool
     asked_at: float
-    write: Callable[[Record], None] | None = None
+    write: Callable[[Record | Known], None] | None = None
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
@@ -69,18 +70,27 @@ class Answer:
         if self.write is not None:
             self._write_pair(step, ms, self.write)
 
-    def count(self, fixes: Sequence[str]) -> bool:
-        """Count an event that *fixes* changed, if nobody wants to know what it was."""
-        if self.write is not None or not self._shows_all:
+    def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
+        """Take an event that *template* knew; tell whether that was all there is to do.
+
+        Nothing but the log has to have it, once the view has enough of them.
+        """
+        if not self._shows_all or (self.write is not None and not template.edges):
             return False
-        for name in fixes:
+        for name in template.fixes:
             self.fixes[name] += 1
         self.changed += 1
         self._pairs_left_out += 1
+        if self.write is not None and template.edges is not None:
+            ms = round((time.monotonic() - self._headers_at) * 1000, 1)
+            fixes = template.fixes
+            self.write(
+                (self.flow, n, ms, fixes, before, after, template.edges, self.observe)
+            )
         return True
 
     def _write_pair(
-        self, step: Step, ms: float, write: Callable[[Record], None]
+        self, step: Step, ms: float, write: Callable[[Record | Known], None]
     ) -> None:
         record = {
             "type": "pair",
@@ -91,7 +101,6 @@ class Answer:
             "fixes": step.fixes,
             "before": step.before,
             "after": step.after,
-            "pieces": step.pieces,
         }
         write(self._mode(record))
 

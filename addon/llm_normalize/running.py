@@ -8,7 +8,7 @@ from mitmproxy import http
 
 from .fix import Fix
 from .flows import answers_events, secrets_of
-from .line import Record
+from .line import Known, Record
 from .pairs import PairsLog
 from .record import KEY, Answer
 from .stats import Stats
@@ -127,7 +127,7 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     log = settings.log
     secrets = secrets_of(request)
 
-    def write(record: Record) -> None:
+    def write(record: Record | Known) -> None:
         assert log is not None
         log.write(record, secrets)
 

@@ -21,8 +21,6 @@ class Step:
         waiting: Parts of it that have not left yet.
         moved: Whether a later block left before it.
         status: The HTTP status that a body should have had, if another one.
-        pieces: Its bytes before and after once more, in pieces most of which recur; of
-            an event that a template knew.
     """
 
     n: int
@@ -32,7 +30,6 @@ class Step:
     waiting: int = 0
     moved: bool = False
     status: int | None = None
-    pieces: tuple[list[bytes], list[bytes]] | None = None
 
     def fixed(self, name: str) -> None:
         """Note that the fix *name* changed this block."""

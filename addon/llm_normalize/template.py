@@ -61,6 +61,8 @@ class Template:
     fixes: tuple[str, ...]
     calls: tuple[tuple[int, int, int], ...]
     counts: tuple[int, ...]
+    edges: tuple[int, int, int, int] | None = field(init=False, compare=False)
+    """Bytes around the one text of an event that is changed: before, behind; after, too."""
     _edges: tuple[int, int] | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,6 +71,11 @@ class Template:
         simple = ascii_only and not (self.between or self.counts)
         edges = (len(self.head), -len(self.tail)) if simple else None
         object.__setattr__(self, "_edges", edges)  # the dataclass is frozen
+        sizes = None
+        if edges and len(self.out) == 3:  # noqa: PLR2004 - text between bytes
+            sides = (self.head, self.tail, self.out[0], self.out[2])
+            sizes = tuple(len(each) for each in sides if isinstance(each, bytes))
+        object.__setattr__(self, "edges", sizes)
 
     def fit(self, raw: bytes) -> list[bytes] | None:
         """Return the texts of the event *raw*; None if it has another shape."""
@@ -83,13 +90,6 @@ class Template:
         if not raw.isascii() and not _is_unicode(raw):
             return None
         return texts or None
-
-    def before(self, texts: list[bytes]) -> list[bytes]:
-        """Return the pieces of an event with these *texts*."""
-        pieces = [self.head, texts[0]]
-        for part, text in zip(self.between, texts[1:], strict=True):
-            pieces += [part, text]
-        return [*pieces, self.tail]
 
     def after(self, texts: list[bytes]) -> list[bytes]:
         """Return the pieces of what leaves for it, if that is not what came."""
