@@ -25,8 +25,8 @@ _LISTENS = re.compile(r"listening at (127\.0\.0\.\d+):(\d+)")
 _ALARMS = (
     "Traceback",
     "crashed",
-    "exception",
-    "Exception",
+    "exception was never retrieved",
+    "Exception in",
     "repair failed",
     "passes as it is",
     "cannot be decoded",
