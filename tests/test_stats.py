@@ -1,4 +1,7 @@
-from llm_normalize.stats import Stats
+import pytest
+
+from llm_normalize import stats as module
+from llm_normalize.stats import OTHER_HOSTS, OTHER_MODELS, Stats
 
 HEAD = ["host", "model", "responses", "repaired", "fix", "events"]
 
@@ -37,3 +40,26 @@ def test_hosts_and_models_are_told_apart_and_sorted() -> None:
         ["a.test", "n", "1", "1", "content-null", "2"],
         ["b.test", "m", "1", "1", "content-null", "1"],
     ]
+
+
+def test_pairs_beyond_the_bound_are_counted_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PAIRS", 2)
+    stats = Stats()
+    for host, model in ("am", "an", "ao", "ap", "bm", "cm", "dm", "am", "bm"):
+        stats.add(host, model, {"content-null": 1})
+    assert list(stats.rows())[1:] == [
+        ["a", "m", "2", "2", "content-null", "2"],
+        ["a", "n", "1", "1", "content-null", "1"],
+        ["a", OTHER_MODELS, "2", "2", "content-null", "2"],
+        ["b", OTHER_MODELS, "2", "2", "content-null", "2"],
+        [OTHER_HOSTS, OTHER_MODELS, "2", "2", "content-null", "2"],
+    ]
+
+
+def test_names_are_cut_and_escaped() -> None:
+    stats = Stats()
+    stats.add("a\n", "m" * 1000, {})
+    _, (host, model, *_) = stats.rows()
+    assert (host, len(model)) == (r"a\n", 200)

@@ -21,6 +21,7 @@ from mitmproxy.utils import human
 from .answers import Answers
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected
+from .legible import brief
 from .pairs import PairsLog
 from .running import Settings
 from .selection import PROVIDERS, HostPattern, Hosts
@@ -191,7 +192,7 @@ class Normalize:
             "normalize: a client refused the connection to %s: it does not trust "
             "mitmproxy's CA. Install %s in the client or the system, or set "
             "NODE_EXTRA_CA_CERTS (Node, Electron) or SSL_CERT_FILE (Python) to it.",
-            host,
+            brief(host),
             certificate,
         )
 
@@ -212,7 +213,8 @@ class Normalize:
             try:
                 self._answers.begin(flow, self._settings(flow))
             except Exception:
-                logger.exception("normalize: %s passes as it is", flow.request.host)
+                name = brief(flow.request.host)
+                logger.exception("normalize: %s passes as it is", name)
             else:
                 return
         if is_selected(flow, self.hosts) and answers_events(response):

@@ -8,6 +8,7 @@ from mitmproxy import http
 
 from .decoding import Decoder, decoder_for
 from .flows import break_off, client_left, gateway_status, prepare_headers
+from .legible import brief
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .record import KEY
@@ -50,7 +51,7 @@ class Answers:
             return
         if not running.asked.stream or not _is_good(response):
             return
-        host = running.answer.host
+        host = brief(running.answer.host)
         if callable(response.stream):
             logger.warning(
                 "normalize: another addon streams %s; it stays as it is", host
@@ -63,7 +64,7 @@ class Answers:
                 "normalize: %s answers in an encoding that is not undone (%s); "
                 "it stays as it is",
                 host,
-                encoding,
+                brief(encoding),
             )
             response.stream = True
             return
@@ -156,7 +157,7 @@ class Answers:
         if rewriter is not None and rewriter.pipeline.abandon():
             logger.warning(
                 "normalize: %s broke off while a finish reason or usage waited",
-                running.answer.host,
+                brief(running.answer.host),
             )
         status = flow.response.status_code if flow.response else None
         refused = flow.error is not None and flow.error.msg.startswith(_TOO_LARGE)
@@ -237,4 +238,4 @@ def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> 
 
 
 def _label(flow: http.HTTPFlow) -> str:
-    return f"normalize: {flow.request.pretty_host} (flow {flow.id})"
+    return f"normalize: {brief(flow.request.pretty_host)} (flow {flow.id})"

@@ -8,6 +8,7 @@ from mitmproxy import http
 
 from .fix import Fix
 from .flows import answers_events, secrets_of
+from .legible import brief
 from .line import Known, Record
 from .pairs import PairsLog
 from .record import KEY, Answer
@@ -16,6 +17,8 @@ from .stream import Rewriter
 from .stream_state import Asked
 
 logger = logging.getLogger(__name__)
+
+_NAME = 1000  # characters of a name, in a record
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Running:
             if unread:
                 logger.info(
                     "normalize: %s: %d events passed unread (%s)",
-                    self.answer.host,
+                    brief(self.answer.host),
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
@@ -93,8 +96,8 @@ class Running:
         if record["fixes"]:
             logger.info(
                 "normalize: %s %s: %d of %d events %s (%s)",
-                answer.host,
-                answer.model,
+                brief(answer.host),
+                brief(answer.model),
                 answer.changed,
                 record["events"],
                 "would be repaired" if answer.observe else "repaired",
@@ -133,9 +136,9 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
 
     return Answer(
         flow=flow.id,
-        host=request.pretty_host,
-        path=request.path.partition("?")[0],
-        model=asked.model,
+        host=request.pretty_host[:_NAME],
+        path=request.path.partition("?")[0][:_NAME],
+        model=asked.model[:_NAME],
         stream=asked.stream,
         observe=settings.observe,
         asked_at=request.timestamp_end or request.timestamp_start,

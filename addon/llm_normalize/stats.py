@@ -1,36 +1,52 @@
 """Counters: what was repaired, by host, model and fix."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+
+from .legible import brief
+
+PAIRS = 1000
+"""Pairs of host and model that are told apart; whoever asks chooses both names."""
+
+OTHER_MODELS = "other models"
+OTHER_HOSTS = "other hosts"
 
 
 class Stats:
-    """Counts since mitmproxy started; counts only, no content."""
+    """Counts since mitmproxy started; counts only, no content.
+
+    Bounded, whatever is asked for: names are cut at 200 characters and escaped. After
+    `PAIRS` pairs of host and model, new ones count under `OTHER_MODELS` of their host;
+    after as many hosts of that kind, under `OTHER_HOSTS`.
+    """
 
     def __init__(self) -> None:
         self.responses: Counter[tuple[str, str]] = Counter()
         self.repaired: Counter[tuple[str, str]] = Counter()
-        self.fixes: Counter[tuple[str, str, str]] = Counter()
+        self.fixes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
     def add(self, host: str, model: str, fixes: dict[str, int]) -> None:
         """Count one response and the *fixes* that changed it."""
-        self.responses[host, model] += 1
+        pair = self._pair(brief(host), brief(model))
+        self.responses[pair] += 1
         if fixes:
-            self.repaired[host, model] += 1
-        for name, count in fixes.items():
-            self.fixes[host, model, name] += count
+            self.repaired[pair] += 1
+            self.fixes[pair].update(fixes)
+
+    def _pair(self, host: str, model: str) -> tuple[str, str]:
+        for pair, room in (((host, model), PAIRS), ((host, OTHER_MODELS), 2 * PAIRS)):
+            if pair in self.responses or len(self.responses) < room:
+                return pair
+        return OTHER_HOSTS, OTHER_MODELS
 
     def rows(self) -> Iterable[list[str]]:
         """Yield the table: host, model, responses, repaired, fix, count."""
         yield ["host", "model", "responses", "repaired", "fix", "events"]
-        for (host, model), count in sorted(self.responses.items()):
-            line = [host, model, str(count), str(self.repaired[host, model])]
-            names = sorted(
-                (-times, name)
-                for (at, of, name), times in self.fixes.items()
-                if (at, of) == (host, model)
-            )
-            if not names:
+        for pair, count in sorted(self.responses.items()):
+            line = [*pair, str(count), str(self.repaired[pair])]
+            found = self.fixes.get(pair)
+            if not found:
                 yield [*line, "", ""]
-            for times, name in names:
-                yield [*line, name, str(-times)]
+                continue
+            for name, times in sorted(found.items(), key=lambda each: (-each[1], each)):
+                yield [*line, name, str(times)]

@@ -8,6 +8,7 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
+from .legible import escaped
 from .masking import text_of
 from .record import KEY
 
@@ -91,8 +92,4 @@ def _fold(lines: list[str]) -> list[str]:
 def _lines(block: bytes) -> list[str]:
     """Return the lines of *block* without blank ones; control characters escaped."""
     text = text_of(block).replace("\r", "\\r")
-    return [
-        "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
-        for line in text.split("\n")
-        if line
-    ]
+    return [escaped(line) for line in text.split("\n") if line]

@@ -9,6 +9,7 @@ from .body import repair_body
 from .decoding import CorruptBodyError, decoder_for
 from .errors import phrase
 from .jsontext import is_container
+from .legible import brief
 from .running import Running
 from .step import Step
 
@@ -37,7 +38,8 @@ def repair_whole(
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except (ValueError, CorruptBodyError) as error:
-        logger.warning("%s: the body cannot be decoded (%s)", label, error)
+        why = brief(str(error))  # it names the encoding, as the provider does
+        logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)
     if step is not None:
