@@ -149,6 +149,13 @@ def test_run_of_backslashes_is_read_once() -> None:
     assert mask(text) == text
 
 
+def test_what_stands_between_many_objects_stays() -> None:
+    text = 'a {"n":1} b\n{"choices":[ ]} c {"input": 1} d {"input": 2'
+    assert (
+        mask(text) == 'a {"n":1} b\n{"choices":[ ]} c {"input":"***"} d {"input": ***'
+    )
+
+
 def test_input_value_of_a_pydantic_message_is_masked() -> None:
     told = "1 validation error [type=missing, input_value='my prompt', input_type=str]"
     assert "prompt" not in mask(told)

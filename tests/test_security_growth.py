@@ -127,6 +127,7 @@ TEXTS: dict[str, tuple[Callable[[int], str], int]] = {
     "quotes": (lambda n: '"input' + "\\" * n, 100_000),
     "names": (lambda n: '"input" ' * n, 20_000),
     "open objects": (lambda n: '{"input":1}' + '{"a":' * n, 20_000),
+    "objects": (lambda n: "{}" * n + '{"input":1}' + "x" * 200 * n, 1_500),
     "strings": (lambda n: json.dumps({"a": ['"input": x'] * n}), 4_000),
 }
 

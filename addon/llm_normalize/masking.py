@@ -44,7 +44,8 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     if not _ECHO.search(text):
         return text
     out = []
-    while (start := text.find("{")) >= 0:
+    at = 0  # what is before it is in `out`: a copy of the rest each time is quadratic
+    while (start := text.find("{", at)) >= 0:
         try:
             value, end = _DECODER.raw_decode(text, start)
             if "choices" in value:
@@ -56,9 +57,9 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
             spelled = json.dumps(masked, ensure_ascii=False, separators=(",", ":"))
         except (ValueError, RecursionError):
             break
-        out += [text[:start], text[start:end] if unchanged else spelled]
-        text = text[end:]
-    return "".join(out) + _ECHO.sub(_MASK, text)
+        out += [text[at:start], text[start:end] if unchanged else spelled]
+        at = end
+    return "".join(out) + _ECHO.sub(_MASK, text[at:])
 
 
 def _masked(value: Any) -> Any:
