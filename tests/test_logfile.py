@@ -1,5 +1,6 @@
 import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,64 @@ def test_a_lock_that_was_deleted_alone_is_taken_again(log: LogFile) -> None:
     assert lock.exists()
     log.close()
     assert log.path.read_bytes() == b"1\n2\n"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@posix
+@pytest.mark.parametrize("size", [0, 30])
+def test_others_lose_their_rights_to_a_log_that_was_there(
+    log: LogFile, said: list[str], size: int
+) -> None:
+    log.path.parent.mkdir()
+    log.path.write_bytes(b"x" * size)
+    log.path.chmod(0o666)
+    write(log, b"1\n")
+    log.close()
+    found = [log.path, *log.path.parent.glob("a.log.*")]
+    assert [mode(each) for each in found] == [0o600] * (2 if size else 1)
+    assert said == []
+
+
+@posix
+def test_linked_log_is_written_and_closed_to_others_where_it_is(
+    log: LogFile, tmp_path: Path
+) -> None:
+    log.path.parent.mkdir()
+    target = tmp_path / "other-disk"
+    target.touch()
+    target.chmod(0o644)
+    log.path.symlink_to(target)
+    write(log, b"1\n")
+    log.close()
+    assert log.path.is_symlink()
+    assert (target.read_bytes(), mode(target)) == (b"1\n", 0o600)
+
+
+@posix
+def test_mode_that_cannot_be_set_is_said_and_the_log_goes_on(
+    log: LogFile, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_file: int, _mode: int) -> None:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(logfile, "_set_mode", refuse)
+    log.path.parent.mkdir()
+    log.path.touch()
+    log.path.chmod(0o644)
+    write(log, b"1\n")
+    log.close()
+    assert log.path.read_bytes() == b"1\n"
+    assert said == [f"others may be able to read {log.path}: no"]
+
+
+@posix
+def test_device_keeps_its_mode(log: LogFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_: list[int] = []
+    monkeypatch.setattr(logfile, "_set_mode", lambda *_: set_.append(1))
+    file = os.open(os.devnull, os.O_RDWR)
+    log._close_to_others(file)
+    os.close(file)
+    assert set_ == []

@@ -1,6 +1,7 @@
 """The file of a log: one writer, rotated by size, and found where it is looked for."""
 
 import os
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -96,8 +97,11 @@ class LogFile:
             os.close(self._file)
             self._file = None
             self._rotate()
+        # A symbolic link is followed: it is the user's way to put the log on another
+        # disk, and nobody else can set one in a folder that is the user's.
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
         self._file = os.open(self.path, flags, 0o600)
+        self._close_to_others(self._file)
         self._written = os.fstat(self._file).st_size
         # A crash may have left half a line.
         os.lseek(self._file, max(self._written - 1, 0), os.SEEK_SET)
@@ -109,6 +113,16 @@ class LogFile:
             self._file = os.open(self.path, flags, 0o600)
             self._written = 0
             self._torn = False
+
+    def _close_to_others(self, file: int) -> None:
+        """Take the rights of others off a *file* that was there already."""
+        mode = os.fstat(file).st_mode
+        if not stat.S_ISREG(mode) or not mode & 0o077:
+            return  # a device, such as /dev/null, is not the log's to close
+        try:
+            _set_mode(file, 0o600)
+        except OSError as error:  # another's file, or a disk without modes
+            self._say(f"others may be able to read {self.path}: {error}")
 
     def _take_free_name(self) -> None:
         """Lock the log's name, or the next free one if another instance has it."""
@@ -163,11 +177,16 @@ def _numbered(path: Path, number: int) -> Path:
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
+    def _set_mode(file: int, mode: int) -> None:
+        """Do nothing: who may read is not in the mode there."""
+
     def _lock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 
 else:
     import fcntl
+
+    _set_mode = os.fchmod
 
     def _lock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
