@@ -22,10 +22,22 @@ def asked(**request: Any) -> Asked:
         b'[{"stream":true}]',
         b"[" * 100_000,
         b'{"stream":NaN}',
+        b'{"a":{"x":1,"x":2},,}',
+        b'{"stream":true,"stream":true} {}',
     ],
 )
 def test_what_is_no_json_object_asks_nothing(body: bytes | None) -> None:
     assert Asked.from_body(body) == Asked()
+
+
+@pytest.mark.parametrize("key", ["b", "n"])
+def test_long_number_beside_a_repeated_key_hides_nothing(key: str) -> None:
+    body = b'{"a":{"x":1,"x":2},"%b":%b,"stream":true}' % (key.encode(), b"9" * 5_000)
+    assert Asked.from_body(body) == Asked(stream=True)
+
+
+def test_short_number_beside_a_repeated_key_counts() -> None:
+    assert Asked.from_body(b'{"n":1,"n":3}') == Asked(n=3)
 
 
 def test_an_empty_request_asks_for_one_choice_in_one_piece() -> None:

@@ -14,6 +14,7 @@ from .chunk import Chunk, calls, deltas, function, index_of, name_of
 from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_ID = 256  # characters
+_LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _MARKS = re.compile(r'["{}\[\]]')
 _SHARED = {"id": str, "created": int, "model": str}
@@ -51,9 +52,7 @@ class Asked:
     def from_body(cls, body: bytes | None) -> Self:
         """Return what the request's *body* asks. Never raises: no JSON asks nothing."""
         try:
-            request = loads(body or b"")
-        except RepeatedKeyError:
-            request = json.loads(body or b"")  # the last one counts, as elsewhere
+            request = _read(body or b"")
         except (ValueError, RecursionError):
             return cls()
         if not isinstance(request, dict):
@@ -75,6 +74,18 @@ class Asked:
         """Return an id that no other exchange has, always the same for one *place*."""
         name = " ".join([self.id, *map(str, place)])
         return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+def _read(body: bytes) -> Json:
+    try:
+        return loads(body)
+    except RepeatedKeyError:
+        # The last one counts, as elsewhere; a number too long for `int` stays a text.
+        return json.loads(body, parse_int=_integer)
+
+
+def _integer(text: str) -> int | str:
+    return int(text) if len(text) < _LONG_NUMBER else text
 
 
 def _names_function(choice: dict[str, Json]) -> bool:
