@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import http.client
+import logging
 import re
 import socket
 import stat
@@ -19,8 +20,9 @@ from mitmproxy.test import taddons, tflow
 
 from llm_normalize.addon import Normalize
 from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.stats import Stats
 from llm_normalize.upstream import Way, get
-from proxies import GOOD, Proxy, chat_flow
+from proxies import BAD, GOOD, Proxy, chat_flow, response_of
 from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect, make_ca
 
 ROOT = Path(__file__).parents[1]
@@ -255,9 +257,54 @@ def test_names_from_the_network_make_no_file_names(tmp_path: Path, name: str) ->
         made.request.headers["host"] = name
         proxy.stream(made, GOOD.replace(b"chatcmpl", name.encode()))
         (record,) = proxy.records("flow")
-    assert record["model"] == name
+    assert record["model"] == name[:1000]
+    assert len(record["host"]) <= 1000
+    assert len(record["path"]) <= 1000
     files = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
     assert files == [".pairs-8080.jsonl.lock", "pairs-8080.jsonl"]
+
+
+HOSTILE = "\x1b]0;title\x07\n[12:00:00.000] a line that nobody logged" + "m" * 9_000
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "told"),
+    [
+        ("identity", BAD, "repaired"),
+        ("identity", b"data: ?\n\n", "unread"),
+        (HOSTILE, b"", "not undone"),
+    ],
+)
+def test_no_name_reaches_the_terminal_as_a_command(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    encoding: str,
+    data: bytes,
+    told: str,
+) -> None:
+    caplog.set_level(logging.INFO)
+    with Proxy(tmp_path) as proxy:
+        made = chat_flow(request={"model": HOSTILE, "stream": True})
+        made.request.headers["host"] = HOSTILE
+        response_of(made).headers["content-encoding"] = encoding
+        if data:
+            proxy.stream(made, data)
+        else:
+            proxy.addon.responseheaders(made)
+            proxy.addon.response(made)
+    said = [
+        each.getMessage() for each in caplog.records if each.name.startswith("llm_")
+    ]
+    assert any(told in each for each in said)
+    assert all(each.isprintable() and len(each) < 1000 for each in said)
+
+
+def test_statistics_are_bounded_whatever_is_asked_for() -> None:
+    stats = Stats()
+    for at in range(9_000):
+        stats.add(f"{at % 4_000}.test", f"{at}-{'m' * 5_000}", {"content-null": 1})
+    kept = sum(len(cell) for row in stats.rows() for cell in row)
+    assert kept < 1024 * 1024
 
 
 def test_addon_runs_nothing_that_it_reads() -> None:
