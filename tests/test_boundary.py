@@ -32,7 +32,8 @@ def folded(items: Sequence[Item]) -> list[tuple[bytes, str]]:
     """Return what *items* say, wherever the reads were cut."""
     out: list[tuple[bytes, str]] = []
     for item in items:
-        if isinstance(item, Gap) and item.joins:
+        more = isinstance(item, Gap) and bool(out) and out[-1][1] == "gap"
+        if more or (isinstance(item, Gap) and item.joins):
             raw, kind = out.pop()
             out.append((raw + item.raw, kind))
         else:
@@ -259,8 +260,7 @@ def test_blank_lines_between_values_are_gaps() -> None:
         (VALUE + b"\n", "value"),
         (b"\n", "gap"),
         (OTHER + b"\r\n", "value"),
-        (b"\r\n", "gap"),
-        (b"\n", "gap"),
+        (b"\r\n\n", "gap"),
     ]
 
 

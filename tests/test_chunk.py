@@ -7,6 +7,7 @@ from llm_normalize.chunk import (
     change_all,
     choices,
     deltas,
+    envelope_of,
     function,
     in_deltas,
     in_messages,
@@ -268,3 +269,8 @@ def test_what_repeats_says_all_again(old: Any, new: Any, expected: bool) -> None
 )
 def test_news_is_what_was_added(old: Any, new: Any, rest: Any) -> None:
     assert news(old, new) == rest
+
+
+def test_a_chunk_that_is_split_off_has_the_begin_of_a_long_envelope() -> None:
+    long = {"id": "i" * 300, "created": 1, "choices": [], "usage": {}}
+    assert envelope_of(long) == {"id": "i" * 256, "created": 1, "choices": []}

@@ -295,4 +295,4 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
     for event in events:
         fix.edit(event)
         fix.seen.note(event)
-    assert len(fix._places) <= 1024
+    assert len(fix._moved._ours) <= 1024

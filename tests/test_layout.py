@@ -16,7 +16,16 @@ FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
 
 # A module imports only from layers above its own.
 LAYERS = (
-    ("jsontext", "boundary", "upstream", "decoding", "selection", "masking", "legible"),
+    (
+        "jsontext",
+        "page",
+        "boundary",
+        "upstream",
+        "decoding",
+        "selection",
+        "masking",
+        "legible",
+    ),
     ("chunk", "line", "logfile", "sse", "stats"),
     (
         "step",
@@ -28,7 +37,7 @@ LAYERS = (
         "pairs",
         "conversion",
     ),
-    ("fix", "finish", "opening", "leaving", "template"),
+    ("fix", "finish", "opening", "leaving", "template", "opened"),
     ("learning", "record"),
     ("usage",),
     ("ending", "fixes", "chain"),
@@ -87,7 +96,7 @@ def test_module_imports_only_from_layers_above(path: Path) -> None:
 def test_fix_knows_no_other_fix(path: Path) -> None:
     absolute, relative = imports(path)
     assert relative <= {
-        "boundary", "chunk", "conversion", "errors", "fields", "fix", "joining", "jsontext", "sse", "stream_state"
+        "boundary", "chunk", "conversion", "errors", "fields", "fix", "joining", "jsontext", "opened", "sse", "stream_state"
     }  # fmt: skip
     assert absolute <= STDLIB
 

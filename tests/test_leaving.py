@@ -80,6 +80,7 @@ def test_newlines_are_spelled_as_the_block_before_left() -> None:
     out.play(Step(1, b"a\n\n", fixes=["x"]))
     assert out.gap(b"\r\n") == [b"\n"]
     assert out.gap(b"\n", joins=True) == []
+    assert out.gap(b"\r\r\n\n\r") == [b"\n" * 4]
 
 
 def test_newlines_stay_where_nothing_respells_them() -> None:

@@ -47,7 +47,8 @@ def folded(items: Sequence[Item]) -> list[Folded]:
     out: list[Folded] = []
     for item in items:
         joins = isinstance(item, Gap) and item.joins
-        more = isinstance(item, Oversized) and bool(out) and out[-1][0] is Oversized
+        same = bool(out) and type(item) is out[-1][0]
+        more = same and isinstance(item, Oversized | Gap)
         if joins or more:
             kind, raw = out.pop()
             out.append((kind, raw + item.raw))
@@ -96,16 +97,14 @@ def test_crlf_is_one_line_end_and_closes_nothing() -> None:
 def test_extra_blank_lines_are_gaps() -> None:
     assert read(b"data: 1\n\n\n\r\ndata: 2\n\n") == [
         (Event, b"data: 1\n\n"),
-        (Gap, b"\n"),
-        (Gap, b"\r\n"),
+        (Gap, b"\n\r\n"),
         (Event, b"data: 2\n\n"),
     ]
 
 
 def test_blank_lines_before_the_first_block_are_gaps() -> None:
     assert read(b"\n\r\ndata: 1\n\n") == [
-        (Gap, b"\n"),
-        (Gap, b"\r\n"),
+        (Gap, b"\n\r\n"),
         (Event, b"data: 1\n\n"),
     ]
 
@@ -116,6 +115,16 @@ def test_the_rest_of_a_cut_crlf_joins_what_it_completes() -> None:
     assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
     assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
     assert parser.feed(b"\r") == [Gap(b"\r", joins=False)]
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
+
+
+def test_blank_lines_of_one_read_are_one_gap() -> None:
+    parser = EventParser()
+    assert parser.feed(b"data: 1\r\r") == [Event(b"data: 1\r\r", 0)]
+    assert parser.feed(b"\n\n\r\n\r") == [
+        Gap(b"\n", joins=True),
+        Gap(b"\n\r\n\r", joins=False),
+    ]
     assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import brotli
 import pytest
 
-from llm_normalize.decoding import Decoder, decoder_for
+from llm_normalize.decoding import MOST, Decoder, decoder_for
 from llm_normalize.fix import DONE, chunk, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.pipeline import Pipeline
@@ -183,6 +183,28 @@ def test_a_corrupt_body_gets_no_done() -> None:
     data = broken_gzip(wire([HEAD, TEXT, FINISH]))
     client.run([data[:-9], data[-9:]])
     assert b"[DONE]" not in b"".join(client.sent)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_inflates_to_too_much_at_once_is_broken_off(
+    encoding: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(encoding)
+    out = client.read(ENCODERS[encoding](b"\n" * (MOST + 1)))
+    assert len(out) <= MOST
+    assert client.given_up == 1
+    assert client.read(b"more") == b""
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "label: it inflates to more than 16 MiB at once; the answer is broken off"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_inflates_to_as_much_as_may_be_leaves(encoding: str) -> None:
+    client = Client(encoding)
+    out = client.read(ENCODERS[encoding](b"\n" * MOST))
+    assert (len(out), client.given_up) == (MOST, 0)
 
 
 def test_observing_a_corrupt_body_breaks_nothing_off(

@@ -263,3 +263,11 @@ def test_state_tells_what_calls_are_but_not_all_they_say() -> None:
     seen.add_arguments(0, 0, "}")
     assert opened != begun
     assert begun == seen.state
+
+
+def test_an_envelope_that_is_too_long_is_not_the_streams() -> None:
+    seen = Seen()
+    seen.note(chunk({}, id="i" * 257, model="m" * 256))
+    assert sorted(seen.envelope) == ["created", "model"]
+    seen.note(chunk({}, id="b", model="c"))
+    assert (seen.envelope["id"], seen.envelope["model"]) == ("b", "m" * 256)

@@ -215,13 +215,21 @@ ENVELOPE = frozenset(
 )
 """Keys that all chunks of a stream share."""
 
+LONG = 256
+"""Characters: no provider's ids and names are longer."""
+
 
 def envelope_of(chunk: Chunk) -> Chunk:
     """Return what all chunks of the stream share, for one that is split off.
 
-    `choices` keep their place in it, to be set anew.
+    `choices` keep their place in it, to be set anew. Of a long text there is the begin
+    alone: there may be thousands of chunks that are split off.
     """
-    return {key: value for key, value in chunk.items() if key in _SPLIT_FRAME}
+    return {
+        key: value[:LONG] if isinstance(value, str) else value
+        for key, value in chunk.items()
+        if key in _SPLIT_FRAME
+    }
 
 
 _SPLIT_FRAME = ENVELOPE | {"choices"}

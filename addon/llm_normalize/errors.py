@@ -1,16 +1,13 @@
 """Errors in OpenAI's form: `{"error": {"message", "type", "param", "code"}}`."""
 
-import html
 import re
 from http import HTTPStatus
 
 from .chunk import Chunk, choices, is_chunk, is_error, says
 from .jsontext import Json, dumps
+from .page import shown
 
 _LONG = 2000
-_PAGE = re.compile(
-    r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.DOTALL | re.IGNORECASE
-)
 
 KEYS = ("message", "type", "param", "code")
 
@@ -218,8 +215,7 @@ def text_of(value: Json) -> str | None:
 
 def words_of_page(text: str) -> str:
     """Return what a web page says, on one line."""
-    seen = _PAGE.sub(" ", text)
-    return " ".join(html.unescape(seen).split())[:_LONG]
+    return " ".join(shown(text).split())[:_LONG]
 
 
 def phrase(status: int) -> str:

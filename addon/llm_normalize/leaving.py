@@ -104,6 +104,6 @@ class Leaving:
         elif self.verbatim:
             self._out.append(gap.raw)
         elif not gap.joins:
-            self._out.append(b"\n")
+            self._out.append(gap.raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
         if not gap.joins:
             self.settle()

@@ -24,6 +24,7 @@ BOM = b"\xef\xbb\xbf"
 # Atomic groups: without them "\r\n" could be read as two line ends by backtracking.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_LINE_ENDS = re.compile(rb"[\r\n]+")
 
 
 @dataclass(slots=True)
@@ -127,7 +128,7 @@ class Event:
 
 @dataclass(slots=True)
 class Gap:
-    """Newline bytes between blocks: an extra blank line, or the rest of a CRLF.
+    """Newline bytes between blocks: extra blank lines, or the rest of a CRLF.
 
     Attributes:
         raw: The bytes as they came.
@@ -233,13 +234,14 @@ class EventParser:
         return self._boundary.find(self._buffer, start, skip)
 
     def _gap(self, start: int, items: list[Item]) -> int:
-        match = _LINE_END.match(self._buffer, start)
-        assert match is not None
-        raw = match.group()
-        joins = self._after_cr and raw == b"\n"
-        self._after_cr = raw == b"\r"
-        items.append(Gap(bytes(raw), joins))
-        return match.end()
+        joins = self._after_cr and self._buffer[start : start + 1] == b"\n"
+        # All at once: a hostile read may bring millions.
+        match = None if joins else _LINE_ENDS.match(self._buffer, start)
+        end = match.end() if match else start + 1
+        raw = bytes(self._buffer[start:end])
+        self._after_cr = raw.endswith(b"\r")
+        items.append(Gap(raw, joins))
+        return end
 
     def _block(self, raw: bytes, items: list[Item]) -> None:
         self._after_cr = raw.endswith(b"\r")

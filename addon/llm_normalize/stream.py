@@ -9,7 +9,7 @@ for an empty HTTP/2 frame in mid-stream: repair goes on after it.
 import logging
 from collections.abc import Callable
 
-from .decoding import CorruptBodyError, Decoder
+from .decoding import MOST, CorruptBodyError, Decoder
 from .pipeline import Pipeline
 
 logger = logging.getLogger(__name__)
@@ -77,10 +77,17 @@ class Rewriter:
         if not data:
             return self._rewrite(b"")
         out: list[bytes] = []
+        size = 0
         try:
             for piece in self._decoder.feed(data):
+                size += len(piece)
+                if size > MOST:
+                    self._break_off(
+                        f"it inflates to more than {MOST >> 20} MiB at once"
+                    )
+                    break
                 # One by one: what came before a corrupt byte must leave.
-                out.append(self._rewrite(piece))  # noqa: PERF401
+                out.append(self._rewrite(piece))
         except CorruptBodyError as error:
             self._break_off(f"the compressed body is corrupt ({error})")
         except Exception:

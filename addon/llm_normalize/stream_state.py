@@ -10,10 +10,9 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Self
 
-from .chunk import Chunk, calls, deltas, function, index_of, name_of
+from .chunk import LONG, Chunk, calls, deltas, function, index_of, name_of
 from .jsontext import Json, RepeatedKeyError, loads
 
-_LONG_ID = 256  # characters
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _MARKS = re.compile(r'["{}\[\]]')
@@ -94,7 +93,7 @@ def _names_function(choice: dict[str, Json]) -> bool:
 
 def brief(identity: Json) -> Json:
     """Return *identity*, of a long one its hash: what is kept must stay bounded."""
-    if isinstance(identity, str) and len(identity) > _LONG_ID:
+    if isinstance(identity, str) and len(identity) > LONG:
         return f"#{hash(identity)}"
     return identity
 
@@ -252,7 +251,10 @@ class Seen:
     def _note_envelope(self, chunk: Chunk) -> None:
         for key, kind in _SHARED.items():
             value = chunk.get(key)
-            if isinstance(value, kind) and value:
+            if not isinstance(value, kind) or not value:
+                continue
+            # A long text would be written into each chunk to come.
+            if not isinstance(value, str) or len(value) <= LONG:
                 self.envelope.setdefault(key, value)
 
     def _note_call(self, seen: ChoiceSeen, call: Chunk) -> None:

@@ -40,12 +40,15 @@ class DataDoubled(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Take the inner field names out."""
         changed = False
-        for line in list(event.lines):
+        kept = []
+        for line in event.lines:
             value = line.value if line.name == b"data" else b""
             if _FIELD.fullmatch(value):
-                event.lines.remove(line)
                 changed = True
-            elif inner := _INNER.match(value):
+                continue
+            if inner := _INNER.match(value):
                 line.text = b"data: " + value[inner.end() :]
                 changed = True
+            kept.append(line)
+        event.lines[:] = kept
         return [event] if changed else None

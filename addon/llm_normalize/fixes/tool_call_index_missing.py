@@ -2,6 +2,7 @@
 
 from ..chunk import Chunk, calls, deltas, function, name_of, put_first
 from ..fix import Example, Fix, calling, head, rest
+from ..opened import Opened
 from ..stream_state import Call, brief
 
 _A = head(None, id="call_a")
@@ -41,7 +42,7 @@ class ToolCallIndexMissing(Fix):
         """Number the fragments."""
         changed = False
         for index, _, delta in deltas(chunk):
-            known = dict(self.seen.choice(index).calls)
+            known = Opened(self.seen.choice(index).calls)
             for call in calls(delta):
                 at = call.get("index")
                 if type(at) is not int or at < 0:
@@ -50,21 +51,21 @@ class ToolCallIndexMissing(Fix):
                     changed = True
                 name, inner = name_of(call), function(call)
                 if name or call.get("id") or inner.get("arguments"):
-                    known.setdefault(at, Call(call.get("id"), name))
+                    known.add(at, Call(call.get("id"), name))
         return changed
 
 
-def _place(call: Chunk, known: dict[int, Call]) -> int:
+def _place(call: Chunk, known: Opened) -> int:
     """Return the index of the call that *call* opens or continues."""
     told = call.get("index")
     if isinstance(told, str) and told.isascii() and told.isdigit():
         return int(told[:9])
-    last = max(known, default=-1)
     identity = brief(call.get("id"))
+    same = known.where(identity)[-1:] if identity else [known.last]
+    opened = known.get(same[0]) if same else None
     if identity:
-        same = [at for at, each in known.items() if each.id == identity]
-        goes_on = same and not known[same[-1]].is_another(call)
-        return same[-1] if goes_on else last + 1
-    if function(call).get("name") and (last < 0 or known[last].name):
-        return last + 1
-    return max(last, 0)
+        goes_on = opened is not None and not opened.is_another(call)
+        return same[0] if goes_on else known.last + 1
+    if function(call).get("name") and (opened is None or opened.name):
+        return known.last + 1
+    return max(known.last, 0)

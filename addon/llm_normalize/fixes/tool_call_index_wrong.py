@@ -3,9 +3,8 @@
 from ..chunk import Chunk, calls, deltas, function, name_of, says
 from ..fix import Example, Fix, calling, head, rest
 from ..jsontext import Json
+from ..opened import Moved, Opened, Place
 from ..stream_state import MANY, Asked, Call, Seen, brief
-
-type Place = tuple[int, int]  # (choice, their index)
 
 _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
@@ -37,7 +36,7 @@ class ToolCallIndexWrong(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._places: dict[Place, int] = {}  # to ours
+        self._moved = Moved()
         self._ids: dict[Place, Json] = {}  # the id as they gave it
         self._unnamed: set[int] = set()  # choices with a fragment that waits for a name
 
@@ -45,7 +44,7 @@ class ToolCallIndexWrong(Fix):
         """Number the fragments anew."""
         changed = False
         for index, _, delta in deltas(chunk):
-            known = dict(self.seen.choice(index).calls)
+            known = Opened(self.seen.choice(index).calls)
             for call in calls(delta):
                 theirs = call.get("index")
                 if not isinstance(theirs, int):
@@ -53,28 +52,23 @@ class ToolCallIndexWrong(Fix):
                 ours, named = self._place(call, (index, theirs), known), name_of(call)
                 if named and len(self._ids) < MANY:
                     self._ids[index, theirs] = brief(call.get("id"))
-                elif ours not in known and (call.get("id") or says(function(call))):
+                elif not known.get(ours) and (call.get("id") or says(function(call))):
                     self._unnamed.add(min(index, MANY))
-                known.setdefault(ours, Call(call.get("id"), named))
-                if ours != theirs and len(self._places) < MANY:
-                    self._places[index, theirs] = ours
+                known.add(ours, Call(call.get("id"), named))
+                if ours != theirs and self._moved.note((index, theirs), ours):
                     call["index"] = ours
                     changed = True
         return changed
 
-    def _place(self, call: Chunk, place: Place, known: dict[int, Call]) -> int:
-        index, theirs = place
-        identity, at = brief(call.get("id")), self._places.get(place, theirs)
-        taken = (index, theirs) in [(at[0], to) for at, to in self._places.items()]
-        opened = None if taken and place not in self._places else known.get(at)
+    def _place(self, call: Chunk, place: Place, known: Opened) -> int:
+        identity, at = brief(call.get("id")), self._moved.get(place)
+        opened = None if self._moved.is_taken(place) else known.get(at)
         same_id = bool(identity) and self._ids.get(place) == identity
         if opened is not None and (same_id or not opened.is_another(call)):
             return at
-        same = [
-            where for where, one in known.items() if identity and one.id == identity
-        ]
-        following = max(known, default=-1) + 1
+        following, free = known.last + 1, known.get(at) is None
         if opened is None and name_of(call):
-            apart = at not in known and (at < following or index in self._unnamed)
+            apart = free and (at < following or place[0] in self._unnamed)
             return at if apart else following
-        return same[0] if same else (following if at in known else at)
+        same = known.where(identity) if identity else []
+        return same[0] if same else (at if free else following)

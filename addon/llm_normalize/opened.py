@@ -1,0 +1,84 @@
+"""The calls of a choice, found by id and by index without looking at all of them.
+
+For a chunk with thousands of them.
+"""
+
+from collections import Counter
+
+from .jsontext import Json
+from .stream_state import MANY, Call
+
+type Place = tuple[int, int]
+"""A choice, and the index of a call in it."""
+
+
+class Opened:
+    """What a choice has opened, and what the chunk at hand opens beyond that.
+
+    Args:
+        calls: The calls by index, first opened first; kept as they are.
+    """
+
+    def __init__(self, calls: dict[int, Call]) -> None:
+        self._calls = dict(calls)
+        self.last = max(calls, default=-1)
+        """The highest index; -1 without any."""
+        self._asked = False
+        self._by_id: dict[Json, list[int]] | None = None
+
+    def get(self, at: int) -> Call | None:
+        """Return the call at this index."""
+        return self._calls.get(at)
+
+    def add(self, at: int, call: Call) -> None:
+        """Take in what opens a call, unless one is open at this index."""
+        if at not in self._calls:
+            self._calls[at] = call
+            self.last = max(self.last, at)
+            if self._by_id is not None:
+                self._by_id.setdefault(_key(call.id), []).append(at)
+
+    def where(self, identity: Json) -> list[int]:
+        """Return where calls with this id are, first opened first."""
+        if not self._asked:  # most chunks ask once: that is not worth an index
+            self._asked = True
+            return [at for at, call in self._calls.items() if call.id == identity]
+        if self._by_id is None:
+            self._by_id = {}
+            for at, call in self._calls.items():
+                self._by_id.setdefault(_key(call.id), []).append(at)
+        return self._by_id.get(_key(identity), [])
+
+
+class Moved:
+    """Calls that got another index than the provider's; at most `MANY`."""
+
+    def __init__(self) -> None:
+        self._ours: dict[Place, int] = {}
+        self._taken: Counter[Place] = Counter()  # how many lead there
+
+    def get(self, theirs: Place) -> int:
+        """Return our index for *theirs*; where none is noted, the same."""
+        return self._ours.get(theirs, theirs[1])
+
+    def is_taken(self, place: Place) -> bool:
+        """Tell whether another's call got this place, and the place's own none."""
+        return place in self._taken and place not in self._ours
+
+    def note(self, theirs: Place, ours: int) -> bool:
+        """Take in that *theirs* is now *ours*, unless there are too many."""
+        if len(self._ours) >= MANY:
+            return False
+        before = theirs[0], self.get(theirs)
+        if theirs in self._ours:
+            self._taken[before] -= 1
+            if not self._taken[before]:
+                del self._taken[before]
+        self._ours[theirs] = ours
+        self._taken[theirs[0], ours] += 1
+        return True
+
+
+def _key(identity: Json) -> Json:
+    """Return what tells ids apart: a list or an object cannot be looked up."""
+    return repr(identity) if isinstance(identity, list | dict) else identity

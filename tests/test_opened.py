@@ -1,0 +1,53 @@
+from llm_normalize.opened import Moved, Opened
+from llm_normalize.stream_state import MANY, Call
+
+
+def test_calls_are_found_by_index_and_by_id() -> None:
+    calls = {0: Call("a", "f"), 3: Call("b", "f"), 1: Call("a", "f")}
+    opened = Opened(calls)
+    assert (opened.last, opened.get(3), opened.get(2)) == (3, calls[3], None)
+    for _ in range(3):  # however often they are asked for
+        assert opened.where("a") == [0, 1]
+        assert opened.where("c") == []
+    assert (Opened({}).last, Opened({}).where("a")) == (-1, [])
+
+
+def test_calls_of_the_chunk_come_after_those_before_it() -> None:
+    calls = {0: Call("a", "f")}
+    opened = Opened(calls)
+    opened.add(0, Call("b", "f"))
+    opened.add(5, Call("a", "f"))
+    assert [opened.where("a"), opened.where("a"), opened.where("b")] == [
+        [0, 5],
+        [0, 5],
+        [],
+    ]
+    opened.add(2, Call("b", "f"))
+    assert (opened.where("b"), opened.last, list(calls)) == ([2], 5, [0])
+
+
+def test_ids_that_are_no_texts_are_told_apart() -> None:
+    opened = Opened({0: Call([1], "f"), 1: Call({"a": 1}, "f"), 2: Call(7, "f")})
+    for _ in range(2):
+        found = [opened.where(each) for each in ([1], {"a": 1}, 7, [2])]
+        assert found == [[0], [1], [2], []]
+
+
+def test_a_place_is_taken_while_a_moved_call_has_it() -> None:
+    moved = Moved()
+    assert moved.get((0, 4)) == 4
+    assert moved.note((0, 0), 1)
+    assert moved.get((0, 0)) == 1
+    assert [moved.is_taken((0, at)) for at in (0, 1, 2)] == [False, True, False]
+    assert moved.note((0, 3), 1)
+    assert moved.note((0, 0), 2)
+    assert [moved.is_taken((0, at)) for at in (1, 2)] == [True, True]
+    assert moved.note((0, 3), 2)
+    assert [moved.is_taken((0, at)) for at in (1, 2)] == [False, True]
+    assert not moved.is_taken((1, 2))
+
+
+def test_moved_calls_are_bounded() -> None:
+    moved = Moved()
+    assert [moved.note((0, at), at + 1) for at in range(MANY + 1)].count(False) == 1
+    assert moved.get((0, MANY)) == MANY
