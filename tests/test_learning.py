@@ -17,7 +17,7 @@ from llm_normalize.chain import Chain
 from llm_normalize.chunk import Chunk
 from llm_normalize.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import dumps
+from llm_normalize.jsontext import Number, dumps
 from llm_normalize.learning import MOST, Templates, frozen
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import encode
@@ -549,3 +549,10 @@ def test_frozen_values_do_not_follow_what_becomes_of_them() -> None:
     value["a"][1].add("more")
     assert kept != frozen(value)
     assert frozen({"a": 1, "b": 2}) != frozen({"b": 2, "a": 1})
+
+
+def test_what_cannot_be_looked_into_is_never_the_same() -> None:
+    hidden = memoryview(b"")
+    assert frozen([hidden]) != frozen([hidden])
+    step = Step(0, b"")
+    assert frozen([step, None, Number("1.0")]) == frozen([step, None, Number("1.0")])

@@ -8,11 +8,14 @@ state makes it forget.
 
 from collections.abc import Callable
 
+from .jsontext import Number
 from .step import Step
 from .template import Lesson, Template, learn, may_fit
 
 MOST = 8
 """Templates of a stream that are kept: two kinds of text of a few choices."""
+
+_ATOMS = (str, bytes, int, float, frozenset, Number, Step, type)
 
 _TRIES = 16  # events from which a stream may try to learn, however few fitted
 _FITTED = 4  # events that must have fitted for each try beyond those
@@ -26,7 +29,10 @@ def frozen(value: object) -> object:
         return tuple(map(frozen, value))
     if isinstance(value, set):
         return frozenset(value)
-    return frozen(vars(value)) if hasattr(value, "__dict__") else value
+    if value is None or isinstance(value, _ATOMS):
+        return value
+    # What cannot be looked into may have changed: it equals nothing.
+    return frozen(vars(value)) if hasattr(value, "__dict__") else object()
 
 
 class Templates:
