@@ -107,8 +107,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
                     async with Side(which, place) as side:
                         await crowd(side)
                 for which in (WITH, ALONE) if asked.slow else ():
-                    async with Side(which, place) as side:
-                        await slow.measure(side)
+                    await slow.measure(which, place)
             except (OSError, TimeoutError) as error:
                 raise TrafficError(f"it broke off: {error!r}", provider.last) from error
         figures.alarms += provider.alarms

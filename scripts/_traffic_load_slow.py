@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from _traffic_load_clients import Result, Slow, Unread
 from _traffic_load_figures import Felt, Hoard
-from _traffic_load_side import Side
+from _traffic_load_side import Place, Side
 from _traffic_memory import weigh
 from _traffic_paced import Phase, Spoken
 
@@ -15,7 +15,8 @@ FLOOD = Phase(200_000, 1)
 """What a slow client is offered: some 60 MB."""
 UNREAD = 2
 """Clients that read nothing over HTTP/2: what they cost is memory."""
-WHEN = ("without", "while buffers fill", "with")
+WHEN = {"without": 1, "while buffers fill": 3, "with": 1}
+"""What others feel, and how many steps each takes."""
 
 
 def seconds_of(side: Side) -> float:
@@ -40,13 +41,18 @@ def unread_clients(side: Side) -> list[Unread]:
     ]
 
 
-async def measure(side: Side) -> None:
-    """Measure both, and write the figures down."""
-    side.say(f"{side.place.asked.slow} clients that hardly read")
-    await _cost(side, "HTTP/1.1, 1 KB/s", slow_clients(side))
-    await _feel(side)
-    side.say(f"{UNREAD} clients that read nothing over HTTP/2")
-    await _cost(side, "HTTP/2, nothing read", unread_clients(side))
+async def measure(name: str, place: Place) -> None:
+    """Measure both for the side *name*, and write the figures down."""
+    # Each in a mitmdump of its own: memory that another gave back would be used again.
+    async with Side(name, place) as side:
+        side.say(f"{place.asked.slow} clients that hardly read")
+        await _cost(side, "HTTP/1.1, 1 KB/s", slow_clients(side))
+    async with Side(name, place) as side:
+        side.say(f"{UNREAD} clients that read nothing over HTTP/2")
+        await _cost(side, "HTTP/2, nothing read", unread_clients(side))
+    async with Side(name, place) as side:
+        side.say("others beside clients that hardly read")
+        await _feel(side)
 
 
 class _Crowd:
@@ -104,7 +110,7 @@ async def _feel(side: Side) -> None:
     """Measure what others feel of slow clients."""
     asked, seconds = side.place.asked, seconds_of(side)
     count = min(asked.streams, OTHERS)
-    phases = [Phase(asked.rates[0], seconds)] * len(WHEN)
+    phases = [Phase(asked.rates[0], seconds * steps) for steps in WHEN.values()]
     others = side.group(count, *phases, first="others")
     await others.begin()
     await side.open("others")
@@ -117,11 +123,11 @@ async def _feel(side: Side) -> None:
             side.name,
             when,
             count,
-            asked.slow if when != WHEN[0] else 0,
-            seconds,
+            asked.slow if at else 0,
+            phases[at].seconds,
             late.at(0.5),
             late.at(0.99),
             late.most,
         )
-        for when, late in zip(WHEN, others.late, strict=True)
+        for at, (when, late) in enumerate(zip(WHEN, others.late, strict=True))
     ]

@@ -34,7 +34,9 @@ _ALARMS = (
     "there is no pairs log",
 )
 """Words that mitmdump's log must not have."""
-_ALARMS_KEPT = 20
+_AFTER_AN_ALARM = 25
+"""Lines that are kept with such a one: what was raised comes last."""
+_ALARMS_KEPT = 200
 
 STREAMING = '''\
 """mitmproxy alone, as it streams best."""
@@ -292,11 +294,15 @@ class Mitmdump(Child):
         self.places: list[Place] = []
         self.alarms: list[str] = []
         self.loaded = asyncio.Event()
+        self._goes_on = 0
         self._modes = len(modes)
 
     def hear(self, line: str) -> None:
         """Take a line of its log."""
-        if any(word in line for word in _ALARMS) and len(self.alarms) < _ALARMS_KEPT:
+        if any(word in line for word in _ALARMS):
+            self._goes_on = _AFTER_AN_ALARM
+        if self._goes_on and len(self.alarms) < _ALARMS_KEPT:
+            self._goes_on -= 1
             self.alarms.append(line)
         if "Loading script" in line:
             self.loaded.set()

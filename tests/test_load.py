@@ -100,8 +100,8 @@ def test_every_byte_of_a_load_arrives_and_the_figures_add_up(tmp_path: Path) -> 
     assert 0 < part["p50"] <= part["p99"] <= part["most"]
     (memory,) = figures["memory"]
     assert memory["peak"] > memory["at_rest"] > 0
-    # Three warm-ups, the streams and the idle ones; twice slow, others, slow, unread.
-    assert figures["streams"] == 3 * 20 + 20 + 20 + 2 * (1 + 20 + 1 + 2)
+    # Warm-ups, the streams and the idle ones; twice slow, unread, others and slow.
+    assert figures["streams"] == 7 * 20 + 20 + 20 + 2 * (1 + 2 + 20 + 1)
     felt = [(each["side"], each["when"]) for each in figures["felt"]]
     assert len(felt) == len(set(felt)) == 6
     hoards = [(each["side"], each["how"]) for each in figures["hoards"]]
