@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import contextlib
 import json
 import os
 import re
@@ -12,7 +13,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from _traffic_http1 import ResponseReader
+from _traffic_http1 import FramingError, ResponseReader
 
 PATIENCE = 60.0
 """Seconds for a start, and for an answer to a control request."""
@@ -80,6 +81,8 @@ def request(flow):
     asked = json.loads(flow.request.content)
     try:
         ctx.options.update(**asked.get("set", {}))
+        if "end" in asked:
+            ctx.master.shutdown()
         answer = {"census": census()} if "census" in asked else {}
     except Exception as error:
         answer = {"error": str(error)}
@@ -128,12 +131,13 @@ def run[T](work: Coroutine[Any, Any, T]) -> T | None:
         task = asyncio.current_task()
         assert task is not None
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, task.cancel)
+        loop.add_signal_handler(signal.SIGTERM, task.cancel, "SIGTERM")
         return await work
 
     try:
         return asyncio.run(main())
-    except asyncio.CancelledError:
+    except asyncio.CancelledError as error:
+        print(f"llm_normalize: ended ({error})", file=sys.stderr)
         sys.exit(128 + signal.SIGTERM)
     except TrafficError as error:
         for line in error.lines:
@@ -296,6 +300,19 @@ class Mitmdump(Child):
         self.loaded = asyncio.Event()
         self._goes_on = 0
         self._modes = len(modes)
+
+    async def stop(self) -> None:
+        """Ask it to end, and end it by force where it does not follow.
+
+        A signal alone gets lost in a busy one: asyncio hears of it by a pipe, which is
+        full of log lines when thousands of clients leave at once.
+        """
+        if self.places and self._process.returncode is None:
+            with contextlib.suppress(TrafficError, OSError, FramingError):
+                await self.control(end=True)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), self.patience)
+        await super().stop()
 
     def hear(self, line: str) -> None:
         """Take a line of its log."""

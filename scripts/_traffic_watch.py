@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Self
+from itertools import pairwise
+from typing import NamedTuple, Self
 
 from _traffic_memory import Sampler, machine_busy, weigh
 from _traffic_paced import Phase
@@ -12,22 +13,33 @@ type Say = Callable[[str], None]
 """Takes a line of progress."""
 
 
-class Watch:
-    """Watches processor and memory while the parts of a run pass.
+class Mark(NamedTuple):
+    """What has been worked at a moment: by mitmdump, and by what has no part in this."""
 
-    Attributes:
-        shares: For each part: mitmdump's share of a core, and what the rest of the
-            machine worked that has no part in this.
+    at: float
+    proxy: float
+    elsewhere: float
+
+
+class Watch:
+    """Watches, as long as it is entered.
+
+    Args:
+        pid: Mitmdump.
+        ours: All processes of the measurement.
+        phases: The parts.
+        say: Takes a line of progress.
     """
 
     def __init__(
         self, pid: int, ours: Sequence[int], phases: Sequence[Phase], say: Say
     ) -> None:
-        self.shares: list[tuple[float, float]] = [(0.0, 0.0)] * len(phases)
+        self._pid = pid
         self._ours = ours
         self._phases = phases
-        self._sampler = Sampler(pid, 0.5)
         self._say = say
+        self._sampler = Sampler(pid, 0.5)
+        self._marks: list[Mark] = []
 
     async def __aenter__(self) -> Self:
         await self._sampler.__aenter__()
@@ -37,6 +49,8 @@ class Watch:
     async def __aexit__(self, *exc: object) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
+        if len(self._marks) <= len(self._phases):  # the last part has just ended
+            self._marks.append(self._mark())
         await self._sampler.__aexit__(*exc)
 
     @property
@@ -44,20 +58,28 @@ class Watch:
         """The most memory that was seen, in bytes."""
         return self._sampler.peak
 
+    @property
+    def shares(self) -> list[tuple[float, float]]:
+        """For each part, cores that mitmdump used, and that the others did."""
+        return [
+            (
+                (end.proxy - start.proxy) / (end.at - start.at),
+                (end.elsewhere - start.elsewhere) / (end.at - start.at),
+            )
+            for start, end in pairwise(self._marks)
+        ]
+
     async def _run(self) -> None:
-        for at, phase in enumerate(self._phases):
+        self._marks.append(self._mark())
+        for phase in self._phases:
             began = time.monotonic()
-            first = self._worked()
             while (left := began + phase.seconds - time.monotonic()) > 0:
                 await asyncio.sleep(min(left, 5))
                 done = time.monotonic() - began
                 self._say(f"  {phase.rate:g} events/s each: {done:.0f} s")
-            took = time.monotonic() - began
-            proxy, elsewhere = (
-                (b - a) / took for a, b in zip(first, self._worked(), strict=True)
-            )
-            self.shares[at] = (proxy, elsewhere)
+            self._marks.append(self._mark())
 
-    def _worked(self) -> tuple[float, float]:
-        ours = [weigh(pid).cpu for pid in self._ours]
-        return ours[0], machine_busy() - sum(ours)
+    def _mark(self) -> Mark:
+        ours = sum(weigh(pid).cpu for pid in self._ours)
+        proxy = weigh(self._pid).cpu
+        return Mark(time.monotonic(), proxy, machine_busy() - ours)

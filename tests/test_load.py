@@ -98,6 +98,7 @@ def test_every_byte_of_a_load_arrives_and_the_figures_add_up(tmp_path: Path) -> 
     (part,) = figures["parts"]
     assert part["events"] == 20 * 2 * 5
     assert 0 < part["p50"] <= part["p99"] <= part["most"]
+    assert 0 < part["cpu"] < 2
     (memory,) = figures["memory"]
     assert memory["peak"] > memory["at_rest"] > 0
     # Warm-ups, the streams and the idle ones; twice slow, unread, others and slow.
