@@ -93,7 +93,7 @@ class Side:
         await self.proxy.__aenter__()
         # A line for each connection is not what is measured.
         await self.proxy.control(set={"termlog_verbosity": "warn"})
-        group = self.group(WARM_UP, Phase(20, 1))
+        group = self.group(WARM_UP, Phase(40, 0.5))
         await group.begin()
         self.place.figures.add(await group.end())
         return self
