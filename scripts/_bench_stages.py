@@ -160,7 +160,9 @@ def _log(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     records.clear()
     for event in events:
         made(event)
-    work, _ = _each(line, [r for r in records if r["type"] == "pair"])
+    # A pair of an event that a template knew is a tuple.
+    told = [r for r in records if isinstance(r, tuple) or r["type"] == "pair"]
+    work, _ = _each(line, told)
     return work, len(events)  # a stream that needs nothing has none of them
 
 

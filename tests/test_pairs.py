@@ -589,3 +589,18 @@ def test_the_default_is_to_warn(
     log.close()
     assert [each.levelname for each in caplog.records] == ["WARNING"]
     assert "cannot write the pairs log" in caplog.text
+
+
+def test_a_pair_that_a_template_knew_is_written_and_weighed(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logs.make()
+    known = ("f", 3, 1.5, ("x",), b"<a>", b"[a]", (1, 1, 1, 1), False)
+    log.write(known)
+    until(written(log))
+    monkeypatch.setattr(pairs, "_QUEUE_BYTES", 100)
+    log.write(known)
+    log.close()
+    assert log.lost == 1
+    (told,) = [each for each in lines(logs.path) if each["type"] == "pair"]
+    assert (told["n"], told["before"], told["after"]) == (3, "<a>", ["[a]"])
