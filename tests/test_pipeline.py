@@ -158,6 +158,13 @@ def test_half_an_event_passes_as_it_is() -> None:
     assert repaired(GOOD + half) == GOOD + half
 
 
+def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
+    notes = wire([chunk(None, prompt_filter_results=[1])])
+    out = repaired(notes + b'data: {"id":"chatcmpl-1"')
+    assert out.endswith(b'\n\ndata: {"id":"chatcmpl-1"')
+    assert out.count(b"prompt_filter_results") == 1
+
+
 def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
     end = wire([chunk({}, finish="stop")])
     assert repaired(GOOD + end + b"data: [DONE]") == GOOD + end + DONE

@@ -239,7 +239,7 @@ class Pipeline:
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
             if not each.closed and each.data != DONE:
-                self._ending.make_way(step.n, last=True)
+                self._make_way(step.n)
             reason = self._framed(step, each, raw)
             if not reason:
                 continue
@@ -248,8 +248,13 @@ class Pipeline:
                 step.fixes.clear()
                 raw = event.raw
                 if not closed:
-                    self._ending.make_way(step.n, last=True)
+                    self._make_way(step.n)
             self._pass(step, raw, reason)
+
+    def _make_way(self, n: int) -> None:
+        """Send all that is held before block *n*, which nothing can follow."""
+        self._flush(n - 1)
+        self._ending.make_way(n, last=True)
 
     def _framed(self, step: Step, event: Event, raw: bytes) -> str:
         """Send *event* as the framing fixes left it, or return why it is not understood."""
