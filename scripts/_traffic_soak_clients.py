@@ -114,7 +114,10 @@ async def _run_http1(
         seen.clean, seen.tells = reply.done, reply.framing != "close"
         seen.ended = time.monotonic()
         told(due, seen)
-        if not reply.keeps or seen.error or due.version == "HTTP/1.0":
+        # mitmproxy may ask the next question on a connection to the provider where
+        # there is more of an answer than its length has told.
+        surplus = due.transfer.fault == "length too small"
+        if not reply.keeps or seen.error or surplus or due.version == "HTTP/1.0":
             writer.close()
             writer = None
     if writer is not None:
