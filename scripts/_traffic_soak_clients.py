@@ -17,6 +17,8 @@ PATIENCE = 60.0
 """Seconds that an answer may take."""
 _SIP = 200
 _PAUSE = 0.05
+_DAWDLED = 40_000
+"""Bytes that a slow client takes slowly; the rest would take minutes."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ async def _take(
         seen.left = True
         return
     while not reply.done:
-        data = await reader.read(_SIP if due.slow else 65536)
+        slow = due.slow and len(seen.body) < _DAWDLED
+        data = await reader.read(_SIP if slow else 65536)
         if not data:
             reply.end()
             return
@@ -158,7 +161,7 @@ async def _take(
         if due.leaving and len(seen.body) >= due.leaves_at and not reply.done:
             seen.left = True
             return
-        if due.slow:
+        if slow:
             await asyncio.sleep(_PAUSE)
 
 
@@ -207,6 +210,6 @@ async def _take_http2(
         if due.leaving and len(seen.body) >= due.leaves_at:
             seen.left = True
             return
-        if due.slow:
+        if due.slow and len(seen.body) < _DAWDLED:
             await asyncio.sleep(_PAUSE)
         client.acknowledge(stream, weight)
