@@ -1,5 +1,6 @@
 """The processes of a measurement: mitmdump and providers, and what they say."""
 
+import abc
 import asyncio
 import collections
 import contextlib
@@ -146,7 +147,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T | None:
         return None
 
 
-class Child:
+class Child(abc.ABC):
     """A process that this one started, and whose output it reads.
 
     Args:
@@ -223,9 +224,9 @@ class Child:
         if self._reading.done() or self._process.returncode is not None:
             raise TrafficError(f"{self.name} has ended", self.last)
 
+    @abc.abstractmethod
     def hear(self, line: str) -> None:
         """Take a line that it printed."""
-        raise NotImplementedError
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
