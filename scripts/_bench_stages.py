@@ -139,7 +139,7 @@ def rewriter(write: Callable[[Any], None] | None = None) -> Rewriter:
     decoder = decoder_for("")
     assert decoder is not None
     pipeline = Pipeline(ASKED, FIXES, answer.step, "bench", answer.count)
-    return Rewriter(pipeline, decoder, sent=answer.sent)
+    return Rewriter(pipeline, decoder)
 
 
 def _whole(
@@ -154,14 +154,14 @@ def _whole(
 
 
 def _log(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
-    records: list[Any] = []
-    made = rewriter(records.append)
+    entries: list[Any] = []
+    made = rewriter(entries.append)
     settle(made, kind)
-    records.clear()
+    entries.clear()
     for event in events:
         made(event)
     # A pair of an event that a template knew is a tuple.
-    told = [r for r in records if isinstance(r, tuple) or r["type"] == "pair"]
+    told = [e for e in entries if isinstance(e, tuple) or e.record["type"] == "pair"]
     work, _ = _each(line, told)
     return work, len(events)  # a stream that needs nothing has none of them
 

@@ -1,10 +1,11 @@
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from mitmproxy import connection, flow, http
+from mitmproxy.addonmanager import Loader
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
@@ -17,6 +18,7 @@ from llm_normalize.flows import (
     is_ours,
     is_reverse,
     is_selected,
+    is_shown,
     prepare_headers,
     secrets_of,
 )
@@ -358,3 +360,36 @@ def test_the_status_in_the_providers_place_is_told_by_mitmproxys_words(
     made = chat_flow()
     broken(made, message)
     assert gateway_status(made) == status
+
+
+# -- who can look at it -------------------------------------------------------------
+
+
+class Dumper:
+    def load(self, loader: Loader) -> None:
+        loader.add_option("flow_detail", int, 1, "")
+        loader.add_option("save_stream_file", str, "", "")
+        loader.add_option("scripts", Sequence[str], ["addon/normalize.py"], "")
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, False),
+        ({"flow_detail": 2}, False),
+        ({"flow_detail": 3}, True),
+        ({"save_stream_file": "flows"}, True),
+        ({"scripts": ["addon/normalize.py", "mine.py"]}, True),
+    ],
+)
+def test_in_mitmdump_only_who_asks_for_it_can_look_at_a_flow(
+    options: dict[str, Any], shown: bool
+) -> None:
+    with taddons.context(Dumper()) as context:
+        context.configure(Dumper(), **options)
+        assert is_shown() is shown
+
+
+def test_elsewhere_anybody_can() -> None:
+    with taddons.context():
+        assert is_shown()

@@ -56,7 +56,7 @@ class Play:
 
     @property
     def fitted(self) -> int:
-        return self.templates.fitted
+        return self.pipeline.events - self.templates.long
 
     def feed(self, *reads: bytes) -> bytes:
         return b"".join(b"".join(self.pipeline.feed(read)) for read in reads)
@@ -254,7 +254,7 @@ def test_event_that_is_only_counted_makes_no_step() -> None:
     play = Play()
     play.settle(nim)
     steps = len(play.steps)
-    play.pipeline._count = count
+    play.pipeline._patches._count = count
     before, after = wire([nim(" a")]), wire([text(" a")])
     assert play.feed(before) == after
     assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
@@ -474,7 +474,7 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
 ) -> None:
     play = Play()
     play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
-    assert play.pipeline._counted
+    assert play.pipeline._patches.counted
     monkeypatch.setattr(play.pipeline, "_event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
     assert play.feed(said) == said
@@ -491,7 +491,7 @@ def test_nothing_is_known_behind_an_event_too_large(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("llm_normalize.sse.LIMIT", 400)
-    monkeypatch.setattr("llm_normalize.pipeline.LIMIT", 400)
+    monkeypatch.setattr("llm_normalize.patches.LIMIT", 400)
     play = Play()
     play.settle()
     play.say(text("x" * 500))

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.line import _PIECES, Known, line
+from llm_normalize.line import _WORDS, Entry, Form, Known, line
 
 PAIR: dict[str, Any] = {
     "type": "pair",
@@ -18,7 +18,7 @@ PAIR: dict[str, Any] = {
 
 
 def told(record: dict[str, Any], *secrets: str) -> Any:
-    data = line(record, secrets)
+    data = line(Entry(record, secrets))
     assert data.endswith(b"\n")
     assert data.count(b"\n") == 1
     return json.loads(data)
@@ -46,7 +46,7 @@ def test_a_pair_reads_as_json_dumps_would_have_written_it(
         "after": [each.decode() for each in after],
     }
     spelled = json.dumps(record | texts, separators=(",", ":"))
-    assert line(record) == spelled.encode() + b"\n"
+    assert line(Entry(record)) == spelled.encode() + b"\n"
 
 
 def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
@@ -59,49 +59,64 @@ def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
 HEAD, TAIL = b'data: {"content":"', b'"}\n\n'
 
 
-def known(text: bytes, *, observe: bool = False) -> tuple[Known, dict[str, Any]]:
+def known(
+    text: bytes,
+    secrets: tuple[str, ...] = (),
+    *,
+    after: bytes | None = None,
+    head: bytes = HEAD,
+    observe: bool = False,
+) -> tuple[Known, Entry]:
     """Return a pair as it is handed over for an event that a template knew, and as any."""
-    before, after = HEAD + text + TAIL, b"-" + HEAD + text + b", more" + TAIL
-    edges = (len(HEAD), len(TAIL), len(HEAD) + 1, len(TAIL) + 6)
-    record = PAIR | {"before": before, "after": [after]}
+    after = text if after is None else after
+    sides, new_sides = (head, TAIL), (b"-" + head, b", more" + TAIL)
+    form = Form(
+        "8f3b", secrets, ("role-null", "field-null"), 50.0, sides, new_sides, observe
+    )
+    record = PAIR | {"before": text.join(sides), "after": [after.join(new_sides)]}
     if observe:
         record |= {"mode": "observe"}
-    return (
-        "8f3b",
-        7,
-        12.5,
-        ("role-null", "field-null"),
-        before,
-        after,
-        edges,
-        observe,
-    ), record
+    return (form, 7, 50.0125, text, after), Entry(record, secrets)
 
 
 @pytest.mark.parametrize(
-    "text", [b"Hi", b"\\n\\\\", "é\u2028😀".encode(), b"input", b"sk-1"]
+    "text", [b"Hi", b"\\n\\\\", "é\u2028😀".encode(), b"input", b"sk-1", b"a 'body': b"]
 )
 @pytest.mark.parametrize("secrets", [(), ("sk-1",), ('a "secret"', "sk-1"), ('Hi"}',)])
 @pytest.mark.parametrize("observe", [False, True])
+@pytest.mark.parametrize("head", [HEAD, b'data: {"request":1,"content":"'])
 def test_a_pair_that_a_template_knew_reads_as_any(
-    text: bytes, secrets: tuple[str, ...], observe: bool
+    text: bytes, secrets: tuple[str, ...], head: bytes, observe: bool
 ) -> None:
-    pair, record = known(text, observe=observe)
-    for _ in range(2):  # the second time its pieces are known
-        assert line(pair, secrets) == line(record, secrets)
-    assert b"sk-1" not in line(pair, ("sk-1",))
+    pair, entry = known(text, secrets, head=head, observe=observe)
+    for _ in range(2):  # the second time its text is known
+        assert line(pair) == line(entry)
+    assert b"sk-1" not in line(known(text, ("sk-1",), head=head)[0])
 
 
-def test_what_is_kept_of_pieces_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_is_spelled_anew_reads_as_any() -> None:
+    for _ in range(2):
+        pair, entry = known(rb"\u00e9 \/", after="é /".encode())
+        assert line(pair) == line(entry)
+
+
+@pytest.mark.parametrize("ms", [0.0, 0.1, 9.9, 10.0, 12345.6])
+def test_milliseconds_have_one_place(ms: float) -> None:
+    (form, n, _, *texts), entry = known(b"Hi")
+    pair: Any = (form, n, form.since + ms / 1000, *texts)
+    assert line(pair) == line(Entry(entry.record | {"ms": ms}))
+
+
+def test_what_is_kept_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm_normalize.line._MOST", 20)
     monkeypatch.setattr("llm_normalize.line._MOST_KEYS", 3)
     for at in range(100):
         text = b"word %d" % at
         for secrets in (("first secret",), (f"secret {at}",)):
-            said = json.loads(line(known(text)[0], secrets))["before"]
+            said = json.loads(line(known(text, secrets)[0]))["before"]
             assert said == (HEAD + text + TAIL).decode()
-    assert len(_PIECES) <= 4
-    assert all(len(each) <= 26 for each in _PIECES.values())
+    assert len(_WORDS) <= 4
+    assert all(len(each) <= 20 for each in _WORDS.values())
 
 
 def test_another_record_is_json() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from llm_normalize import logfile, pairs
-from llm_normalize.line import Record, line
+from llm_normalize.line import Entry, Form, Known, line
 from llm_normalize.pairs import PairsLog
 
 posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
@@ -27,17 +27,19 @@ def until(true: Callable[[], bool]) -> None:
     pytest.fail("the log's thread did not get there")
 
 
-def pair(n: int, before: bytes | None = b"a", after: tuple[bytes, ...] = ()) -> Record:
-    return {
-        "type": "pair",
-        "v": 1,
-        "flow": "f",
-        "n": n,
-        "ms": 0.5,
-        "fixes": ["x"],
-        "before": before,
-        "after": list(after),
-    }
+def pair(n: int, before: bytes | None = b"a", after: tuple[bytes, ...] = ()) -> Entry:
+    return Entry(
+        {
+            "type": "pair",
+            "v": 1,
+            "flow": "f",
+            "n": n,
+            "ms": 0.5,
+            "fixes": ["x"],
+            "before": before,
+            "after": list(after),
+        }
+    )
 
 
 def lines(path: Path) -> list[Any]:
@@ -122,7 +124,7 @@ def test_a_record_is_one_line_of_json(logs: Logs) -> None:
     log = logs.make()
     log.write(pair(3, b'data: {"a":"\xc3\xa4"}\n\n', (b"data: 1\n\n", b"\xff\\")))
     log.write(pair(4, None))
-    log.write({"type": "flow", "v": 1, "model": "\ud83d"})
+    log.write(Entry({"type": "flow", "v": 1, "model": "\ud83d"}))
     log.close()
     assert logs.path.read_bytes().decode() == (
         '{"type":"pair","v":1,"flow":"f","n":3,"ms":0.5,"fixes":["x"],'
@@ -137,8 +139,8 @@ def test_a_record_is_one_line_of_json(logs: Logs) -> None:
 def test_before_and_after_are_masked(logs: Logs) -> None:
     log = logs.make()
     block = b'{"error":{"input":"SECRET"},"key":"sk-1"}'
-    record = pair(0, block, (block,))
-    log.write(record, ("sk-1",))
+    record = pair(0, block, (block,)).record
+    log.write(Entry(record, ("sk-1",)))
     log.close()
     assert b"SECRET" not in logs.path.read_bytes()
     assert b"sk-1" not in logs.path.read_bytes()
@@ -492,13 +494,13 @@ def test_a_full_queue_is_said_once_in_the_event_log(
 @pytest.mark.parametrize(
     "bad",
     [
-        {"type": "flow", "model": object()},
+        Entry({"type": "flow", "model": object()}),
         pair(7, b'{"error":{"input":' + b"[" * 100_000),
     ],
     ids=["no json", "deep nesting"],
 )
 def test_a_record_that_cannot_be_formatted_costs_at_most_itself(
-    logs: Logs, disk: Disk, caplog: pytest.LogCaptureFixture, bad: Record
+    logs: Logs, disk: Disk, caplog: pytest.LogCaptureFixture, bad: Entry
 ) -> None:
     log = logs.make()
     disk.gate.clear()
@@ -595,7 +597,8 @@ def test_a_pair_that_a_template_knew_is_written_and_weighed(
     logs: Logs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = logs.make()
-    known = ("f", 3, 1.5, ("x",), b"<a>", b"[a]", (1, 1, 1, 1), False)
+    form = Form("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
+    known: Known = (form, 3, 1.5, b"a", b"a")
     log.write(known)
     until(written(log))
     monkeypatch.setattr(pairs, "_QUEUE_BYTES", 100)

@@ -12,7 +12,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
 from llm_normalize import record
-from llm_normalize.line import Record
+from llm_normalize.line import Entry, Form, Known, Record
 from llm_normalize.record import KEY, Answer
 from llm_normalize.step import Step
 from llm_normalize.template import Template
@@ -56,7 +56,12 @@ def answer(records: list[Record] | None = None, **more: Any) -> Answer:
         "asked_at": 1_700_000_000.0,
     }
     if records is not None:
-        given["write"] = records.append
+
+        def write(entry: Entry | Known) -> None:
+            told: Any = entry if isinstance(entry, tuple) else entry.record
+            records.append(told)
+
+        given["write"] = write
     made = Answer(**(given | more))
     clock: Any = vars(record)["time"]
     made._headers_at = clock.monotonic()  # the default is the real clock's
@@ -169,27 +174,6 @@ def test_repair_marks_none() -> None:
     assert "mode" not in answer().close(200, "complete", 1, 1, 1)
 
 
-def test_what_leaves_is_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "_BODY_BYTES", 10)
-    each = answer()
-    each.sent(b"123456")
-    each.sent(b"7890")
-    assert (bytes(each.body), each.body_cut) == (b"1234567890", False)
-    each.sent(b"x")
-    each.sent(b"y" * 100)
-    assert (bytes(each.body), each.body_cut) == (b"1234567890", True)
-
-
-def test_a_piece_over_the_limit_is_kept_in_part(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(record, "_BODY_BYTES", 3)
-    each = answer()
-    each.sent(b"12345")
-    each.sent(b"")
-    assert (bytes(each.body), each.body_cut) == (b"123", True)
-
-
 def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each = answer()
     clock.tick(0.001)
@@ -291,8 +275,8 @@ def test_what_the_view_wants_is_not_only_counted(
         each.step(Step(n, b"<a>", [b"[a]"], ["x", "y"]))
     assert each.count(2, b"<a>", b"[a]", SIMPLE)
     assert each.count(3, b"<a>", b"[a]", TWO)
+    shown = each.metadata(each.close(200, "complete", 4, 20, 12))
     assert (each.changed, dict(each.fixes)) == (4, {"x": 4, "y": 3})
-    shown = each.metadata({"end": "complete", "events": 4})
     assert (len(shown["pairs"]), shown["left_out"]) == (2, 2)
 
 
@@ -306,7 +290,6 @@ def test_an_event_that_a_template_knew_is_handed_over_in_brief(
     clock.tick(0.0126)
     assert each.count(1, b"<b>", b"[b]", SIMPLE)
     assert not each.count(2, b"<b>", b"[b]", TWO)
-    assert records[1:] == [
-        ("f1", 1, 12.6, ("x", "y"), b"<b>", b"[b]", (1, 1, 1, 1), False)
-    ]
-    assert each.changed == 2
+    form = Form("f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False)
+    assert records[1:] == [(form, 1, clock.steady, b"b", b"b")]
+    assert each.close(200, "complete", 3, 9, 9)["changed"] == 2

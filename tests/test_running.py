@@ -1,16 +1,19 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from llm_normalize.decoding import Decoder
 from llm_normalize.fix import wire
 from llm_normalize.fixes import FIXES
+from llm_normalize.line import Entry
+from llm_normalize.pipeline import Pipeline
 from llm_normalize.record import KEY
 from llm_normalize.running import Running, Settings
 from llm_normalize.stats import Stats
 from llm_normalize.step import Step
+from llm_normalize.stream import Rewriter
 from proxies import GOOD, HOST, Proxy, chat_flow, response_of
 
 ALL = Settings(FIXES, observe=False, strict=False, log=None)
@@ -91,7 +94,9 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
         made = chat_flow()
         response_of(made).data.content = stored
         running = Running.of(made, ALL)
-        running.answer.body += b"sent"
+        running.rewriter = Rewriter(Pipeline(running.asked, FIXES), Decoder())
+        running.rewriter(b"sent")
+        running.rewriter(b"")
         running.keep(made, running.close(Stats(), 200, "complete"))
         assert response_of(made).raw_content == kept
     made.response = None
@@ -106,19 +111,19 @@ def test_figures_of_an_answer_that_never_came_are_zero() -> None:
 
 
 def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
-    lines: list[Any] = []
+    lines: list[Entry] = []
 
     class Log:
-        def write(self, record: Any, secrets: tuple[str, ...]) -> None:
-            lines.append((record, secrets))
+        def write(self, entry: Entry) -> None:
+            lines.append(entry)
 
     settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
     made = chat_flow()
     Running.of(made, settings).close(Stats(), 200, "complete")
-    ((record, secrets),) = lines
-    assert record["flow"] == made.id
-    assert {"nvapi-key", "SECRET"} <= set(secrets)
-    assert "nvapi-key" not in json.dumps(record)
+    (entry,) = lines
+    assert entry.record["flow"] == made.id
+    assert {"nvapi-key", "SECRET"} <= set(entry.secrets)
+    assert "nvapi-key" not in json.dumps(entry.record)
 
 
 def test_events_that_passed_unread_are_said_once(

@@ -34,7 +34,6 @@ class Client:
 
     def __init__(self, encoding: str = "", *, repair: bool = True) -> None:
         self.steps: list[Step] = []
-        self.sent: list[bytes] = []
         self.given_up = 0
         decoder = decoder_for(encoding)
         assert decoder is not None
@@ -44,7 +43,6 @@ class Client:
             decoder,
             repair=repair,
             give_up=self.give_up,
-            sent=self.sent.append,
             label="label",
         )
 
@@ -113,11 +111,11 @@ def test_bytes_are_counted_as_they_come_and_leave() -> None:
 
 
 @pytest.mark.parametrize("repair", [True, False])
-def test_what_leaves_is_reported(repair: bool) -> None:
+def test_what_leaves_is_kept(repair: bool) -> None:
     client = Client(repair=repair)
     out = client.run([BAD[:50], BAD[50:]])
-    assert b"".join(client.sent) == out
-    assert all(client.sent)
+    assert client.rewriter.body == out
+    assert not client.rewriter.body_cut
 
 
 def test_bytes_after_an_empty_read_are_not_lost() -> None:
@@ -182,7 +180,7 @@ def test_a_corrupt_body_gets_no_done() -> None:
     client = Client("gzip")
     data = broken_gzip(wire([HEAD, TEXT, FINISH]))
     client.run([data[:-9], data[-9:]])
-    assert b"[DONE]" not in b"".join(client.sent)
+    assert b"[DONE]" not in client.rewriter.body
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -255,19 +253,39 @@ def test_a_pipeline_that_fails_costs_no_byte(monkeypatch: pytest.MonkeyPatch) ->
     def fail(*_: object) -> None:
         raise RuntimeError
 
-    for name in ("feed", "end"):
+    for name in ("quick", "feed", "end"):
         monkeypatch.setattr(client.pipeline, name, fail)
     out += client.read(GOOD[half:]) + client.read(b"")
     assert out == GOOD
 
 
-def test_a_copy_that_fails_costs_no_byte() -> None:
-    def fail(_: bytes) -> None:
-        raise RuntimeError
+@pytest.mark.parametrize("block", [1, 7, 16 * 1024])
+def test_what_leaves_is_kept_up_to_a_limit(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_normalize.stream._BLOCK", block)
+    for limit in (0, 1, 10, len(BAD)):
+        monkeypatch.setattr("llm_normalize.stream._COPY", limit)
+        client = Client(repair=False)
+        for at in range(0, len(BAD), 6):
+            client.read(BAD[at : at + 6])
+            assert client.rewriter.body == BAD[: at + 6][:limit]
+            assert client.rewriter.body_cut == (len(BAD[: at + 6]) > limit)
+        assert client.read(b"") == b""
+        assert client.rewriter.body == BAD[:limit]
 
-    pipeline = Pipeline(Asked(stream=True), FIXES)
-    rewriter = Rewriter(pipeline, Decoder(), sent=fail)
-    assert b"".join([*rewriter(GOOD), *rewriter(b"")]) == GOOD
+
+def test_what_is_kept_of_a_long_stream_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm_normalize.stream._BLOCK", 100)
+    monkeypatch.setattr("llm_normalize.stream._COPY", 1000)
+    rewriter = Client(repair=False).rewriter
+    for _ in range(5000):
+        rewriter(b"x")
+    assert rewriter.body == b"x" * 1000
+    assert len(rewriter._last) <= 100
+    assert rewriter.body_cut
 
 
 def test_a_decoder_that_fails_never_raises() -> None:

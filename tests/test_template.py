@@ -1,29 +1,23 @@
 import json
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from llm_normalize.chunk import Chunk
-from llm_normalize.fix import calling, chunk, head, rest, wire
+from llm_normalize.fix import calling, chunk, rest, wire
+from llm_normalize.lesson import learn
 from llm_normalize.step import Step
-from llm_normalize.template import Lesson, Template, learn, may_fit
-
-NOTHING: set[str] = set()
+from llm_normalize.template import Template
 
 
 def text(word: str) -> Chunk:
     return chunk({"content": word})
 
 
-def lesson(
-    before: Chunk | bytes, *after: Chunk | bytes, fixes: tuple[str, ...] = ()
-) -> Lesson | None:
-    step = Step(3, wire([before]), [wire([each]) for each in after], [*fixes])
-    return learn(step, NOTHING)
-
-
 def template(before: Chunk, after: Chunk) -> Template:
-    fixes = () if before == after else ("a-fix",)
-    found = lesson(before, after, fixes=fixes)
+    fixes = [] if before == after else ["a-fix"]
+    found = learn(Step(3, wire([before]), [wire([after])], fixes), set())
     assert found is not None
     return found.template
 
@@ -54,46 +48,6 @@ def test_a_text_may_be_copied_and_two_may_trade_places() -> None:
     assert b"".join(known.after(texts)) == wire(
         [chunk({"content": "2", "reasoning": "1", "reasoning_content": "1"})]
     )
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (text("Hi"), [text("Hi"), text("Hi")]),  # two events
-        (text("Hi"), []),
-        (text("Hi"), [text("Ho")]),  # a text that did not come in
-        (chunk({"reasoning": "so", "content": "Hi"}), [text("Hi")]),  # one is lost
-        (chunk({"content": "Hi", "reasoning": "so"}), [text("Hiso")]),  # or joined
-        (calling(head(0, "{")), [calling(head(0, "{"))]),  # it may open a call
-        (chunk({"content": "Hi"}, choice={"message": {"content": "Hi"}}), [text("Hi")]),
-        (b"data: [1]\n\n", [b"data: [1]\n\n"]),
-        (b'data: {"content":"a"\n\n', [b'data: {"content":"a"\n\n']),
-        (b'data: {"content":"a"}\ndata: {}\n\n', [b'data: {"content":"a"}\n\n']),
-        (b'data: ["content":"a"]\n\n', [b'data: ["content":"a"]\n\n']),
-    ],
-)
-def test_an_event_whose_words_may_count_teaches_nothing(
-    before: Chunk | bytes, after: list[Chunk | bytes]
-) -> None:
-    assert lesson(before, *after) is None
-
-
-def test_an_event_that_left_out_of_turn_teaches_nothing() -> None:
-    raw = wire([text("Hi")])
-    assert learn(Step(0, raw, [raw], [], moved=True), NOTHING) is None
-
-
-def test_an_event_with_words_that_are_watched_teaches_nothing() -> None:
-    raw = wire([text("Hi")])
-    assert learn(Step(0, raw, [raw]), {"content"}) is None
-    assert learn(Step(0, raw, [raw]), {"reasoning"}) is not None
-
-
-def test_texts_that_are_alike_but_spelled_apart_teach_nothing() -> None:
-    raw = wire([chunk({"reasoning": "A", "reasoning_details": [{"text": "A"}]})])
-    other = raw.replace(b'"text":"A"', rb'"text":"\u0041"')
-    assert learn(Step(0, raw, [raw]), NOTHING) is not None
-    assert learn(Step(0, other, [other]), NOTHING) is None
 
 
 def test_arguments_are_told_by_choice_and_call() -> None:
@@ -137,16 +91,49 @@ def test_head_and_tail_may_not_overlap() -> None:
     assert known.fit(known.head + b"x" + known.tail) == [b"x"]
 
 
-@pytest.mark.parametrize(
-    ("raw", "fits"),
-    [
-        (wire([text("a")]), True),
-        (b"event: message\n" + wire([text("a")]), True),
-        (wire([text("")]), False),
-        (wire([text("a")])[:-1], False),
-        (wire([text("a")]).replace(b"\n", b"\r\n"), False),
-        (b": ping\n\n", False),
-    ],
-)
-def test_only_an_event_with_a_text_is_worth_a_look(raw: bytes, fits: bool) -> None:
-    assert may_fit(raw) is fits
+SOLE = [
+    template(text("Hi"), text("Hi")),
+    template(chunk({"role": None, "content": "Hi"}), text("Hi")),
+]
+SPELLINGS = st.one_of(
+    st.text(max_size=8).map(lambda said: json.dumps(said)[1:-1]),
+    st.text(max_size=8).map(lambda said: json.dumps(said, ensure_ascii=False)[1:-1]),
+    st.text('ab"\\\\/u00e9\n', max_size=8),
+).map(lambda said: said.encode(errors="surrogatepass"))
+
+
+@pytest.mark.parametrize("known", SOLE, ids=["unchanged", "changed"])
+@given(said=st.one_of(SPELLINGS, st.binary(max_size=6)))
+@example(said=b"")
+@example(said=rb"\u00e9\/\ud83d")
+@example(said=b"\xc3")
+def test_a_sole_text_is_patched_as_the_long_way_would(
+    known: Template, said: bytes
+) -> None:
+    assert known.is_sole
+    raw = known.head + said + known.tail
+    texts = known.fit(raw)
+    if texts is None:
+        assert known.patch(raw) is None
+    else:
+        assert known.patch(raw) == (b"".join(known.after(texts)) if known.out else raw)
+
+
+@pytest.mark.parametrize("known", SOLE, ids=["unchanged", "changed"])
+def test_a_patch_wants_the_whole_event(known: Template) -> None:
+    assert known.patch(known.head + b"x" + known.tail) is not None
+    for raw in (b"", known.head, known.tail, known.head + known.tail[1:]):
+        assert known.patch(raw) is None
+    assert known.patch(b"x" + known.head + b"x" + known.tail) is None
+    assert known.patch(known.head + b"x" + known.tail + b"x") is None
+
+
+def test_only_one_text_that_nothing_is_told_of_is_sole() -> None:
+    call = calling(rest(0, "a"))
+    two = chunk({"reasoning": "so", "content": "Hi"})
+    copied = chunk({"reasoning": "so", "reasoning_content": "so"})
+    assert not template(call, call).is_sole
+    assert not template(two, two).is_sole
+    assert not template(chunk({"reasoning": "so"}), copied).is_sole
+    assert not template(text("Hi") | {"id": "é"}, text("Hi")).is_sole
+    assert [known.edges is None for known in SOLE] == [True, False]

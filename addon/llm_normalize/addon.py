@@ -20,7 +20,7 @@ from mitmproxy.utils import human
 
 from .answers import Answers
 from .fixes import FIXES
-from .flows import answers_events, is_ours, is_reverse, is_selected
+from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
 from .legible import brief
 from .pairs import PairsLog
 from .running import Settings
@@ -249,6 +249,7 @@ class Normalize:
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
+            shown=is_shown(),
         )
 
     def _pairs_log(self) -> PairsLog | None:

@@ -227,7 +227,6 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         decoder,
         repair=not settings.observe,
         give_up=lambda: break_off(flow),
-        sent=running.answer.sent,
         label=label,
     )
 

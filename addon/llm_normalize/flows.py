@@ -20,6 +20,10 @@ _SILENT = ("(CANCEL)", "(HTTP_1_1_REQUIRED)", Error.KILLED_MESSAGE)
 """Errors that mitmproxy has no answer to: it resets the stream, or hangs up."""
 
 
+_BODIES = 3
+"""`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
+
+
 def is_reverse(mode: mode_specs.ProxyMode) -> bool:
     """Tell whether a client came in through a reverse proxy."""
     return isinstance(mode, mode_specs.ReverseMode)
@@ -43,6 +47,21 @@ def is_ours(flow: http.HTTPFlow, hosts: Hosts) -> bool:
     """Tell whether *flow* asks one of *hosts* for a chat completion."""
     request = flow.request
     return is_chat_request(request.method, request.path) and is_selected(flow, hosts)
+
+
+def is_shown() -> bool:
+    """Tell whether anybody can look at the metadata of a flow that is over.
+
+    In mitmdump, only a file of flows, its own printing of bodies (with the content view)
+    or another script can.
+    """
+    options = ctx.options
+    return (
+        ctx.master.addons.get("dumper") is None
+        or bool(options.save_stream_file)
+        or options.flow_detail >= _BODIES
+        or len(options.scripts) > 1
+    )
 
 
 def answers_events(response: http.Response) -> bool:

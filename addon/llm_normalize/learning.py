@@ -9,8 +9,9 @@ state makes it forget.
 from collections.abc import Callable
 
 from .jsontext import Number
+from .lesson import Lesson, learn, may_fit
 from .step import Step
-from .template import Lesson, Template, learn, may_fit
+from .template import Template
 
 MOST = 8
 """Templates of a stream that are kept: two kinds of text of a few choices."""
@@ -49,8 +50,8 @@ class Templates:
     ) -> None:
         self.known: list[Template] = []
         """What holds now, to be tried on an event."""
-        self.fitted = 0
-        """Events that fitted."""
+        self.long = 0
+        """Events that went the long way."""
         self._state = state
         self._watched = watched
         self._before: object = None  # the state before the last event
@@ -65,9 +66,10 @@ class Templates:
 
     def watch(self, step: Step) -> None:
         """Learn from an event that went the long way."""
-        tries = self._tries < _TRIES + self.fitted // _FITTED and may_fit(
-            step.before or b""
-        )
+        self.long += 1
+        fitted = step.n + 1 - self.long
+        may_try = self._tries < _TRIES + fitted // _FITTED
+        tries = may_try and may_fit(step.before or b"")
         if not tries and not self.known:
             self._before = None
             return
@@ -85,6 +87,6 @@ class Templates:
         for other in self._lessons:
             if other.template == lesson.template and other.texts != lesson.texts:
                 self._lessons.remove(other)
-                self.known = [lesson.template, *self.known][:MOST]
+                self.known[:] = [lesson.template, *self.known][:MOST]
                 return
         self._lessons = [lesson, *self._lessons][:MOST]

@@ -1,6 +1,7 @@
 """Records of the pairs log, each as a line of JSON."""
 
 import json
+from dataclasses import dataclass
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
@@ -8,37 +9,68 @@ from .masking import is_clean, mask, text_of
 
 type Record = dict[str, Any]
 
-type Known = tuple[
-    str, int, float, tuple[str, ...], bytes, bytes, tuple[int, int, int, int], bool
-]
-"""The pair of an event that a template knew.
 
-Flow, n, ms, fixes, the bytes before and after, how many of them stand around the one text
-(before and behind it, in both), and whether it is only observed. A tuple, since a burst
-leaves many of them to the garbage collector.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record that is to be logged; blocks of a pair are the bytes they were.
+
+    Attributes:
+        record: What the log's line tells.
+        secrets: Strings of the request that must not be there.
+    """
+
+    record: Record
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Form:
+    """What all pairs have in common whose events one template knew, in one stream.
+
+    Attributes:
+        flow: The flow's id.
+        secrets: Strings of the request that must not be there.
+        fixes: Names of the fixes that change them.
+        since: When the stream's headers came (`time.monotonic`).
+        before: The bytes around the one text that varies, as they come.
+        after: The bytes around it as they leave.
+        observe: Whether they are only observed.
+        told: The same as JSON spells it, made when the first of them is logged; empty
+            where something has to be masked.
+    """
+
+    flow: str
+    secrets: tuple[str, ...]
+    fixes: tuple[str, ...]
+    since: float
+    before: tuple[bytes, bytes]
+    after: tuple[bytes, bytes]
+    observe: bool
+    told: tuple[str, ...] | None = None
+
+
+type Known = tuple[Form, int, float, bytes, bytes]
+"""The pair of an event that a template knew, in no more than a tuple.
+
+What it has in common with others, its n, when it left (`time.monotonic`), its text before
+and after.
 """
 
-
-_PIECES: dict[tuple[str, ...], dict[bytes, str]] = {}
-"""Pieces of pairs as JSON spells them, by the secrets that are known not to be there."""
-_MOST = 2048  # pieces of requests with the same secrets
+_WORDS: dict[tuple[str, ...], dict[bytes, str]] = {}
+"""Texts as JSON spells them, by the secrets that are known not to be there."""
+_MOST = 2048  # texts of requests with the same secrets
 _MOST_KEYS = 256
 
 
-def line(record: Record | Known, secrets: tuple[str, ...] = ()) -> bytes:
-    """Return *record* as a line of the log.
-
-    Args:
-        record: What is to be logged; blocks of a pair as the bytes they were.
-        secrets: Strings of the request that must not be there.
-    """
-    if isinstance(record, tuple):
-        text = _known_pair(record, secrets)
-    elif record["type"] == "pair":
-        text = _pair(record, secrets)
+def line(entry: Entry | Known) -> bytes:
+    """Return *entry* as a line of the log."""
+    if isinstance(entry, tuple):
+        text = _known_pair(entry)
+    elif entry.record["type"] == "pair":
+        text = _pair(entry.record, entry.secrets)
     else:
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    return text.encode(errors="backslashreplace") + b"\n"
+        text = json.dumps(entry.record, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _pair(record: Record, secrets: tuple[str, ...]) -> str:
@@ -60,53 +92,62 @@ def _pair(record: Record, secrets: tuple[str, ...]) -> str:
     )
 
 
-def _known_pair(pair: Known, secrets: tuple[str, ...]) -> str:
-    """Return the pair of an event that a template knew, in half of that time.
+def _known_pair(pair: Known) -> str:
+    """Return the pair of an event that a template knew, in a quarter of that time.
 
-    Its pieces but for one are those of the pair before. Between two of them is a mark of
+    All but its text is spelled once for all of them. Between the parts is a mark of
     JSON, so that nothing which has to be masked can reach from one into another.
     """
-    flow, n, ms, fixes, before, after, _, observe = pair
-    told = None if any(map(_has_mark, secrets)) else _pieces(pair, secrets)
-    mode = {"mode": "observe"} if observe else {}
+    form, n, at, before, after = pair
+    tenths = int((at - form.since) * 10_000 + 0.5)
+    secrets, told = form.secrets, form.told
     if told is None:
-        record = {"flow": flow, "n": n, "ms": ms, "fixes": fixes, "before": before}
-        return _pair({**record, "after": [after], **mode}, secrets)
-    names = '","'.join(fixes)
+        told = form.told = _told(form)
+    words = _WORDS.get(secrets, {})
+    text = words.get(before) or _word(before, secrets)
+    repaired = text if after == before else _word(after, secrets)
+    if told and text and repaired:
+        return (
+            f'{told[0]}{n},"ms":{tenths // 10}.{tenths % 10}{told[1]}{text}{told[2]}'
+            f"{repaired}{told[3]}"
+        )
+    record = {
+        "flow": form.flow,
+        "n": n,
+        "ms": tenths / 10,
+        "fixes": form.fixes,
+        "before": before.join(form.before),
+        "after": [after.join(form.after)],
+    }
+    return _pair(record | ({"mode": "observe"} if form.observe else {}), secrets)
+
+
+def _told(form: Form) -> tuple[str, ...]:
+    sides = [each.decode() for each in (*form.before, *form.after)]
+    if any('"' in secret for secret in form.secrets):
+        return ()
+    if not all(is_clean(side, form.secrets) for side in sides):
+        return ()
+    head, tail, new_head, new_tail = (_quoted(side)[1:-1] for side in sides)
+    fixes = ",".join(map(_quoted, form.fixes))
+    mode = ',"mode":"observe"' if form.observe else ""
     return (
-        f'{{"type":"pair","v":1,"flow":"{flow}","n":{n},"ms":{ms},"fixes":["{names}"],'
-        f'"before":"{told[0]}","after":["{told[1]}"]'
-        f"{',"mode":"observe"' if observe else ''}}}"
+        f'{{"type":"pair","v":1,"flow":"{form.flow}","n":',
+        f',"fixes":[{fixes}],"before":"{head}',
+        f'{tail}","after":["{new_head}',
+        f'{new_tail}"]{mode}}}',
     )
 
 
-def _pieces(pair: Known, secrets: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return what is between the quotes of before and after; None if it has secrets."""
-    _, _, _, _, before, after, edges, _ = pair
-    head, tail, out_head, out_tail = edges
-    known = _PIECES.get(secrets)
-    if known is None or len(known) > _MOST:
-        if len(_PIECES) > _MOST_KEYS:
-            _PIECES.clear()
-        known = _PIECES[secrets] = {}
-    quoted = []
-    for piece in (
-        before[:head],
-        before[head:-tail],
-        before[-tail:],
-        after[:out_head],
-        after[out_head:-out_tail],
-        after[-out_tail:],
-    ):
-        told = known.get(piece)
-        if told is None:
-            text = piece.decode()
-            if not is_clean(text, secrets):
-                return None
-            told = known[piece] = _quoted(text)[1:-1]
-        quoted.append(told)
-    return "".join(quoted[:3]), "".join(quoted[3:])
-
-
-def _has_mark(secret: str) -> bool:
-    return '"' in secret
+def _word(word: bytes, secrets: tuple[str, ...]) -> str:
+    """Return *word* as JSON spells it, and keep that; nothing if it has to be masked."""
+    words = _WORDS.get(secrets)
+    if words is None or len(words) >= _MOST:
+        if len(_WORDS) >= _MOST_KEYS:
+            _WORDS.clear()
+        words = _WORDS[secrets] = {}
+    text = word.decode()
+    if not is_clean(text, secrets):
+        return ""
+    words[word] = _quoted(text)[1:-1]
+    return words[word]

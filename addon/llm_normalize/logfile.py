@@ -43,10 +43,12 @@ class LogFile:
         limit = sys.maxsize if self.shared else self.size
         if self._file is None or self._written >= limit:
             self._open(limit)
-        end, room = 1, limit - self._written - len(lines[0])
-        while end < len(lines) and len(lines[end]) <= room:
-            room -= len(lines[end])
-            end += 1
+        end, room = len(lines), limit - self._written
+        if sum(map(len, lines)) > room:
+            end, room = 1, room - len(lines[0])
+            while end < len(lines) and len(lines[end]) <= room:
+                room -= len(lines[end])
+                end += 1
         self._write(b"".join(lines[:end]))
         return end
 

@@ -10,21 +10,23 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
-from .line import Known, Record, line
+from .line import Entry, Known, line
 from .logfile import LogFile
 
 logger = logging.getLogger(__name__)
 
 _BATCH_SECONDS = 0.2
-_BITE = 64  # lines that are formatted at a stretch: meanwhile no stream can move
+_BATCH = 4096  # lines that are taken together
+_BITE = 64  # lines in one write, as the processor's cache likes it best
 _BREATH_SECONDS = 0.0002
 _QUEUE_BYTES = 64 * 1024 * 1024
-_WAKE: tuple[Record | Known, tuple[str, ...], int] = ({}, (), 0)
-"""A record that is none: the thread looks up."""
+_WEIGHT = 256  # bytes of a record beside its blocks, roughly
+_WAKE = Entry({})
+"""What is no entry: the thread looks up."""
 
 
 class PairsLog:
@@ -42,9 +44,7 @@ class PairsLog:
         self.wanted = path
         self._file = LogFile(path, size, say)
         self._say = say
-        self._queue: SimpleQueue[tuple[Record | Known, tuple[str, ...], int] | None] = (
-            SimpleQueue()
-        )
+        self._queue: SimpleQueue[Entry | Known] = SimpleQueue()
         # Each counter has one thread that writes it, so that none needs a lock.
         self._handed = 0  # bytes put into the queue, roughly
         self._taken = 0  # bytes taken out of it
@@ -52,6 +52,7 @@ class PairsLog:
         self._failed = 0  # records lost because they could not be written
         self._lost_said = 0  # losses that a line of the log tells
         self._said = False
+        self._closed = False
         self._thread = threading.Thread(
             target=self._run, name="normalize-pairs", daemon=True
         )
@@ -77,22 +78,19 @@ class PairsLog:
         """Records that could not be written, so far."""
         return self._refused + self._failed
 
-    def write(self, record: Record | Known, secrets: tuple[str, ...] = ()) -> None:
-        """Hand *record* over. Never waits, never raises."""
-        if isinstance(record, tuple):
-            weight = 256 + len(record[4]) + len(record[5])
-        else:
-            weight = 256 + len(record.get("before") or b"")
-            weight += sum(map(len, record.get("after", ())))
+    def write(self, entry: Entry | Known) -> None:
+        """Hand *entry* over. Never waits, never raises."""
+        weight = _weight(entry)
         if self._handed - self._taken + weight > _QUEUE_BYTES:
             self._refused += 1
             return
         self._handed += weight
-        self._queue.put((record, secrets, weight))
+        self._queue.put(entry)
 
     def close(self) -> None:
         """Write all that was handed over, and end the thread."""
-        self._queue.put(None)
+        self._closed = True
+        self._queue.put(_WAKE)
         self._thread.join(timeout=5)
         atexit.unregister(self.close)
 
@@ -107,36 +105,40 @@ class PairsLog:
     # -- the thread --------------------------------------------------------------
 
     def _run(self) -> None:
-        open_ = True
-        while open_:
+        while not (self._closed and self._queue.empty()):
             batch = [self._queue.get()]
-            if batch[0] is not None:
+            if self._queue.empty() and not self._closed:
                 # Let a little gather: one write serves many streams.
-                threading.Event().wait(_BATCH_SECONDS if self._queue.empty() else 0)
-            with contextlib.suppress(Empty):
-                while len(batch) < 4096:  # noqa: PLR2004
-                    batch.append(self._queue.get_nowait())
-            open_ = None not in batch
-            records = [each for each in batch if each is not None and each is not _WAKE]
+                threading.Event().wait(_BATCH_SECONDS)
+            more = min(self._queue.qsize(), _BATCH)  # none but this thread takes any
+            batch += [self._queue.get_nowait() for _ in range(more)]
             try:
-                self._write(records)
+                self._write(batch)
             except Exception:  # nothing may end the thread
-                self._failed += len(records)
+                self._failed += len(batch)
                 with contextlib.suppress(Exception):  # a log handler may be gone
                     logger.exception("pairs log: a batch failed")
-            self._taken += sum(weight for *_, weight in records)
+            self._taken += sum(map(_weight, batch))
         self._file.close()
 
-    def _write(self, batch: list[tuple[Record | Known, tuple[str, ...], int]]) -> None:
+    def _write(self, batch: Sequence[Entry | Known]) -> None:
         self._file.let_go()
-        lines = []
-        for at, (record, secrets, _) in enumerate(batch):
-            if at % _BITE == _BITE - 1:
+        # No stream can move while lines are made, so that is done by turns. Each of them
+        # costs as much as several lines: the more have piled up, the fewer turns.
+        size = max(_BITE, len(batch) // 4)
+        for start in range(0, len(batch), size):
+            if start:
                 time.sleep(_BREATH_SECONDS)
+            self._write_bite(batch[start : start + size])
+
+    def _write_bite(self, bite: Sequence[Entry | Known]) -> None:
+        lines = []
+        for entry in bite:
             try:
-                lines.append(line(record, secrets))
-            except Exception:  # one bad record must not cost its neighbours
-                logger.exception("pairs log: a record cannot be written")
+                if entry is not _WAKE:
+                    lines.append(line(entry))
+            except Exception:  # one bad entry must not cost its neighbours
+                logger.exception("pairs log: an entry cannot be written")
                 self._failed += 1
         size = len(lines)
         lost = self.lost
@@ -144,10 +146,10 @@ class PairsLog:
             count = lost - self._lost_said
             if self._refused:
                 self._complain("the disk is too slow")
-            lines.insert(0, line({"type": "lost", "count": count}))
+            lines.insert(0, line(Entry({"type": "lost", "count": count})))
         while lines:
             try:
-                lines = lines[self._file.append(lines) :]
+                lines = lines[self._file.append(lines[:_BITE]) :]
             except OSError as error:
                 self._failed += min(len(lines), size)
                 self._complain(error)
@@ -161,3 +163,12 @@ class PairsLog:
                 self._say(f"cannot write the pairs log {self.path}: {error}")
             except Exception:
                 logger.exception("pairs log: cannot say that it cannot write")
+
+
+def _weight(entry: Entry | Known) -> int:
+    """Return how many bytes *entry* takes, roughly."""
+    if isinstance(entry, tuple):
+        return _WEIGHT + len(entry[3]) + len(entry[4])
+    record = entry.record
+    blocks = (record.get("before") or b"", *record.get("after", ()))
+    return _WEIGHT + sum(map(len, blocks))

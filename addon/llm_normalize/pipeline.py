@@ -16,7 +16,8 @@ from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
 from .leaving import Leaving
-from .sse import LIMIT, Event, EventParser, Gap, Item, Oversized
+from .patches import Patches
+from .sse import Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 from .template import Template
@@ -49,7 +50,6 @@ class Pipeline:
         """Events that passed unread, by reason."""
         self._parser = EventParser()
         self._label = label
-        self._count = count
         made = begin(fixes, asked, self.seen, label)
         self._chain = Chain(made, label)
         names = {fix.name for fix in made}
@@ -58,7 +58,11 @@ class Pipeline:
         outlet = Outlet(leaving.emit, leaving.close)
         self._ending = Ending(asked, self.seen, names, outlet)
         self._templates = Templates(self._state, lambda: self._chain.watched)
-        self._counted: Event | None = None  # patched unread, with usage
+        self._patches = Patches(
+            self._templates.known, self._parser, self.seen, leaving, count, label
+        )
+        self.quick = self._patches.of
+        """Return what leaves for one event that a template knows, else None."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
 
@@ -70,25 +74,8 @@ class Pipeline:
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
-        if self._templates.known and self._parser.is_between and len(data) <= LIMIT:
-            # Not even parsed: what fits is a whole event.
-            patched = self._patch(data, self._parser.count)
-            if patched is not None:
-                self._parser.count += 1
-                return [patched]
-            data = self._patch_all(data, out)
+        data = self._patches.of_all(data, out)
         return out + self._run(self._parser.feed(data)) if data else out
-
-    def _patch_all(self, data: bytes, out: list[bytes]) -> bytes:
-        """Patch the events of *data* that fit into *out*, and return the rest."""
-        while end := data.find(b"\n\n") + 1:
-            patched = self._patch(data[: end + 1], self._parser.count)
-            if patched is None:
-                break
-            self._parser.count += 1
-            out.append(patched)
-            data = data[end + 1 :]
-        return data
 
     def end(self) -> list[bytes]:
         """Return what leaves when the stream comes to a clean end. Never raises."""
@@ -151,7 +138,7 @@ class Pipeline:
         return self._leaving.take()
 
     def _step(self, event: Event) -> None:
-        patched = self._patch(event.raw, event.n)
+        patched = self._patches.of(event.raw, event.n)
         if patched is not None:
             self._leaving.pass_on(patched)
             return
@@ -165,29 +152,9 @@ class Pipeline:
         self._leaving.end(step)
         self._templates.watch(step)
 
-    def _patch(self, raw: bytes, n: int) -> bytes | None:
-        """Return what leaves for the event *raw*, if a template knows it."""
-        for template in self._templates.known:
-            texts = template.fit(raw)
-            if texts is None:
-                continue
-            self._templates.fitted += 1
-            for each in template.added(texts) if template.calls else ():
-                self.seen.add_arguments(*each)
-            if template.counts:
-                self._counted = Event(raw, n)
-            self._leaving.verbatim = not template.fixes
-            if not template.out:
-                return raw
-            out = b"".join(template.after(texts))
-            if out != raw and not self._count(n, raw, out, template):
-                self._leaving.close(Step(n, raw, [out], list(template.fixes)))
-            return out
-        return None
-
     def _catch_up(self) -> None:
         """Take in what the last event that was not read has counted."""
-        event, self._counted = self._counted, None
+        event, self._patches.counted = self._patches.counted, None
         if event is not None and not self._broken:
             with self._leaving.nothing():
                 self._guarded(lambda: self._event(Step(event.n, event.raw), event))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .line import Known, Record
+from .line import Entry, Form, Known, Record
 from .step import Step
 from .template import Template
 
@@ -15,7 +15,6 @@ KEY = "llm_normalize"
 
 _SHOWN_PAIRS = 300
 _SHOWN_BYTES = 512 * 1024
-_BODY_BYTES = 4 * 1024 * 1024
 
 
 @dataclass
@@ -30,7 +29,9 @@ class Answer:
         stream: Whether a stream was asked for.
         observe: Nothing is changed, only watched.
         asked_at: When the request was complete (`time.time`).
-        write: Takes each record of the pairs log, if there is one.
+        write: Takes each entry of the pairs log, if there is one.
+        secrets: Strings of the request that must not be there.
+        shown: Whether anybody can look at the pairs once the answer is over.
     """
 
     flow: str
@@ -40,21 +41,26 @@ class Answer:
     stream: bool
     observe: bool
     asked_at: float
-    write: Callable[[Record | Known], None] | None = None
+    write: Callable[[Entry | Known], None] | None = None
+    secrets: tuple[str, ...] = ()
+    shown: bool = True
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
-    body: bytearray = field(default_factory=bytearray)
-    body_cut: bool = False
     _pairs: list[list[Any]] = field(default_factory=list)
     _pairs_bytes: int = 0
     _pairs_left_out: int = 0
     _shows_all: bool = False  # that it can
+    _template: Template | None = None  # of the event before, if one knew it
+    _patched: int = 0  # events that it knew since, not counted yet
+    _form: Form | None = None  # of their pairs
+    _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
     _headers_at: float = field(default_factory=time.monotonic)
     _waited: float = 0.0  # seconds from the request to the headers, by the clock
 
     def __post_init__(self) -> None:
         self._waited = max(time.time() - self.asked_at, 0)
+        self._shows_all = not self.shown
 
     def step(self, step: Step) -> None:
         """Take what became of one event."""
@@ -75,22 +81,46 @@ class Answer:
 
         Nothing but the log has to have it, once the view has enough of them.
         """
-        if not self._shows_all or (self.write is not None and not template.edges):
+        if template is not self._template:
+            self._take_up(template)
+        write, form = self.write, self._form
+        if not self._shows_all or (write is not None and form is None):
             return False
-        for name in template.fixes:
-            self.fixes[name] += 1
-        self.changed += 1
-        self._pairs_left_out += 1
-        if self.write is not None and template.edges is not None:
-            ms = round((time.monotonic() - self._headers_at) * 1000, 1)
-            fixes = template.fixes
-            self.write(
-                (self.flow, n, ms, fixes, before, after, template.edges, self.observe)
-            )
+        self._patched += 1
+        if write is not None and form is not None:
+            text, repaired = self._texts
+            write((form, n, time.monotonic(), before[text], after[repaired]))
         return True
 
+    def _take_up(self, template: Template | None) -> None:
+        """Count what the template before knew, and let *template* be the next."""
+        self._changed_alike()
+        self._template = template
+        self._form = None
+        if template is not None and template.edges is not None:
+            head, tail, new_head, new_tail = template.edges
+            self._texts = slice(head, -tail), slice(new_head, -new_tail)
+            self._form = Form(
+                self.flow,
+                self.secrets,
+                template.fixes,
+                self._headers_at,
+                (template.head, template.tail),
+                template.sides,
+                self.observe,
+            )
+
+    def _changed_alike(self) -> None:
+        """Count the events that one template knew."""
+        if self._template is not None and self._patched:
+            for name in self._template.fixes:
+                self.fixes[name] += self._patched
+            self.changed += self._patched
+            self._pairs_left_out += self._patched
+            self._patched = 0
+
     def _write_pair(
-        self, step: Step, ms: float, write: Callable[[Record | Known], None]
+        self, step: Step, ms: float, write: Callable[[Entry | Known], None]
     ) -> None:
         record = {
             "type": "pair",
@@ -102,15 +132,7 @@ class Answer:
             "before": step.before,
             "after": step.after,
         }
-        write(self._mode(record))
-
-    def sent(self, data: bytes) -> None:
-        """Keep a copy of what leaves, up to a limit, for mitmweb and `-w` files."""
-        if self.body_cut:
-            return
-        room = _BODY_BYTES - len(self.body)
-        self.body += data[:room]
-        self.body_cut = len(data) > room
+        write(Entry(self._mode(record), self.secrets))
 
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
@@ -124,6 +146,7 @@ class Answer:
             bytes_in: Bytes that came over the wire.
             bytes_out: Bytes that left.
         """
+        self._changed_alike()
         record = self._mode(
             {
                 "type": "flow",
@@ -146,13 +169,17 @@ class Answer:
             }
         )
         if self.write is not None:
-            self.write(record)
+            self.write(Entry(record, self.secrets))
         return record
 
-    def metadata(self, record: Record) -> dict[str, Any]:
+    def metadata(self, record: Record, *, body_cut: bool = False) -> dict[str, Any]:
         """Return what the view needs, in types that mitmproxy saves with a flow.
 
         Lists where order matters: mitmproxy's flow files sort the keys of mappings.
+
+        Args:
+            record: The flow's record.
+            body_cut: Whether not all of the body that was sent is kept.
         """
         return {
             "v": 1,
@@ -163,7 +190,7 @@ class Answer:
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
             "pairs": self._pairs,
             "left_out": self._pairs_left_out,
-            "body_cut": self.body_cut,
+            "body_cut": body_cut,
         }
 
     def _show(self, step: Step, ms: float) -> None:

@@ -9,7 +9,7 @@ from mitmproxy import http
 from .fix import Fix
 from .flows import answers_events, secrets_of
 from .legible import brief
-from .line import Known, Record
+from .line import Record
 from .pairs import PairsLog
 from .record import KEY, Answer
 from .stats import Stats
@@ -30,12 +30,14 @@ class Settings:
         observe: Change nothing, report what would be changed.
         strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
+        shown: Whether anybody can look at a flow's metadata once it is over.
     """
 
     fixes: Sequence[type[Fix]]
     observe: bool
     strict: bool
     log: PairsLog | None
+    shown: bool = True
 
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
@@ -107,10 +109,12 @@ class Running:
 
     def keep(self, flow: http.HTTPFlow, record: Record) -> None:
         """Let mitmweb and `-w` files show what was sent, and the view what changed."""
-        flow.metadata[KEY] = self.answer.metadata(record)
-        if flow.response is not None and not flow.response.raw_content:
+        rewriter = self.rewriter
+        cut = rewriter is not None and rewriter.body_cut
+        flow.metadata[KEY] = self.answer.metadata(record, body_cut=cut)
+        if rewriter and flow.response is not None and not flow.response.raw_content:
             # Not the `content` setter: it would encode, and set a content-length.
-            flow.response.data.content = bytes(self.answer.body)
+            flow.response.data.content = rewriter.body
 
 
 def _asked_of(flow: http.HTTPFlow, settings: Settings) -> Asked:
@@ -128,12 +132,6 @@ def _asked_of(flow: http.HTTPFlow, settings: Settings) -> Asked:
 def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     request = flow.request
     log = settings.log
-    secrets = secrets_of(request)
-
-    def write(record: Record | Known) -> None:
-        assert log is not None
-        log.write(record, secrets)
-
     return Answer(
         flow=flow.id,
         host=request.pretty_host[:_NAME],
@@ -142,5 +140,7 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
         stream=asked.stream,
         observe=settings.observe,
         asked_at=request.timestamp_end or request.timestamp_start,
-        write=write if log is not None else None,
+        write=log.write if log is not None else None,
+        secrets=secrets_of(request),
+        shown=settings.shown,
     )

@@ -14,6 +14,11 @@ from .pipeline import Pipeline
 
 logger = logging.getLogger(__name__)
 
+_COPY = 4 * 1024 * 1024
+"""Bytes of a stream that are kept."""
+
+_BLOCK = 16 * 1024  # bytes in one piece: what grows is copied again and again
+
 
 class Rewriter:
     """One streamed response: wire bytes in, wire bytes out.
@@ -24,7 +29,6 @@ class Rewriter:
         repair: False only watches: the bytes leave as they came, still encoded.
         give_up: Called when a compressed body turns out corrupt after its header was
             dropped; breaks the answer off so that the client notices.
-        sent: Called with the bytes that leave.
         label: Names the stream in log lines.
     """
 
@@ -35,7 +39,6 @@ class Rewriter:
         *,
         repair: bool = True,
         give_up: Callable[[], None] = lambda: None,
-        sent: Callable[[bytes], None] = lambda _: None,
         label: str = "stream",
     ) -> None:
         self.pipeline = pipeline
@@ -48,28 +51,59 @@ class Rewriter:
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that came later."""
         self._decoder = decoder
-        self._is_plain = type(decoder) is Decoder  # nothing to be undone
+        # Nothing has to be undone, and nothing has failed.
+        self._is_plain = type(decoder) is Decoder
         self._repair = repair
         self._give_up = give_up
-        self._sent = sent
         self._label = label
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
+        self._copy: list[bytes] = []  # of what has left
+        self._last: list[bytes] = []  # what comes behind it
+        self._copied = 0  # bytes of both
+        self._copy_at = _BLOCK  # bytes out, when the next block is made
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
-        out = self._rewrite(data) if self._is_plain else self._decoded(data)
-        out = out if self._repair else data
-        self.bytes_out += len(out)
-        if out:
+        out = None
+        if self._is_plain:
             try:
-                self._sent(out)
+                out = self.pipeline.quick(data)
             except Exception:
-                logger.exception("%s: a copy is not kept", self._label)
+                logger.exception("%s: repair failed, the rest passes", self._label)
+                out = self._give_in(data)
+        if out is None:
+            out = self._decoded(data)
+        if not self._repair:
+            out = data
+        self.bytes_out += len(out)
         if not data:
             self._try("its record is not closed", self.on_end)
-        return [out] if out else []
+        if not out:
+            return []
+        self._last.append(out)
+        if self.bytes_out >= self._copy_at:
+            self._gather()
+        return [out]
+
+    @property
+    def body(self) -> bytes:
+        """What has left, up to a limit, for mitmweb and `-w` files."""
+        self._gather()
+        return b"".join(self._copy)
+
+    @property
+    def body_cut(self) -> bool:
+        """Whether more has left than is kept."""
+        return self.bytes_out > _COPY
+
+    def _gather(self) -> None:
+        block = b"".join(self._last)[: _COPY - self._copied]
+        self._last.clear()
+        self._copy.append(block)
+        self._copied += len(block)
+        self._copy_at = self.bytes_out + _BLOCK
 
     def _decoded(self, data: bytes) -> bytes:
         if self._corrupt:
@@ -103,9 +137,14 @@ class Rewriter:
             out = self.pipeline.feed(data) if data else self.pipeline.end()
         except Exception:
             logger.exception("%s: repair failed, the rest passes", self._label)
-            self._raw = True
-            return self.pipeline.rescue() + data
+            return self._give_in(data)
         return out[0] if len(out) == 1 else b"".join(out)
+
+    def _give_in(self, data: bytes) -> bytes:
+        """Return all that is kept, and *data*: the repair of this stream is over."""
+        self._raw = True
+        self._is_plain = False
+        return self.pipeline.rescue() + data
 
     def _break_off(self, reason: str) -> None:
         """End the answer so that the client notices, as its own decoder would have."""

@@ -29,7 +29,7 @@ PLACES = {
     "init": ("fixes.tool_call_name_late", "ToolCallNameLate", "__init__"),
     "ending": ("ending", "Ending", "chunk"),
     "step": ("record", "Answer", "step"),
-    "sent": ("record", "Answer", "sent"),
+    "count": ("record", "Answer", "count"),
     "close": ("record", "Answer", "close"),
     "stats": ("stats", "Stats", "add"),
 }
@@ -71,6 +71,13 @@ for place, (module, owner, name) in PLACES.items():
 ERRORS = ("RuntimeError", "MemoryError", "RecursionError")
 NULL = dumps(completion({"role": "assistant", "content": None}))
 NUMBER = dumps({"error": {"message": "Busy", "type": "t", "param": None, "code": 503}})
+WORDS = [f" {number}" for number in range(20)]
+LONG = [
+    *SENT[:2],
+    *(wire([chunk({"role": None, "content": w})]) for w in WORDS),
+    *SENT[2:],
+]
+LONG_DUE = [*DUE[:2], *(wire([chunk({"content": w})]) for w in WORDS), *DUE[2:]]
 JSON = {"content-type": "application/json"}
 
 
@@ -163,12 +170,12 @@ def buggy(
         },
         Fault(
             "observer-raises",
-            "what records an answer raises: a step, the copy for mitmweb, the figures",
+            "what records an answer raises: a step, a patched event, the figures",
             "the answer, repaired as ever",
             "the reason; that record is missing",
         ): {
             "step": Bug("step", DUE, logged=5),
-            "copy": Bug("sent", DUE, logged=None),
+            "count": Bug("count", LONG_DUE, sent=LONG, logged=None),
             "record": Bug("close", DUE, logged=None, recorded=False),
             "figures": Bug("stats", DUE, logged=None),
         },
