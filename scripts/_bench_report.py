@@ -49,7 +49,9 @@ def _key(result: Mapping[str, Any]) -> str:
     return (
         f"Each figure {figure}. CPU per event is the "
         "proxy's, as a multiple of the floor's: both run at once on one CPU with the "
-        "same traffic, paced with 10 ms between the events of a stream, or in a burst. "
+        "same traffic, paced with 10 ms between the events of a stream, or in a burst, "
+        "of which the client takes what is there every millisecond, so that no proxy is "
+        "charged for waking it. "
         "Added latency is what an event is under way longer than straight from the "
         "provider, in µs: the median / the 99th percentile, with 10 ms between the "
         "events of a stream; for the first event the time from the request on, with "

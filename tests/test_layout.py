@@ -37,7 +37,7 @@ LAYERS = (
         "pairs",
         "conversion",
     ),
-    ("fix", "finish", "opening", "leaving", "template", "opened"),
+    ("fix", "finish", "opening", "leaving", "template", "opened", "failure"),
     ("lesson", "patches", "record"),
     ("learning",),
     ("usage",),

@@ -6,7 +6,8 @@ from http import HTTPStatus
 
 from .assembly import body_in, error_in
 from .chunk import choices, is_chunk, is_error, is_flat, messages, says
-from .errors import status_of, tells_only_failure
+from .errors import status_of
+from .failure import tells_only_failure
 from .fix import Fix
 from .jsontext import Json, dumps, loads
 from .sse import BOM

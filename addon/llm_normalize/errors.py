@@ -3,7 +3,7 @@
 import re
 from http import HTTPStatus
 
-from .chunk import Chunk, choices, is_chunk, is_error, says
+from .chunk import Chunk
 from .jsontext import Json, dumps
 from .page import shown
 
@@ -63,19 +63,6 @@ _ALL = (
     "reason",
 )  # fmt: skip
 _DEEP = 8  # levels of nesting in which words and codes are looked for
-# What a whole body with an answer of any kind has.
-_ANSWER = (
-    "choices", "response", "output", "data", "content", "text", "role", "payload",
-    "candidates", "completion", "generated_text", "tool_calls", "usage", "delta",
-)  # fmt: skip
-_FAILED = (
-    "message", "msg", "error_message", "error_msg", "err", "reason", "Message", "Error",
-    "error_description", "fault",
-)  # fmt: skip
-_FINE = frozenset((
-    "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
-    "processing", "running", "in_progress", "healthy", "200",
-))  # fmt: skip
 
 
 def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chunk:
@@ -86,7 +73,7 @@ def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chu
 def message_of(body: Chunk, status: int) -> str:
     """Return the words of a flat error *body*, with the request's id if it has one."""
     own = [text for key in _WORDS + _MORE if (text := words_of(body.get(key)))]
-    words = own + [text for key in _AROUND if (text := _said(body.get(key)))]
+    words = own + [text for key in _AROUND if (text := said(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
     known = {"status", "code", "type", "requestId", "request_id"}
     if not words and body.keys() - known:  # the provider's words, wherever they are
@@ -101,19 +88,19 @@ def words_of(value: Json) -> str | None:
     Of FastAPI's list that is each `msg` with its place; what it echoes is left out.
     """
     if isinstance(value, list):
-        told = [_said(each) or text_of(each) for each in value]
+        told = [said(each) or text_of(each) for each in value]
         return "; ".join(text for text in told if text) or None
-    return _said(value) or text_of(value)
+    return said(value) or text_of(value)
 
 
-def _said(value: Json, deep: int = _DEEP) -> str | None:
-    """Return what *value* says under the keys for words; None if nothing."""
+def said(value: Json, deep: int = _DEEP) -> str | None:
+    """Return what *value* says under the keys for words, *deep* levels down; None if nothing."""
     if not deep or not isinstance(value, list | dict):
         return text_of(value) if deep else None
     if isinstance(value, list):
-        told = [text for each in value if (text := _said(each, deep - 1))]
+        told = [text for each in value if (text := said(each, deep - 1))]
         return "; ".join(told) or None
-    found = (text for key in _ALL if (text := _said(value.get(key), deep - 1)))
+    found = (text for key in _ALL if (text := said(value.get(key), deep - 1)))
     words = next(found, None)
     place = value.get("loc")
     if words and isinstance(place, list) and place:
@@ -141,69 +128,6 @@ def code_of(body: Chunk) -> Json:
         for key in ("code", "status_code", "error_code", "Code", "errorcode")
     ]
     return next((code for code in codes if code), None)
-
-
-def tells_only_failure(value: Json) -> bool:
-    """Tell whether *value*, a whole body, has no answer and says what went wrong.
-
-    Under a good status it is an error all the same. Of an event amid others that would
-    be too bold: there words alone may be a notice, and `is_error` asks for more.
-    """
-    if isinstance(value, list) and len(value) == 1:  # Google's form
-        value = value[0]
-    if not isinstance(value, dict):
-        return False
-    if value.get("error"):
-        return not _says_any(value)
-    if _is_answer(value):
-        return is_error(value) and not _is_fine(value)
-    if is_error(value) or _fails_inside(value):
-        return True
-    if value.get("result") or value.get("Response") or _is_fine(value):
-        return False
-    words = [_said(value.get(key)) or "" for key in _FAILED]
-    return any(map(str.isalpha, "".join(words)))
-
-
-def _fails_inside(body: Chunk) -> bool:
-    """Tell whether a part that envelopes of a provider's own have reports an error."""
-    header = body.get("header")
-    around = [body.get(key) for key in ("Response", "ResponseMetadata", "result")]
-    return (isinstance(header, dict) and is_error(header)) or any(
-        each.get("Error") or each.get("error") or each.get("errors")
-        for each in around
-        if isinstance(each, dict)
-    )
-
-
-def _is_answer(body: Chunk) -> bool:
-    message = body.get("message")
-    return (
-        any(body.get(key) for key in _ANSWER)
-        or (isinstance(message, dict) and ("role" in message or "content" in message))
-        or str(body.get("object")).startswith("chat.completion")
-    )
-
-
-def _says_any(body: Chunk) -> bool:
-    """Tell whether a choice of *body* says anything."""
-    found = choices(body) if is_chunk(body) else []
-    parts = [choice.get(key) for choice in found for key in ("message", "delta")]
-    return any(says(part) for part in parts if isinstance(part, dict))
-
-
-def _is_fine(body: Chunk) -> bool:
-    """Tell whether *body* says that nothing went wrong, or not yet."""
-    if any(
-        body.get(key) not in (None, False, 0, "", "false") for key in ("ok", "success")
-    ):
-        return True
-    told = [body.get(key) for key in ("status", "state", "message", "msg")]
-    return any(
-        str(each).strip().lower() in _FINE
-        for each in told
-        if isinstance(each, str | int)
-    )
 
 
 def text_of(value: Json) -> str | None:

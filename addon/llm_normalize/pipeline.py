@@ -11,7 +11,7 @@ from .boundary import DONE
 from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
-from .errors import tells_only_failure
+from .failure import tells_only_failure
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen

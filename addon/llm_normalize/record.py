@@ -92,12 +92,12 @@ class Answer:
             write((form, n, time.monotonic(), before[text], after[repaired]))
         return True
 
-    def _take_up(self, template: Template | None) -> None:
+    def _take_up(self, template: Template) -> None:
         """Count what the template before knew, and let *template* be the next."""
         self._changed_alike()
         self._template = template
         self._form = None
-        if template is not None and template.edges is not None:
+        if template.edges is not None:
             head, tail, new_head, new_tail = template.edges
             self._texts = slice(head, -tail), slice(new_head, -new_tail)
             self._form = Form(

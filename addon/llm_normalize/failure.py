@@ -1,0 +1,82 @@
+"""Whether a whole body has no answer, and says what went wrong."""
+
+from .chunk import Chunk, choices, is_chunk, is_error, says
+from .errors import said
+from .jsontext import Json
+
+# What a whole body with an answer of any kind has.
+_ANSWER = (
+    "choices", "response", "output", "data", "content", "text", "role", "payload",
+    "candidates", "completion", "generated_text", "tool_calls", "usage", "delta",
+)  # fmt: skip
+_FAILED = (
+    "message", "msg", "error_message", "error_msg", "err", "reason", "Message", "Error",
+    "error_description", "fault",
+)  # fmt: skip
+_FINE = frozenset((
+    "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
+    "processing", "running", "in_progress", "healthy", "200",
+))  # fmt: skip
+
+
+def tells_only_failure(value: Json) -> bool:
+    """Tell whether *value*, a whole body, has no answer and says what went wrong.
+
+    Under a good status it is an error all the same. Of an event amid others that would
+    be too bold: there words alone may be a notice, and `is_error` asks for more.
+    """
+    if isinstance(value, list) and len(value) == 1:  # Google's form
+        value = value[0]
+    if not isinstance(value, dict):
+        return False
+    if value.get("error"):
+        return not _says_any(value)
+    if _is_answer(value):
+        return is_error(value) and not _is_fine(value)
+    if is_error(value) or _fails_inside(value):
+        return True
+    if value.get("result") or value.get("Response") or _is_fine(value):
+        return False
+    words = [said(value.get(key)) or "" for key in _FAILED]
+    return any(map(str.isalpha, "".join(words)))
+
+
+def _fails_inside(body: Chunk) -> bool:
+    """Tell whether a part that envelopes of a provider's own have reports an error."""
+    header = body.get("header")
+    around = [body.get(key) for key in ("Response", "ResponseMetadata", "result")]
+    return (isinstance(header, dict) and is_error(header)) or any(
+        each.get("Error") or each.get("error") or each.get("errors")
+        for each in around
+        if isinstance(each, dict)
+    )
+
+
+def _is_answer(body: Chunk) -> bool:
+    message = body.get("message")
+    return (
+        any(body.get(key) for key in _ANSWER)
+        or (isinstance(message, dict) and ("role" in message or "content" in message))
+        or str(body.get("object")).startswith("chat.completion")
+    )
+
+
+def _says_any(body: Chunk) -> bool:
+    """Tell whether a choice of *body* says anything."""
+    found = choices(body) if is_chunk(body) else []
+    parts = [choice.get(key) for choice in found for key in ("message", "delta")]
+    return any(says(part) for part in parts if isinstance(part, dict))
+
+
+def _is_fine(body: Chunk) -> bool:
+    """Tell whether *body* says that nothing went wrong, or not yet."""
+    if any(
+        body.get(key) not in (None, False, 0, "", "false") for key in ("ok", "success")
+    ):
+        return True
+    told = [body.get(key) for key in ("status", "state", "message", "msg")]
+    return any(
+        str(each).strip().lower() in _FINE
+        for each in told
+        if isinstance(each, str | int)
+    )
