@@ -13,7 +13,17 @@ from llm_normalize.chunk import Chunk
 from llm_normalize.fix import chunk
 from llm_normalize.jsontext import Json
 from llm_normalize.stream_state import Asked
-from quirks import DONE, MODEL, WORDS, Answer, Called, Say, fragments, log_of, traits
+from quirks import (
+    DONE,
+    MODEL,
+    WORDS,
+    Answer,
+    Called,
+    Say,
+    log_of,
+    message_of,
+    traits,
+)
 
 CREATED = 1_760_000_000
 
@@ -147,7 +157,7 @@ def body(n: int, dice: Random) -> Answer:
     """Return the answer *n* in one piece."""
     says = all_said(n, dice)
     choices = [
-        {"index": at, "message": _message(each), "finish_reason": each.finish}
+        {"index": at, "message": message_of(each), "finish_reason": each.finish}
         for at, each in enumerate(says)
     ]
     top = _top(n, dice)
@@ -155,22 +165,3 @@ def body(n: int, dice: Random) -> Answer:
     value = {**kind, "choices": choices, "usage": usage(n, dice)}
     asked, request = asking(says, dice, counted=False, stream=False)
     return Answer(asked, request, [value], traits(says) | {"usage"})
-
-
-def _message(say: Say) -> Chunk:
-    message: Chunk = {"role": "assistant", "content": "".join(say.text)}
-    if say.thought:
-        message["reasoning_content"] = "".join(say.thought)
-    if say.refusal or ((say.calls or say.legacy) and not any(say.text)):
-        message["content"] = None
-    message["refusal"] = "".join(say.refusal) or None
-    if say.calls:
-        calls = [fragments(at, each)[0] for at, each in enumerate(say.calls)]
-        for call, cut in zip(calls, say.calls, strict=True):
-            del call["index"]
-            call["function"]["arguments"] = "".join(cut.arguments)
-        message["tool_calls"] = calls
-    if say.legacy:
-        arguments = "".join(say.legacy.arguments)
-        message["function_call"] = {"name": say.legacy.name, "arguments": arguments}
-    return message

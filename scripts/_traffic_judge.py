@@ -8,7 +8,6 @@ from _traffic_answers import envelope
 from _traffic_check import (
     Sent,
     broken_stream,
-    chunks,
     events_of,
     started_stream,
     strays,
@@ -17,6 +16,7 @@ from _traffic_check import (
 )
 from _traffic_plan import Plan
 from quirks import WAITING
+from strict import chunks
 
 _COMMENT_LINE = re.compile(rb"^:.*\n", re.MULTILINE)
 _BAD_GATEWAY = 502

@@ -1,7 +1,10 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from support import Provider, make_ca, server_context
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure.
 settings.register_profile(
@@ -22,3 +25,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def captures() -> Path:
     return Path(__file__).parent / "captures"
+
+
+@pytest.fixture(scope="session")
+def mitm_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with mitmproxy's CA, for all that run."""
+    folder = tmp_path_factory.mktemp("mitm-ca")
+    make_ca(folder, "mitmproxy")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def provider_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The CA of the providers behind TLS."""
+    return make_ca(tmp_path_factory.mktemp("provider-ca"), "provider")
+
+
+@pytest.fixture(scope="session")
+def provider() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="session")
+def secure(provider_ca: Path) -> Iterator[dict[str, Provider]]:
+    """Providers behind TLS, by the protocol they speak."""
+    made = {
+        protocol: Provider(server_context(provider_ca.parent, "provider", [protocol]))
+        for protocol in ("http/1.1", "h2")
+    }
+    yield made
+    for each in made.values():
+        each.close()

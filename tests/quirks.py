@@ -1490,6 +1490,26 @@ class Body:
         ]
 
 
+def message_of(say: Say) -> Chunk:
+    """Return the message of a body, as OpenAI sends it."""
+    message: Chunk = {"role": "assistant", "content": "".join(say.text)}
+    if say.thought:
+        message["reasoning_content"] = "".join(say.thought)
+    if say.refusal or ((say.calls or say.legacy) and not any(say.text)):
+        message["content"] = None
+    message["refusal"] = "".join(say.refusal) or None
+    if say.calls:
+        calls = [fragments(at, each)[0] for at, each in enumerate(say.calls)]
+        for call, cut in zip(calls, say.calls, strict=True):
+            del call["index"]
+            call["function"]["arguments"] = "".join(cut.arguments)
+        message["tool_calls"] = calls
+    if say.legacy:
+        arguments = "".join(say.legacy.arguments)
+        message["function_call"] = {"name": say.legacy.name, "arguments": arguments}
+    return message
+
+
 @st.composite
 def bodies(draw: st.DrawFn, needs: Collection[str] = ()) -> Answer:
     """Draw a body as OpenAI sends it; it has what *needs* names, and maybe more."""
@@ -1498,22 +1518,7 @@ def bodies(draw: st.DrawFn, needs: Collection[str] = ()) -> Answer:
     top.pop("obfuscation", None)
     choices = []
     for index, say in enumerate(says):
-        message: Chunk = {"role": "assistant", "content": "".join(say.text)}
-        if say.thought:
-            message["reasoning_content"] = "".join(say.thought)
-        if say.refusal or ((say.calls or say.legacy) and not any(say.text)):
-            message["content"] = None
-        message["refusal"] = "".join(say.refusal) or None
-        if say.calls:
-            calls = [fragments(at, call)[0] for at, call in enumerate(say.calls)]
-            for call, cut in zip(calls, say.calls, strict=True):
-                del call["index"]
-                call["function"]["arguments"] = "".join(cut.arguments)
-            message["tool_calls"] = calls
-        if say.legacy:
-            arguments = "".join(say.legacy.arguments)
-            function = {"name": say.legacy.name, "arguments": arguments}
-            message["function_call"] = function
+        message = message_of(say)
         choice = {"index": index, "message": message, "finish_reason": say.finish}
         choices.append(choice)
     kind = {"id": top.pop("id"), "object": "chat.completion", **top}

@@ -592,6 +592,15 @@ class Mitmdump:
 # -- clients -----------------------------------------------------------------------
 
 
+def forward_proxy(folder: Path, ca: Path, provider_ca: Path) -> Mitmdump:
+    """Return a forward proxy for which `localhost`, but not 127.0.0.1, is a provider."""
+    options = {
+        "normalize_hosts": ["localhost"],
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+    }
+    return Mitmdump(folder, ca, options=options)
+
+
 class BrokenEndError(Exception):
     """An answer broke off: its framing says that more should have come."""
 

@@ -33,8 +33,7 @@ from support import (
     Provider,
     Script,
     connect,
-    make_ca,
-    server_context,
+    forward_proxy,
 )
 
 type Json = Any
@@ -119,36 +118,6 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def mitm_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("mitm-ca")
-    make_ca(folder, "mitmproxy")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def provider_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_ca(tmp_path_factory.mktemp("provider-ca"), "provider")
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[Provider]:
-    with Provider() as provider:
-        yield provider
-
-
-@pytest.fixture(scope="module")
-def secure(provider_ca: Path) -> Iterator[dict[str, Provider]]:
-    """Providers behind TLS, by the protocol they speak."""
-    made = {
-        protocol: Provider(server_context(provider_ca.parent, "provider", [protocol]))
-        for protocol in ("http/1.1", "h2")
-    }
-    yield made
-    for each in made.values():
-        each.close()
-
-
-@pytest.fixture(scope="module")
 def reverse(
     tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
 ) -> Iterator[Mitmdump]:
@@ -163,12 +132,8 @@ def explicit(
     tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
 ) -> Iterator[Mitmdump]:
     """A forward proxy for which `localhost`, but not 127.0.0.1, is a provider."""
-    options = {
-        "normalize_hosts": ["localhost"],
-        "ssl_verify_upstream_trusted_ca": str(provider_ca),
-    }
     folder = tmp_path_factory.mktemp("explicit")
-    with Mitmdump(folder, mitm_ca, options=options) as mitmdump:
+    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
         yield mitmdump
 
 

@@ -27,7 +27,7 @@ from support import (
     Provider,
     Script,
     connect,
-    make_ca,
+    forward_proxy,
     server_context,
 )
 
@@ -201,26 +201,16 @@ def _relay(source: socket.socket, sink: socket.socket) -> None:
 
 
 @pytest.fixture(scope="module")
-def mitm_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("mitm-ca")
-    make_ca(folder, "mitmproxy")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_ca(tmp_path_factory.mktemp("provider-ca"), "provider")
-
-
-@pytest.fixture(scope="module")
 def functions() -> Iterator[Functions]:
     with Functions() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def secure(ca: Path) -> Iterator[Functions]:
-    with Functions(server_context(ca.parent, "provider", ["http/1.1"])) as made:
+def secure(provider_ca: Path) -> Iterator[Functions]:
+    with Functions(
+        server_context(provider_ca.parent, "provider", ["http/1.1"])
+    ) as made:
         yield made
 
 
@@ -236,14 +226,10 @@ def reverse(
 
 @pytest.fixture(scope="module")
 def explicit(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, ca: Path
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
 ) -> Iterator[Mitmdump]:
-    options = {
-        "normalize_hosts": ["localhost"],
-        "ssl_verify_upstream_trusted_ca": str(ca),
-    }
     folder = tmp_path_factory.mktemp("explicit")
-    with Mitmdump(folder, mitm_ca, options=options) as mitmdump:
+    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
         yield mitmdump
 
 
@@ -476,10 +462,10 @@ def test_secure_result_is_fetched_securely(
 
 @pytest.mark.parametrize("normalized", ["true", "false"])
 def test_result_reaches_a_client_of_http2(
-    explicit: Mitmdump, ca: Path, normalized: str
+    explicit: Mitmdump, provider_ca: Path, normalized: str
 ) -> None:
     # Header names are lower case there, whatever mitmproxy is told.
-    context = server_context(ca.parent, "provider", ["h2", "http/1.1"])
+    context = server_context(provider_ca.parent, "provider", ["h2", "http/1.1"])
     with Provider(context) as provider:
         name = f"job-{next(_NUMBERS)}"
         first = provider.script(b"{}", status=202, headers={"nvcf-reqid": name})
@@ -512,11 +498,11 @@ def behind(
     tmp_path_factory: pytest.TempPathFactory,
     gateway: FakeProxy,
     mitm_ca: Path,
-    ca: Path,
+    provider_ca: Path,
 ) -> Iterator[Mitmdump]:
     options = {
         "normalize_hosts": ["localhost"],
-        "ssl_verify_upstream_trusted_ca": str(ca),
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
         "upstream_auth": "user:canary-word",
     }
     folder = tmp_path_factory.mktemp("behind")

@@ -42,6 +42,7 @@ from quirks import (
     fits,
 )
 from streams import feed, repaired
+from strict import meaning_of, taken
 
 FEW = settings(
     max_examples=max(settings().max_examples // 10, 5),
@@ -50,10 +51,6 @@ FEW = settings(
 )
 SEEDS = st.integers(0, 999)
 BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-# What the oracle does not read: it knows the standard's fields and comments.
-ERROR_FIELD = re.compile(rb"(?<![^\r\n])error: ?")
-COMMENT = re.compile(rb"(?<![^\r\n])(?:data: ?)+:[^\r\n]*")
-BARE_WORDS = re.compile(rb"(?<![^\r\n])((?:data: ?)+)(Too busy)(?![^\r\n ])")
 
 
 def each_of(quirks: list[Quirk]) -> pytest.MarkDecorator:
@@ -62,50 +59,10 @@ def each_of(quirks: list[Quirk]) -> pytest.MarkDecorator:
     )
 
 
-def read(out: bytes) -> form.Meaning:
-    """Return what a client takes from a stream that knows nothing but OpenAI's form."""
-    meaning = form.meaning_of_stream(out)
-    logs = {index: choice.logprobs for index, choice in meaning.choices.items()}
-    choices = {index: form.Choice(logprobs=each) for index, each in logs.items()}
-    for line in out.split(b"\n"):
-        if line.startswith(b"data: {"):
-            for part in json.loads(line[6:]).get("choices", ()):
-                take(choices[part["index"]], part)
-    return replace(meaning, choices=choices)
-
-
-def meaning_of(wire: bytes) -> form.Meaning:
-    """Return what the oracle reads in a stream that may have errors in a field."""
-    told = BARE_WORDS.sub(rb'\1{"error":"\2"}', ERROR_FIELD.sub(b"data: ", wire))
-    return form.meaning_of_stream(COMMENT.sub(b":", told))
-
-
-def take(choice: form.Choice, part: Chunk) -> None:
-    delta = part["delta"]
-    choice.text += delta.get("content") or ""
-    choice.reasoning += delta.get("reasoning_content") or ""
-    choice.refusal += delta.get("refusal") or ""
-    choice.finish_reason = part.get("finish_reason") or choice.finish_reason
-    for fragment in delta.get("tool_calls", ()):
-        if fragment["index"] == len(choice.calls):
-            choice.calls.append(form.Call())
-        call = choice.calls[fragment["index"]]
-        call.id += fragment.get("id") or ""
-        add(call, fragment["function"])
-    if "function_call" in delta:
-        choice.function_call = choice.function_call or form.Call()
-        add(choice.function_call, delta["function_call"])
-
-
-def add(call: form.Call, function: Chunk) -> None:
-    call.name += function.get("name") or ""
-    call.arguments += function["arguments"]
-
-
 def mixed(out: bytes) -> list[str]:
     """Return what clients stumble over beyond the letter of the form."""
     found = []
-    for choice in read(out).choices.values():
+    for choice in taken(out).choices.values():
         ids = [call.id for call in choice.calls]
         found += ["two calls have one id"] if len(set(ids)) < len(ids) else []
     for line in out.split(b"\n"):
@@ -127,7 +84,7 @@ def faults(stream: Stream) -> list[str]:
     note(f"came out as\n{out.decode()}")
     found = form.check_stream(out, stream.answer.request)
     if not found:
-        found = form.lost(stream.meaning, read(out)) + mixed(out)
+        found = form.lost(stream.meaning, taken(out)) + mixed(out)
     if b"".join(feed([out], asked)) != out:
         found.append("a second repair changes it")
     return found
@@ -306,7 +263,7 @@ def test_body_with_quirks_for_a_stream_becomes_one(
     wanted = usage if has_usage else None
     request = replace(answer.request, stream=True, include_usage=wanted)
     assert form.check_stream(out, request) == []
-    assert form.lost(body.meaning, read(out)) + mixed(out) == []
+    assert form.lost(body.meaning, taken(out)) + mixed(out) == []
 
 
 # -- fixes switched off, streams cut off ------------------------------------------

@@ -8,27 +8,13 @@ import pytest
 
 pytest.register_assert_rewrite("faults.play", "faults.stage", "faults.memory")
 
-from faults.stage import HTTP1, HTTP2, Stage  # noqa: E402 - with the asserts rewritten
+from faults.stage import Stage  # noqa: E402 - with the asserts rewritten
 from support import (  # noqa: E402
     LOOPBACK,
     Mitmdump,
     Provider,
-    make_ca,
-    server_context,
+    forward_proxy,
 )
-
-
-@pytest.fixture(scope="session")
-def mitm_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("mitm-ca")
-    make_ca(folder, "mitmproxy")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def provider() -> Iterator[Provider]:
-    with Provider() as provider:
-        yield provider
 
 
 @pytest.fixture(scope="session")
@@ -42,33 +28,12 @@ def reverse(
 
 
 @pytest.fixture(scope="session")
-def provider_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_ca(tmp_path_factory.mktemp("provider-ca"), "provider")
-
-
-@pytest.fixture(scope="session")
-def secure(provider_ca: Path) -> Iterator[dict[str, Provider]]:
-    """Providers behind TLS, by the protocol they speak."""
-    made = {
-        protocol: Provider(server_context(provider_ca.parent, "provider", [protocol]))
-        for protocol in (HTTP1, HTTP2)
-    }
-    yield made
-    for each in made.values():
-        each.close()
-
-
-@pytest.fixture(scope="session")
 def explicit(
     tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
 ) -> Iterator[Mitmdump]:
     """A forward proxy for which `localhost` is a provider."""
-    options = {
-        "normalize_hosts": ["localhost"],
-        "ssl_verify_upstream_trusted_ca": str(provider_ca),
-    }
     folder = tmp_path_factory.mktemp("explicit")
-    with Mitmdump(folder, mitm_ca, options=options) as mitmdump:
+    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
         yield mitmdump
 
 
