@@ -14,7 +14,7 @@ from llm_normalize import pipeline, sse
 from llm_normalize.chunk import Chunk
 from llm_normalize.ending import Ending
 from llm_normalize.errors import wrapped
-from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, head, wire
+from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import Event
@@ -304,6 +304,15 @@ def test_whole_calls_of_two_choices_are_both_split() -> None:
     out = repaired(wire([{**parts[0], "choices": choices}]), ended=False)
     assert out.count(b'"arguments":""') == 2
     assert repaired(out, ended=False) == out
+
+
+def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> None:
+    first, second = head(0, id="call_a"), head(1, id="call_a")
+    again = {**second, "function": {"name": "f", "arguments": "{}"}}
+    role = chunk({"role": "assistant", "content": None, "tool_calls": [first]})
+    out = repaired(wire([role, calling(second), calling(again)]), ended=False)
+    made = {**second, "id": STREAM.make_id("call_", 0, 1)}
+    assert out == wire([role, calling(made), calling(rest(1))])
 
 
 def test_finish_beside_another_choice_has_its_own_chunk() -> None:

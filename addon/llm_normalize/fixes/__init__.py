@@ -15,7 +15,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
 6. A fragment of a tool call is alone of its call, and has its form, its index and its
-   name, before it can be told whether it opens a call; a call told again goes before a repeated head is stripped of
+   name, before it can be told whether it opens a call; it has the id that its call got,
+   before that tells a call told again, which goes before a repeated head is stripped of
    what tells. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
@@ -197,11 +198,11 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallIndexMissing,
     ToolCallIndexWrong,
     ToolCallNameLate,
+    ToolCallIdRepeated,
     ToolCallRepeated,
     ToolCallHeadRepeated,
     ContentNull,
     ToolCallIdMissing,
-    ToolCallIdRepeated,
     ToolCallHeadIncomplete,
     ToolCallWhole,
     FunctionCallRepeated,
