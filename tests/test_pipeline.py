@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from form import lost, meaning_of_stream
+from form import Request, check_stream, lost, meaning_of_stream
 from llm_normalize import pipeline, sse
 from llm_normalize.chunk import Chunk
 from llm_normalize.ending import Ending
@@ -36,6 +36,7 @@ NIM_AFTER = wire(
     ]
 )
 GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
+BUSY = wire([wrapped("Busy", "server_error", None, None)])
 
 
 def without(*names: str) -> list[type[Fix]]:
@@ -163,6 +164,22 @@ def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
     out = repaired(notes + b'data: {"id":"chatcmpl-1"')
     assert out.endswith(b'\n\ndata: {"id":"chatcmpl-1"')
     assert out.count(b"prompt_filter_results") == 1
+
+
+@pytest.mark.parametrize("usage", [True, False])
+@pytest.mark.parametrize(
+    "end",
+    [b"", b'data: {"id":"chatcmpl-1"', BUSY, DONE],
+    ids=["nothing", "half an event", "error", "done"],
+)
+def test_notes_of_a_stream_that_says_nothing_else_come_with_a_choice(
+    end: bytes, usage: bool
+) -> None:
+    notes = wire([chunk(None, prompt_filter_results=[1])])
+    out = repaired(notes + end, Asked(stream=True, usage=usage))
+    request = Request(include_usage=usage)
+    assert out.count(b"prompt_filter_results") == 1
+    assert check_stream(out, request, complete=False) == []
 
 
 def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
