@@ -14,7 +14,17 @@ from llm_normalize import pipeline, sse
 from llm_normalize.chunk import Chunk
 from llm_normalize.ending import Ending
 from llm_normalize.errors import wrapped
-from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.fix import (
+    DONE,
+    USAGE,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.fixes import FIXES
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import Event
@@ -330,6 +340,18 @@ def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> Non
     out = repaired(wire([role, calling(second), calling(again)]), ended=False)
     made = {**second, "id": STREAM.make_id("call_", 0, 1)}
     assert out == wire([role, calling(made), calling(rest(1))])
+
+
+@pytest.mark.parametrize("frame", [b"data: ", b""])
+@pytest.mark.parametrize("kind", ["chat.completion", "", None])
+def test_message_that_grows_after_a_finish_is_no_whole_answer(
+    kind: str | None, frame: bytes
+) -> None:
+    said = [completion({"content": text}, usage=None) for text in ("Hi", "Hi you")]
+    data = wire([{**each, "object": kind} for each in said] + [DONE])
+    out = repaired(data.replace(b"data: {", frame + b"{"))
+    assert check_stream(out, Request()) == []
+    assert meaning_of_stream(out).choices[0].text == "Hi you"
 
 
 def test_finish_beside_another_choice_has_its_own_chunk() -> None:

@@ -6,7 +6,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    loses an inner stream's names, and is one line before it is parted; an event's name
    tells of an error before it is dropped.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
-   error among them. Usage stands at the top before a chunk without choices is judged.
+   error among them. A message is kept, to be compared with the next, before it becomes
+   chunks. Usage stands at the top before a chunk without choices is judged.
 3. The envelope, after the chunks that do not count are gone: what the first one says
    holds for all. A time is converted before it is missed.
 4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
@@ -153,8 +154,8 @@ FIXES: tuple[type[Fix], ...] = (
     ChoiceIndexMissing,
     ErrorWithChoices,
     ChoiceText,
-    BodyInStream,
     MessageInStream,
+    BodyInStream,
     MessageMissing,
     DeltaMissing,
     UsageInChoice,
