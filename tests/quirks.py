@@ -1418,7 +1418,6 @@ OPEN: list[tuple[str, str, str]] = [
         "finish-early/every",
         "what waits for a name leaves at a finish",
     ),
-    ("message-growing", "finish-early/first", "the first is taken for a whole answer"),
 ]
 """Quirks that are not repaired together yet, and why."""
 

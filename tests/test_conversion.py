@@ -70,12 +70,11 @@ def there_and_back(body: Chunk, asked: Asked | None = None) -> Chunk:
 # -- a body to chunks --------------------------------------------------------------
 
 
-def test_a_text_becomes_role_text_finish_and_usage() -> None:
+def test_a_text_becomes_role_text_and_finish_with_usage() -> None:
     assert chunks_of(said()) == [
         chunk({"role": "assistant", "content": ""}),
         chunk({"content": "Hi"}),
-        chunk({}, finish="stop"),
-        chunk(None, usage=USAGE),
+        chunk({}, finish="stop", usage=USAGE),
     ]
 
 
@@ -100,9 +99,9 @@ def test_no_usage_makes_no_chunk_for_it(usage: Chunk | None) -> None:
 @pytest.mark.parametrize("content", [None, "", []])
 def test_an_answer_that_says_nothing_has_a_role_and_a_finish(content: Any) -> None:
     body = completion({"role": "assistant", "content": content, "refusal": None})
-    assert chunks_of(body)[:-1] == [
+    assert chunks_of(body) == [
         chunk({"role": "assistant", "content": ""}),
-        chunk({}, finish="stop"),
+        chunk({}, finish="stop", usage=USAGE),
     ]
 
 
@@ -158,9 +157,10 @@ def test_a_missing_reason_is_what_the_message_implies(
     message: Chunk, forced: bool, reason: str, finish: str | None
 ) -> None:
     body = completion(message, finish=finish)
-    assert chunks_of(body, forced=forced)[-2] == chunk({}, finish=reason)
+    assert chunks_of(body, forced=forced)[-1] == chunk({}, finish=reason, usage=USAGE)
     body = completion(message, finish="length")
-    assert chunks_of(body, forced=forced)[-2] == chunk({}, finish="length")
+    end = chunk({}, finish="length", usage=USAGE)
+    assert chunks_of(body, forced=forced)[-1] == end
 
 
 @pytest.mark.parametrize("key", ["content", "refusal"])
@@ -203,7 +203,7 @@ def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
     assert (first["citations"], first["x_null"]) == (["https://x"], None)
     assert not any("citations" in each for each in more)
     assert {"x_message": [1]} in deltas_of(body)
-    finish = more[-2]["choices"][0]
+    finish = more[-1]["choices"][0]
     assert finish["stop_reason"] == "eos"
     assert "text" not in finish
     assert more[-1]["usage"]["x_usage"] == 1
@@ -508,7 +508,8 @@ def streamed(data: bytes, asked: Asked = PLAIN) -> bytes:
 def test_a_body_for_a_stream_becomes_one(framed: str, asked: Asked) -> None:
     data = framed.replace("{}", dumps(said()).decode()).encode()
     finish = chunk({}, finish="stop")
-    last = [finish, chunk(None, usage=USAGE)] if asked.usage else []
+    null = {**finish, "usage": None}
+    last = [null, chunk(None, usage=USAGE)] if asked.usage else []
     last = last or [{**finish, "usage": USAGE}]
     opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
     expected = wire([*opening, *last, b"data: [DONE]\n\n"])

@@ -235,6 +235,18 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
         [chunk({"role": "assistant", "reasoning_content": "so"})],
     ),
     (
+        "message-in-stream",
+        "a message that is new is all news",
+        [
+            chunk(None, choices=[{"index": 0, "message": {"content": "Hi"}}]),
+            chunk(None, choices=[{"index": 0, "message": {"content": " you"}}]),
+        ],
+        [
+            chunk(None, choices=[{"index": 0, "delta": {"content": "Hi"}}]),
+            chunk(None, choices=[{"index": 0, "delta": {"content": " you"}}]),
+        ],
+    ),
+    (
         "tool-call-head-repeated",
         "an id that comes later is kept, once",
         [

@@ -9,12 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from form import lost, meaning_of_stream
+from form import Request, check_stream, lost, meaning_of_stream
 from llm_normalize import pipeline, sse
 from llm_normalize.chunk import Chunk
 from llm_normalize.ending import Ending
 from llm_normalize.errors import wrapped
-from llm_normalize.fix import DONE, USAGE, Fix, calling, chunk, head, wire
+from llm_normalize.fix import (
+    DONE,
+    USAGE,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
 from llm_normalize.fixes import FIXES
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import Event
@@ -36,6 +46,7 @@ NIM_AFTER = wire(
     ]
 )
 GOOD = wire([chunk({"role": "assistant", "content": "Hi"})])
+BUSY = wire([wrapped("Busy", "server_error", None, None)])
 
 
 def without(*names: str) -> list[type[Fix]]:
@@ -163,6 +174,22 @@ def test_what_a_fix_holds_leaves_before_half_an_event() -> None:
     out = repaired(notes + b'data: {"id":"chatcmpl-1"')
     assert out.endswith(b'\n\ndata: {"id":"chatcmpl-1"')
     assert out.count(b"prompt_filter_results") == 1
+
+
+@pytest.mark.parametrize("usage", [True, False])
+@pytest.mark.parametrize(
+    "end",
+    [b"", b'data: {"id":"chatcmpl-1"', BUSY, DONE],
+    ids=["nothing", "half an event", "error", "done"],
+)
+def test_notes_of_a_stream_that_says_nothing_else_come_with_a_choice(
+    end: bytes, usage: bool
+) -> None:
+    notes = wire([chunk(None, prompt_filter_results=[1])])
+    out = repaired(notes + end, Asked(stream=True, usage=usage))
+    request = Request(include_usage=usage)
+    assert out.count(b"prompt_filter_results") == 1
+    assert check_stream(out, request, complete=False) == []
 
 
 def test_whole_event_without_its_blank_line_is_repaired_and_closed() -> None:
@@ -304,6 +331,27 @@ def test_whole_calls_of_two_choices_are_both_split() -> None:
     out = repaired(wire([{**parts[0], "choices": choices}]), ended=False)
     assert out.count(b'"arguments":""') == 2
     assert repaired(out, ended=False) == out
+
+
+def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> None:
+    first, second = head(0, id="call_a"), head(1, id="call_a")
+    again = {**second, "function": {"name": "f", "arguments": "{}"}}
+    role = chunk({"role": "assistant", "content": None, "tool_calls": [first]})
+    out = repaired(wire([role, calling(second), calling(again)]), ended=False)
+    made = {**second, "id": STREAM.make_id("call_", 0, 1)}
+    assert out == wire([role, calling(made), calling(rest(1))])
+
+
+@pytest.mark.parametrize("frame", [b"data: ", b""])
+@pytest.mark.parametrize("kind", ["chat.completion", "", None])
+def test_message_that_grows_after_a_finish_is_no_whole_answer(
+    kind: str | None, frame: bytes
+) -> None:
+    said = [completion({"content": text}, usage=None) for text in ("Hi", "Hi you")]
+    data = wire([{**each, "object": kind} for each in said] + [DONE])
+    out = repaired(data.replace(b"data: {", frame + b"{"))
+    assert check_stream(out, Request()) == []
+    assert meaning_of_stream(out).choices[0].text == "Hi you"
 
 
 def test_finish_beside_another_choice_has_its_own_chunk() -> None:

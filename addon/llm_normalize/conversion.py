@@ -17,6 +17,7 @@ from .chunk import (
     usage_of,
 )
 from .jsontext import Json
+from .stream_state import Asked, Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
 _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_call")
@@ -25,22 +26,52 @@ _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_
 # -- from a body to chunks ---------------------------------------------------------
 
 
+def is_body(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
+    """Tell whether *chunk* is a whole answer in place of a stream, by what it is itself.
+
+    More may follow all the same: there are servers that send a message in each chunk.
+    """
+    found = choices(chunk)
+    if seen.choices or not found or not all(map(_is_message, found)):
+        return False
+    kind, counted = chunk.get("object"), counts(usage_of(chunk))
+    if all(choice.get("finish_reason") for choice in found):
+        # There are servers that put a reason on every chunk.
+        return counted or kind != "chat.completion.chunk"
+    # An event without a field name is a whole body, one with usage has ended.
+    whole = (counted or seen.is_value) and len(found) >= asked.n
+    return kind == "chat.completion" and whole
+
+
+def counts(usage: Json) -> bool:
+    """Tell whether *usage* has counted anything of the answer."""
+    if not isinstance(usage, dict):
+        return False
+    return bool(usage.get("completion_tokens", any(usage.values())))
+
+
+def _is_message(choice: Chunk) -> bool:
+    return isinstance(choice.get("message"), dict) and not choice.get("delta")
+
+
 def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     """Return the chunks that say what *body* says; each of its choices has a message.
 
     That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
-    the calls, the finish reason; then the usage. What stands beside the choices rides
-    on the first chunk, what else stands in a choice on its finish. A missing reason is
-    what the message implies, `stop` where the request *forced* a call.
+    the calls, the finish reason. What stands beside the choices rides on the first
+    chunk, the usage on the last, what else stands in a choice on its finish. A missing
+    reason is what the message implies, `stop` where the request *forced* a call.
     """
     frame = {**body, "object": "chat.completion.chunk"}
-    usage = {"usage": frame.pop("usage", None)}
+    usage = frame.pop("usage", None)
     frame.pop("choices", None)
     rest = {key: value for key, value in frame.items() if key in ENVELOPE}
     parts = [part for choice in choices(body) for part in _parts(choice, forced)]
     made = [{**rest, "choices": [part]} for part in parts]
     made[:1] = [{**frame, **each} for each in made[:1]]
-    return [*made, {**rest, "choices": [], **usage}] if usage_of(usage) else made
+    # More may follow, for all one can see here: the ending has a place for the figures.
+    made[-1] |= {"usage": usage} if usage else {}
+    return made
 
 
 def _parts(choice: Chunk, forced: bool) -> list[Chunk]:

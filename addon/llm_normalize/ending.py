@@ -25,12 +25,13 @@ from .chunk import (
     speaks_in,
     usage_of,
 )
+from .conversion import counts
 from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .learning import frozen
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .usage import Usage, counts
+from .usage import Usage
 
 AFTER = "choice-after-finish"
 

@@ -6,17 +6,11 @@ client that did not ask for one. Part of the ending (ending.py).
 """
 
 from .chunk import Chunk, usage_of
+from .conversion import counts
 from .finish import Finish
 from .jsontext import Json
 from .step import Outlet, Piece
 from .stream_state import Asked
-
-
-def counts(usage: Json) -> bool:
-    """Tell whether *usage* has counted anything of the answer."""
-    if not isinstance(usage, dict):
-        return False
-    return bool(usage.get("completion_tokens", any(usage.values())))
 
 
 class Usage:

@@ -6,7 +6,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    loses an inner stream's names, and is one line before it is parted; an event's name
    tells of an error before it is dropped.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
-   error among them. Usage stands at the top before a chunk without choices is judged.
+   error among them. A message is kept, to be compared with the next, before it becomes
+   chunks. Usage stands at the top before a chunk without choices is judged.
 3. The envelope, after the chunks that do not count are gone: what the first one says
    holds for all. A time is converted before it is missed.
 4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
@@ -15,7 +16,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
 6. A fragment of a tool call is alone of its call, and has its form, its index and its
-   name, before it can be told whether it opens a call; a call told again goes before a repeated head is stripped of
+   name, before it can be told whether it opens a call; it has the id that its call got,
+   before that tells a call told again, which goes before a repeated head is stripped of
    what tells. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
@@ -152,8 +154,8 @@ FIXES: tuple[type[Fix], ...] = (
     ChoiceIndexMissing,
     ErrorWithChoices,
     ChoiceText,
-    BodyInStream,
     MessageInStream,
+    BodyInStream,
     MessageMissing,
     DeltaMissing,
     UsageInChoice,
@@ -197,11 +199,11 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallIndexMissing,
     ToolCallIndexWrong,
     ToolCallNameLate,
+    ToolCallIdRepeated,
     ToolCallRepeated,
     ToolCallHeadRepeated,
     ContentNull,
     ToolCallIdMissing,
-    ToolCallIdRepeated,
     ToolCallHeadIncomplete,
     ToolCallWhole,
     FunctionCallRepeated,

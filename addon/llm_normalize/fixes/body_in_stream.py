@@ -1,7 +1,7 @@
 """A whole answer, `chat.completion`, where a stream was asked for."""
 
-from ..chunk import Chunk, choices, usage_of
-from ..conversion import chunks_of
+from ..chunk import Chunk
+from ..conversion import chunks_of, is_body
 from ..fix import USAGE, Example, Fix, chunk, completion
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -10,13 +10,12 @@ _STOP = chunk({}, finish="stop")
 
 
 class BodyInStream(Fix):
-    """Send its choices as chunks: role, text, calls, finish; then the usage."""
+    """Send its choices as chunks: role, text, calls, finish with the usage."""
 
     name = "body-in-stream"
     changes = "`chat.completion` in place of a stream -> chunks"
     why = "Clients look for deltas and show nothing."
     providers = ("Workers AI (GPT-OSS)", "Lemonade", "servers that ignore `stream`")
-    key = "message"
     sources = (
         "https://github.com/neomjs/neo/issues/12428",
         "https://github.com/nashsu/llm_wiki/issues/619",
@@ -26,13 +25,13 @@ class BodyInStream(Fix):
         Example(
             "text",
             [completion(_HI)],
-            [_OPEN, chunk({"content": "Hi"}), _STOP, chunk(None, usage=USAGE)],
+            [_OPEN, chunk({"content": "Hi"}), {**_STOP, "usage": USAGE}],
             ended=False,
         ),
         Example(
             "no reason",
             [completion(_HI, finish=None)],
-            [_OPEN, chunk({"content": "Hi"}), _STOP, chunk(None, usage=USAGE)],
+            [_OPEN, chunk({"content": "Hi"}), {**_STOP, "usage": USAGE}],
             ended=False,
         ),
         Example.untouched(
@@ -46,19 +45,6 @@ class BodyInStream(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Return the chunks, if it is the first of its stream and complete."""
-        found = choices(chunk)
-        if self.seen.choices or not all(map(_is_message, found)) or not found:
-            return None
-        kind, usage = chunk.get("object"), usage_of(chunk)
-        ended = all(choice.get("finish_reason") for choice in found)
-        if kind == "chat.completion.chunk" and not usage:
-            ended = False  # there are servers that put a reason on every chunk
-        # An event without a field name is a whole body, one with usage has ended.
-        whole = self.seen.is_value or usage
-        if not ended and not (kind == "chat.completion" and whole):
+        if not is_body(chunk, self.asked, self.seen):
             return None
         return chunks_of(chunk, forced=self.asked.forced_tool)
-
-
-def _is_message(choice: Chunk) -> bool:
-    return isinstance(choice.get("message"), dict) and not choice.get("delta")

@@ -7,11 +7,14 @@ from ..stream_state import Asked, Seen
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
 _BARE = chunk(None, id="", created=0, model="", object="", **_NOTES)
+_OPENING = {"role": "assistant", "content": ""}
 _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
 
 class ChoicesEmpty(Fix):
     """Drop the chunk; what else it brings rides on the next one.
+
+    Where no other comes, it opens a choice: no loop over choices may fail at it.
 
     OpenAI's own chunks about moderation have no choices, and stay.
     """
@@ -26,6 +29,7 @@ class ChoicesEmpty(Fix):
     )
     examples = (
         Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
+        Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
         Example("nothing", [_TEXT, chunk(None)], [_TEXT], ended=False),
         Example.untouched(
             "usage",
@@ -65,4 +69,7 @@ class ChoicesEmpty(Fix):
     def flush(self) -> list[Chunk]:
         """Send the notes of a stream that says nothing else: they may say why."""
         notes, self._notes = self._notes, {}
-        return [self._frame] if notes and not self.seen.choices else []
+        if not notes or self.seen.choices:
+            return []
+        opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
+        return [{**self._frame, "choices": [opened]}]

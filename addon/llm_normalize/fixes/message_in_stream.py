@@ -3,6 +3,7 @@
 import re
 
 from ..chunk import Chunk, choices, index_of, news, repeats, says
+from ..conversion import is_body
 from ..fix import Example, Fix, chunk
 from ..stream_state import MANY, Asked, Seen, brief
 
@@ -34,7 +35,6 @@ class MessageInStream(Fix):
     examples = (
         Example("beside", [chunk(_TEXT, choice={"message": _BOTH})], [chunk(_BOTH)]),
         Example("growing", _each("message", "Hi", "Hi you"), _NEWS, ended=False),
-        Example("news only", _each("message", "Hi", " you"), _NEWS, ended=False),
         Example.untouched("none", [chunk(_TEXT)]),
     )
 
@@ -44,20 +44,21 @@ class MessageInStream(Fix):
         self._said: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
 
     def edit(self, chunk: Chunk) -> bool:
-        """Replace the messages by deltas."""
+        """Replace the messages by deltas, but those of an answer in one piece."""
         changed = False
+        whole = is_body(chunk, self.asked, self.seen)  # it stays, but more may follow
         for choice in choices(chunk):
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
             kinds = set(_kinds(part).values())
             if len(self._said) < MANY:
                 self._said |= {(index, kind) for kind in kinds}
-            message = choice.pop("message", None)
-            changed |= message is not None
+            message = choice.get("message") if whole else choice.pop("message", None)
+            changed |= message is not None and not whole
             if isinstance(message, dict):
                 kinds |= {kind for at, kind in self._said if at == index}
                 added = self._news(index, message, kinds)
-                if added or not kinds:
+                if (added or not kinds) and not whole:
                     choice["delta"] = {**part, **added}
         return changed
 

@@ -25,8 +25,8 @@ class ToolCallIdRepeated(Fix):
     examples = (
         Example(
             "stream",
-            [calling(_A), calling(_B)],
-            [calling(_A), calling(_MADE)],
+            [calling(_A), calling(_B), calling(_B)],
+            [calling(_A), calling(_MADE), calling(_MADE)],
             asked=_ZERO,
             ended=False,
         ),
@@ -41,14 +41,16 @@ class ToolCallIdRepeated(Fix):
     )
 
     def edit(self, chunk: Chunk) -> bool:
-        """Rename calls that open under a taken id."""
+        """Rename calls that open under a taken id, and what continues them under it."""
         changed = False
         for index, _, delta in deltas(chunk):
             known = self.seen.choice(index).calls
             taken = {str(each.id) for each in known.values()}
             for call in calls(delta):
-                if index_of(call) not in known and function(call).get("name"):
-                    changed |= self._rename(call, taken, index, index_of(call))
+                at, due = index_of(call), bool(function(call).get("name"))
+                if at in known:  # it goes on, maybe under the id it came with
+                    due = known[at].id == self._made(index, at) != call.get("id")
+                changed |= due and self._rename(call, taken, index, at)
         return changed
 
     def body(self, body: Chunk) -> bool:
@@ -66,6 +68,9 @@ class ToolCallIdRepeated(Fix):
             return False
         repeated = str(brief(identity)) in taken
         if repeated:
-            call["id"] = self.asked.make_id("call_", index, at)
+            call["id"] = self._made(index, at)
         taken.add(str(brief(call["id"])))
         return repeated
+
+    def _made(self, index: int, at: int) -> str:
+        return self.asked.make_id("call_", index, at)
