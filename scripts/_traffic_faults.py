@@ -32,9 +32,9 @@ PIECEMEAL = {"", "stall"}
 """Where nothing goes wrong in the end."""
 CHUNKED = {"cut after [DONE]", "reset after the end"}
 """What can only be told from a good end in chunks."""
-SHARED = {"length too large", "length too small", "gzip corrupt"}
+SHARED = {"length too large", "length too small"}
 """What costs other answers that share an HTTP/2 connection to the provider: h2 closes it
-for a wrong length, and mitmproxy has no other way to break one answer off."""
+for a wrong length."""
 RESETS = {each for each in FAULTS if each.startswith("reset")}
 """What mitmproxy (12.2) may never tell an HTTP/2 client that has several HTTP/1
 connections to the provider: the task that is to say it is cancelled twice

@@ -36,6 +36,12 @@ _ALARMS = (
     "there is no pairs log",
 )
 """Words that mitmdump's log must not have."""
+_GONE = "socket.send() raised exception."
+"""asyncio's words, from the fifth on, for a write to a peer that has gone.
+
+Harmless: that the peer has gone, the writer is told by itself, and nobody is left to read.
+Whoever went on writing without an end would show in what is left over.
+"""
 _AFTER_AN_ALARM = 25
 """Lines that are kept with such a one: what was raised comes last."""
 _ALARMS_KEPT = 200
@@ -255,7 +261,7 @@ class Provider(Child):
         if line.startswith("@"):
             self.said = json.loads(line[1:])
             self.ready.set()
-        else:
+        elif not line.endswith(_GONE):
             self.alarms.append(line)
 
 
@@ -321,7 +327,8 @@ class Mitmdump(Child):
             self._goes_on = _AFTER_AN_ALARM
         if self._goes_on and len(self.alarms) < _ALARMS_KEPT:
             self._goes_on -= 1
-            self.alarms.append(line)
+            if not line.endswith(_GONE):
+                self.alarms.append(line)
         if "Loading script" in line:
             self.loaded.set()
         elif found := _LISTENS.search(line):

@@ -129,8 +129,36 @@ def test_padding_between_members_is_ignored_in_any_cut() -> None:
     assert decode("gzip", data) == (b"onetwo", False)
 
 
-def test_what_follows_a_gzip_body_and_is_no_member_is_corrupt() -> None:
-    assert decode("gzip", gzip.compress(TEXT) + b"junk") == (TEXT, True)
+@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate", "br"])
+@pytest.mark.parametrize(
+    "garbage",
+    [b"junk" * 9, b"\r\n", b"\x1f", b"\x1fjunk", b"\xff\xff", b"\0\0junk", b"j\x1f\x8b\x08"],
+)  # fmt: skip
+def test_garbage_after_a_whole_body_is_ignored_in_any_cut(
+    name: str, garbage: bytes
+) -> None:
+    # So do browsers, Java and Python's clients; curl fails at it, and Node at some.
+    encoding = name.rpartition(" ")[2]
+    assert decode(encoding, ENCODERS[name](TEXT) + garbage) == (TEXT, False)
+
+
+def test_garbage_ends_a_gzip_body_whatever_follows() -> None:
+    data = gzip.compress(TEXT) + b"junk" + gzip.compress(b"more")
+    assert decode("gzip", data) == (TEXT, False)
+
+
+def test_further_gzip_member_that_is_corrupt_is_not_ignored() -> None:
+    member = gzip.compress(b"more")
+    assert decode("gzip", gzip.compress(TEXT) + member[:10] + b"\xff" * 9) == (TEXT, True)  # fmt: skip
+    assert decode("gzip", gzip.compress(TEXT) + b"\x1f\x8bjunk") == (TEXT, True)
+    wrong_sum = member[:-8] + b"\0" * 8
+    assert decode("gzip", gzip.compress(TEXT) + wrong_sum) == (TEXT + b"more", True)
+
+
+def test_brotli_that_breaks_after_its_beginning_is_corrupt() -> None:
+    compressor = brotli.Compressor()
+    data = compressor.process(TEXT) + compressor.flush()
+    assert decode("br", data + b"\xff" * 9) == (TEXT, True)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -211,6 +239,9 @@ class OldBrotli:
         out = self._inflate.process(data)
         assert isinstance(out, bytes)
         return out
+
+    def is_finished(self) -> bool:
+        return bool(self._inflate.is_finished())
 
 
 @pytest.fixture

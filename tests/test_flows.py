@@ -334,6 +334,26 @@ def test_a_connection_that_is_closed_already_is_left_alone(
     assert closed == []
 
 
+@pytest.mark.parametrize("found", [True, False])
+def test_by_http_2_one_stream_is_reset_and_its_connection_stays_open(
+    server: Proxyserver, monkeypatch: pytest.MonkeyPatch, *, found: bool
+) -> None:
+    made = open_flow()
+    made.server_conn.alpn = b"h2"
+    closed = closed_for(made, server)
+    handler = server.connections[made.client_conn.id]
+    asked: list[object] = []
+
+    def reset(*arguments: object) -> bool:
+        asked.append(arguments)
+        return found
+
+    monkeypatch.setattr("llm_normalize.flows.reset_stream", reset)
+    break_off(made)
+    assert asked == [(handler, made)]
+    assert closed == ([] if found else [made.server_conn])
+
+
 @pytest.mark.usefixtures("server")
 def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
     made = open_flow()

@@ -25,6 +25,7 @@ LAYERS = (
         "selection",
         "masking",
         "legible",
+        "reset",
     ),
     ("chunk", "line", "logfile", "sse", "stats"),
     (
@@ -59,7 +60,16 @@ LAYERS = (
     ("answers",),
     ("addon",),
 )
-KNOWS_MITMPROXY = {"addon", "answers", "flows", "pending", "running", "view", "whole"}
+KNOWS_MITMPROXY = {
+    "addon",
+    "answers",
+    "flows",
+    "pending",
+    "reset",
+    "running",
+    "view",
+    "whole",
+}
 BRINGS = {"decoding": {"brotli"}, "upstream": {"certifi", "tornado"}}
 """What mitmproxy depends on itself, and who uses it."""
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,

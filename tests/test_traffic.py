@@ -23,7 +23,7 @@ from _traffic_http1 import (
     chunked,
 )
 from _traffic_memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from _traffic_process import HOST, Child, Provider, TrafficError, ask
+from _traffic_process import HOST, Child, Mitmdump, Provider, TrafficError, ask
 from _traffic_records import Flow, Records
 from _traffic_server import Exchange, listen
 
@@ -185,6 +185,39 @@ def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
         return provider.alarms  # it has ended: all that it said has come
 
     assert any("Traceback" in line for line in asyncio.run(talk()))
+
+
+async def write_to_one_that_has_gone() -> None:
+    async def leave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    server = await asyncio.start_server(leave, HOST, 0)
+    async with server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(0.05)
+        for _ in range(10):
+            writer.write(b"x")
+        writer.close()
+
+
+def test_what_asyncio_says_of_a_peer_that_has_gone_is_no_alarm(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asyncio.run(write_to_one_that_has_gone())
+    words = {record.getMessage() for record in caplog.records}
+    assert len(words) == 1, "asyncio says something else now"
+    provider = Provider("_traffic_soak_provider.py", tmp_path)
+    proxy = Mitmdump(tmp_path / "mitmdump", ["regular"], [])
+    for line in words:
+        proxy.hear(f"[10:00:00.000] {line}")
+        provider.hear(line)
+    assert proxy.alarms == provider.alarms == []
+    raised = ["Traceback (most recent call last):", "OSError"]
+    for each in (raised[0], *words, raised[1]):
+        proxy.hear(each)
+        provider.hear(each)
+    assert proxy.alarms == provider.alarms == raised
 
 
 # -- memory ------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ all of that is in memory before it is counted.
 
 _GZIP = 16 + zlib.MAX_WBITS
 
+_MEMBER = b"\x1f\x8b"
+"""What a member of a gzip body begins with (RFC 1952)."""
+
 
 class CorruptBodyError(Exception):
     """The body is not what its content encoding says."""
@@ -49,6 +52,8 @@ class _Zlib(Decoder):
         self._head: bytes | None = (
             b""  # the first two bytes of a deflate body, until they are told
         )
+        self._behind = b""  # the first byte behind a member, until the second is there
+        self._over = False  # whatever comes is garbage
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._window == zlib.MAX_WBITS and self._head is not None:
@@ -64,7 +69,7 @@ class _Zlib(Decoder):
         more = bool(data)
         while more:
             if self._inflate.eof:
-                data = data.lstrip(b"\0")  # padding between members, or after the last
+                data = self._member(data)
                 if not data:
                     return
                 self._inflate = zlib.decompressobj(self._window)
@@ -79,6 +84,21 @@ class _Zlib(Decoder):
                 yield out
             # A full step may leave output inside zlib although its input is used up.
             more = bool(data) or len(out) == STEP
+
+    def _member(self, data: bytes) -> bytes:
+        """Return *data* from the next gzip member's beginning; nothing without one.
+
+        There may be zeros before it. Garbage behind a whole body is ignored, as browsers,
+        Java and Python's clients do (curl fails at it, and Node where the body is gzip).
+        """
+        if self._over or self._window != _GZIP:
+            return b""
+        data = (self._behind + data).lstrip(b"\0")
+        self._behind = data if data == _MEMBER[:1] else b""
+        if data.startswith(_MEMBER):
+            return data
+        self._over = data != self._behind
+        return b""
 
 
 def _is_zlib_header(data: bytes) -> bool:
@@ -103,6 +123,8 @@ class _Brotli(Decoder):
         # One by one: what a piece gives before a corrupt byte is lost with the piece.
         try:
             for at in range(len(data)):
+                if self._inflate.is_finished():
+                    return  # garbage, as behind gzip
                 yield from _brotli_steps(self._inflate, data[at : at + 1])
         except brotli.error as error:
             raise CorruptBodyError(str(error)) from error

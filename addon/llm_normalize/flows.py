@@ -7,6 +7,7 @@ from mitmproxy import ctx, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 
+from .reset import reset_stream
 from .selection import Hosts, is_chat_request, is_event_stream
 
 _SECRET = 6
@@ -123,14 +124,18 @@ def break_off(flow: http.HTTPFlow) -> None:
 
     A kill alone is seen at the stream's end only (mitmproxy #4711), so the provider's
     connection is closed as if it had broken; the kill is for answers whose clean end
-    that would be.
+    that would be. By HTTP/2 that connection may carry other answers to this client, so
+    the one stream is reset.
     """
     if flow.killable:
         flow.kill()
     open_ = ctx.master.addons.get("proxyserver").connections
     connection = open_.get(flow.client_conn.id)
-    if connection is not None and flow.server_conn.connected:
-        connection.close_connection(flow.server_conn)
+    if connection is None or not flow.server_conn.connected:
+        return
+    if flow.server_conn.alpn == b"h2" and reset_stream(connection, flow):
+        return
+    connection.close_connection(flow.server_conn)
 
 
 def gateway_status(flow: http.HTTPFlow) -> int | None:

@@ -3,26 +3,29 @@
 import threading
 
 import pytest
+from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 
 from faults.acts import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
+from faults.play import zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import fault
-from support import Http2Client, Mitmdump, Provider
+from support import PATIENCE, Http2Client, Mitmdump, Part, Provider
 
 MANY = 12
+FEW = 4
 AT_ONCE = 5
 """Connections to one server that mitmproxy has for one client (its `server.py`)."""
 
 
 def ask(
-    stage: Stage, client: object
+    stage: Stage, client: object, count: int = MANY
 ) -> tuple[Http2Streams, list[Streamed], list[threading.Event]]:
     """Send many requests; each answer goes on after its first event with its gate."""
     assert isinstance(client, Http2Client)
     streams = Http2Streams(client)
-    gates = [threading.Event() for _ in range(MANY)]
+    gates = [threading.Event() for _ in range(count)]
     asked = [
         streams.ask(stage.provider.script(SENT[0], gate, *SENT[1:]), ASKED)
         for gate in gates
@@ -106,3 +109,79 @@ def test_other_streams_of_a_connection_do_not_notice_a_reset(
         end_ = "upstream-broke" if who == "provider" else "client-left"
         assert explicit.records(victim.script)[-1]["end"] == end_
         gate.set()
+
+
+CORRUPT = *zipped(SENT)[:2], b"\xff" * 64
+
+
+@fault(
+    "many-corrupt",
+    happens="one of several streams of an HTTP/2 client turns out to be corrupt gzip, "
+    "whatever the provider speaks",
+    client="of that one what came before, then a break-off at once; the others, whole",
+    log="`upstream-broke` for that one, and a line with the reason",
+)
+@pytest.mark.parametrize("stalls", [False, True], ids=["ends", "stalls"])
+@pytest.mark.parametrize("upstream", [HTTP1, HTTP2])
+def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
+    explicit: Mitmdump, secure: dict[str, Provider], upstream: str, *, stalls: bool
+) -> None:
+    stage = Stage(explicit, secure[upstream], HTTP2, tunnelled=True)
+    with stage.bystander(), stage.client() as client:
+        streams, asked, gates = ask(stage, client, FEW)
+        corrupt, over = threading.Event(), threading.Event()
+        parts: list[Part] = [*CORRUPT[:2], corrupt, CORRUPT[2]]
+        parts += [over] if stalls else []
+        gzip = {"content-encoding": "gzip"}
+        script = stage.provider.script(*parts, headers=gzip)
+        victim = streams.ask(script, ASKED)
+        due = whole(DUE[:2])
+        streams.read_until(lambda: len(begun(asked)) == FEW and victim.body == due)
+        corrupt.set()
+        streams.read_until(lambda: victim.broken or victim.ended)
+        assert victim.broken
+        for opened in gates:
+            opened.set()
+        streams.read_until(lambda: all(each.ended or each.broken for each in asked))
+        assert [each.body for each in asked] == [whole(DUE)] * FEW
+        assert victim.body == due
+        for each in asked:
+            assert explicit.records(each.script)[-1]["end"] == "complete"
+        assert explicit.records(script)[-1]["end"] == "upstream-broke"
+        over.set()
+
+
+@fault(
+    "many-corrupt-cancelled",
+    happens="the provider goes on with a stream that turned out to be corrupt gzip, "
+    "over one HTTP/2 connection with others",
+    client="nothing of it: the provider is told to stop, and its connection serves on",
+    log="`upstream-broke`",
+)
+def test_provider_is_told_to_stop_a_corrupt_stream(
+    explicit: Mitmdump, secure: dict[str, Provider]
+) -> None:
+    stage = Stage(explicit, secure[HTTP2], HTTP2, tunnelled=True)
+    over, seen = threading.Event(), threading.Event()
+    closed: list[bool] = []
+
+    def look(connection: H2Connection, stream: int) -> None:
+        closed.append(stream not in connection.streams)
+        seen.set()
+
+    with stage.bystander(), stage.client() as client:
+        assert isinstance(client, Http2Client)
+        streams = Http2Streams(client)
+        head = answer([("content-encoding", "gzip")])
+        script = stage.provider.script(head, *CORRUPT, over, look, framing="raw")
+        victim = streams.ask(script, ASKED)
+        streams.read_until(lambda: victim.broken)
+        before = len(stage.provider.protocols)
+        # Asked on the same connection, so that the reset has come when this has.
+        again = streams.ask(stage.provider.script(*SENT), ASKED)
+        streams.read_until(lambda: again.ended)
+        assert len(stage.provider.protocols) == before
+        over.set()
+        assert seen.wait(PATIENCE)
+        assert closed == [True]
+        assert explicit.records(script)[-1]["end"] == "upstream-broke"

@@ -14,12 +14,14 @@ from faults.acts import (
     reset,
     trailers,
 )
-from faults.play import SEEN, Play, act
+from faults.play import SEEN, Play, act, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import Fault, fault, faults
 from support import Break, BrokenEndError, Mitmdump, Part, Provider
 
 HALF = SENT[2][:30]
+GZIP = zipped(SENT)
+ZIPPED = answer([("content-encoding", "gzip")])
 BEGUN: list[Part] = [answer(), *SENT[:2]]
 UNKNOWN = 99
 FLOOD = [(f"x-{number}", "a" * 500) for number in range(150)]
@@ -133,6 +135,26 @@ def stage(
                 events=2,
                 says="HTTP/2 protocol error",
             ),
+        },
+        Fault(
+            "http2-corrupt-gzip",
+            "by HTTP/2, the provider sends gzip that turns out corrupt",
+            "what came before, then a break-off; other answers by that connection go on",
+            "`upstream-broke`, and a line with the reason",
+        ): {
+            name: Play(
+                [ZIPPED, *GZIP[:2], SEEN, b"\xff" * 64, *more],
+                gets=whole(DUE[:2]),
+                events=2,
+                says="the compressed body is corrupt",
+            )
+            for name, more in (
+                ("stalls", []),
+                ("goes on", [*[b"\xff" * 64, 0.01] * 20, end]),
+                ("ends", [end]),
+                ("is reset", [reset(ErrorCodes.INTERNAL_ERROR)]),
+                ("closes", [Break.CUT]),
+            )
         },
         Fault(
             "http2-odd",

@@ -1,0 +1,79 @@
+"""One HTTP/2 stream, reset on both sides while the others of its connections go on.
+
+mitmproxy has no command for it: that a flow is killed it sees at the answer's end only
+(mitmproxy #4711), and a connection that is closed takes every stream with it. But its
+layers can ask to be woken, and an HTTP layer knows by `command_sources` which of its
+layers did (mitmproxy/proxy/layers/http/__init__.py, the same in 12.0 and 12.2). So a
+layer is woken that says what a client's own reset would say: of a flow that was killed,
+mitmproxy then resets the client's stream, too.
+"""
+
+from collections.abc import Sequence
+
+from mitmproxy import flow, http
+from mitmproxy.proxy import commands, events, layer, server
+from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream
+from mitmproxy.proxy.layers.http._base import ReceiveHttp
+from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError
+from mitmproxy.utils import asyncio_utils
+
+
+class _Reset(layer.Layer):
+    """Resets *stream* when it is woken."""
+
+    def __init__(self, stream: HttpStream) -> None:
+        super().__init__(stream.context.fork())
+        self._stream = stream.stream_id
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        killed = flow.Error.KILLED_MESSAGE
+        yield ReceiveHttp(RequestProtocolError(self._stream, killed, ErrorCode.CANCEL))
+        # mitmproxy keeps a killed flow as long as its client's connection.
+        yield DropStream(self._stream)
+
+
+def reset_stream(handler: server.ConnectionHandler, asked: http.HTTPFlow) -> bool:
+    """Reset the stream of a flow right after what is under way.
+
+    Args:
+        handler: mitmproxy's handler of the flow's client.
+        asked: The flow, whose answer has begun.
+
+    Returns:
+        Whether the stream was found.
+    """
+    path = _path(handler.layer.context.layers, asked)
+    if not path:
+        return False
+    wakeup = commands.RequestWakeup(0)
+    for outer, tunnel in path[:-1]:
+        outer.command_sources[wakeup] = tunnel
+    inner, stream = path[-1]
+    inner.command_sources[wakeup] = _Reset(stream)
+    # Later, since mitmproxy is in the middle of an event of this stream.
+    asyncio_utils.create_task(
+        handler.server_event(events.Wakeup(wakeup)),
+        name="reset of a stream",
+        keep_ref=True,
+        client=asked.client_conn.peername,
+    )
+    return True
+
+
+def _path(
+    layers: Sequence[layer.Layer], asked: http.HTTPFlow
+) -> list[tuple[HttpLayer, HttpStream]]:
+    """Return the HTTP layers down to the stream of a flow, each with its stream.
+
+    There are two where the client came by CONNECT: its tunnel is a stream of the first.
+    """
+    for outer in layers:
+        if isinstance(outer, HttpLayer):
+            for stream in outer.streams.values():
+                if getattr(stream, "flow", None) is asked:
+                    return [(outer, stream)]
+                inside = stream.context.layers
+                below = _path(inside[inside.index(stream) + 1 :], asked)
+                if below:
+                    return [(outer, stream), *below]
+    return []
