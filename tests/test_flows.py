@@ -354,6 +354,20 @@ def test_by_http_2_one_stream_is_reset_and_its_connection_stays_open(
     assert closed == ([] if found else [made.server_conn])
 
 
+def test_by_http_2_the_connection_is_closed_if_one_stream_cannot_be_reset(
+    server: Proxyserver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = open_flow()
+    made.server_conn.alpn = b"h2"
+    closed = closed_for(made, server)
+    monkeypatch.setattr("llm_normalize.flows.reset_stream", None)
+    break_off(made)
+    assert closed == [made.server_conn]
+    assert caplog.messages == ["normalize: one stream cannot be reset alone"]
+
+
 @pytest.mark.usefixtures("server")
 def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
     made = open_flow()

@@ -1,5 +1,6 @@
 """Small questions to mitmproxy's flows, and what only mitmproxy can do with them."""
 
+import logging
 import re
 from http import HTTPStatus
 
@@ -9,6 +10,8 @@ from mitmproxy.proxy import mode_specs
 
 from .reset import reset_stream
 from .selection import Hosts, is_chat_request, is_event_stream
+
+logger = logging.getLogger(__name__)
 
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
@@ -133,9 +136,14 @@ def break_off(flow: http.HTTPFlow) -> None:
     connection = open_.get(flow.client_conn.id)
     if connection is None or not flow.server_conn.connected:
         return
-    if flow.server_conn.alpn == b"h2" and reset_stream(connection, flow):
-        return
-    connection.close_connection(flow.server_conn)
+    alone = False
+    if flow.server_conn.alpn == b"h2":
+        try:
+            alone = reset_stream(connection, flow)
+        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+            logger.exception("normalize: one stream cannot be reset alone")
+    if not alone:
+        connection.close_connection(flow.server_conn)
 
 
 def gateway_status(flow: http.HTTPFlow) -> int | None:

@@ -8,14 +8,17 @@ layer is woken that says what a client's own reset would say: of a flow that was
 mitmproxy then resets the client's stream, too.
 """
 
+import contextlib
 from collections.abc import Sequence
 
 from mitmproxy import flow, http
 from mitmproxy.proxy import commands, events, layer, server
 from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream
-from mitmproxy.proxy.layers.http._base import ReceiveHttp
-from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError
 from mitmproxy.utils import asyncio_utils
+
+with contextlib.suppress(ImportError):  # names of its own, which a later one may change
+    from mitmproxy.proxy.layers.http._base import ReceiveHttp
+    from mitmproxy.proxy.layers.http._events import ErrorCode, RequestProtocolError
 
 
 class _Reset(layer.Layer):
@@ -23,13 +26,13 @@ class _Reset(layer.Layer):
 
     def __init__(self, stream: HttpStream) -> None:
         super().__init__(stream.context.fork())
-        self._stream = stream.stream_id
+        killed = flow.Error.KILLED_MESSAGE
+        reset = RequestProtocolError(stream.stream_id, killed, ErrorCode.CANCEL)
+        # mitmproxy keeps a killed flow as long as its client's connection.
+        self._commands = ReceiveHttp(reset), DropStream(stream.stream_id)
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        killed = flow.Error.KILLED_MESSAGE
-        yield ReceiveHttp(RequestProtocolError(self._stream, killed, ErrorCode.CANCEL))
-        # mitmproxy keeps a killed flow as long as its client's connection.
-        yield DropStream(self._stream)
+        yield from self._commands
 
 
 def reset_stream(handler: server.ConnectionHandler, asked: http.HTTPFlow) -> bool:
@@ -41,15 +44,19 @@ def reset_stream(handler: server.ConnectionHandler, asked: http.HTTPFlow) -> boo
 
     Returns:
         Whether the stream was found.
+
+    Raises:
+        Exception: This mitmproxy is another than it is made for; nothing was done.
     """
     path = _path(handler.layer.context.layers, asked)
     if not path:
         return False
+    inner, stream = path[-1]
+    reset = _Reset(stream)
     wakeup = commands.RequestWakeup(0)
     for outer, tunnel in path[:-1]:
         outer.command_sources[wakeup] = tunnel
-    inner, stream = path[-1]
-    inner.command_sources[wakeup] = _Reset(stream)
+    inner.command_sources[wakeup] = reset
     # Later, since mitmproxy is in the middle of an event of this stream.
     asyncio_utils.create_task(
         handler.server_event(events.Wakeup(wakeup)),
