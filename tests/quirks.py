@@ -1413,11 +1413,6 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
 
 OPEN: list[tuple[str, str, str]] = [
     ("call-name-late", "call-same-id", "an index of its own tells two calls apart"),
-    (
-        "call-name-late",
-        "finish-early/every",
-        "what waits for a name leaves at a finish",
-    ),
 ]
 """Quirks that are not repaired together yet, and why."""
 

@@ -18,6 +18,7 @@ from llm_normalize.fix import (
     DONE,
     USAGE,
     Fix,
+    Wire,
     calling,
     chunk,
     completion,
@@ -340,6 +341,36 @@ def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> Non
     out = repaired(wire([role, calling(second), calling(again)]), ended=False)
     made = {**second, "id": STREAM.make_id("call_", 0, 1)}
     assert out == wire([role, calling(made), calling(rest(1))])
+
+
+@pytest.mark.parametrize("usage", [True, False])
+@pytest.mark.parametrize(
+    "later", [{"finish": "tool_calls"}, {}], ids=["every", "first"]
+)
+def test_call_without_a_name_waits_for_it_beyond_a_finish_beside_it(
+    later: dict[str, str], usage: bool
+) -> None:
+    early = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
+    late = {"index": 0, "function": {"name": "f", "arguments": "}"}}
+    sent: Wire = [
+        GOOD,
+        chunk({"tool_calls": [early]}, finish="tool_calls"),
+        chunk({"tool_calls": [late]}, **later),
+        chunk({}, finish="tool_calls"),
+        *([chunk(None, usage=USAGE)] if usage else []),
+        DONE,
+    ]
+    out = repaired(wire(sent), Asked(stream=True, usage=usage, tools=True))
+    assert check_stream(out, Request(include_usage=usage)) == []
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert (call.id, call.name, call.arguments) == ("call_0", "f", "{}")
+
+
+def test_call_that_never_gets_a_name_leaves_before_its_finish() -> None:
+    nameless = {"index": 0, "id": "call_0", "function": {"arguments": "{}"}}
+    sent: Wire = [GOOD, chunk({"tool_calls": [nameless]}, finish="tool_calls"), DONE]
+    out = repaired(wire(sent))
+    assert 0 < out.find(b"call_0") < out.find(b'"finish_reason":"tool_calls"')
 
 
 @pytest.mark.parametrize("frame", [b"data: ", b""])

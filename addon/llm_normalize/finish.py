@@ -17,6 +17,7 @@ from .stream_state import MANY, Asked, Seen
 
 STOP_WITH_CALLS = "finish-stop-with-calls"
 NO_ARGUMENTS = "tool-call-arguments-missing"
+NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
 
 
@@ -76,12 +77,14 @@ class Finish:
     def is_doubtful(self, piece: Piece) -> bool:
         """Tell whether the finish in *piece* may be one of many.
 
-        It is if its choice began to answer, or opened a call, in this very block, or has
-        said nothing: there are providers that put one on every chunk, or on every call.
+        It is if its choice began to answer, or opened a call, in this very block, be it
+        without a name, or has said nothing: there are providers that put one on every
+        chunk, or on every call.
         """
         begun = [self._begun.get(index) for index in finished_of(piece.chunk)]
         empty = None in begun and not usage_of(piece.chunk)
-        return self.doubted or empty or piece.step in begun
+        unnamed = NAME_LATE in piece.step.fixes
+        return self.doubted or empty or unnamed or piece.step in begun
 
     @property
     def state(self) -> list[object]:

@@ -193,7 +193,7 @@ class Pipeline:
 
     def _event(self, step: Step, event: Event) -> None:
         closed = event.closed  # a fix may close it
-        self.seen.is_value = event.is_value
+        self.seen.n, self.seen.is_value = event.n, event.is_value
         payload = event.payload()
         if payload is not None:
             reason = self._payload(step, payload, event.raw)

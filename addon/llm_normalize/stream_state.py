@@ -209,6 +209,8 @@ class Seen:
         self.error = False
         self.is_value = False
         """Whether the event at hand stood without a field name, as a body does."""
+        self.n = 0
+        """The number of the event at hand."""
         self._calls = 0
 
     @property

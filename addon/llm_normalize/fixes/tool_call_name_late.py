@@ -37,6 +37,7 @@ class ToolCallNameLate(Fix):
         super().__init__(asked, seen)
         self._unnamed = Unnamed()
         self._frame: Chunk = {}
+        self._late = -1  # the last event with a fragment that waits
 
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""
@@ -51,14 +52,15 @@ class ToolCallNameLate(Fix):
             kept = [call for call in named if call]
             if kept != found:
                 changed = True
-                self._frame = envelope_of(chunk)
+                self._frame, self._late = envelope_of(chunk), self.seen.n
                 put_calls(delta, kept)
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send what waits before its choice ends, or when it is too much."""
         ended = {index_of(each) for each in choices(chunk) if each.get("finish_reason")}
-        due = self._unnamed.release(ended)
+        # A finish beside a fragment is not the last: there are servers that repeat it.
+        due = self._unnamed.release(ended if self._late < self.seen.n else set())
         return [*map(self._alone, due), chunk] if due else None
 
     def flush(self) -> list[Chunk]:
