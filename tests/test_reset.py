@@ -8,6 +8,7 @@ from mitmproxy import flow, http
 from mitmproxy.options import Options
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
@@ -44,6 +45,9 @@ class Connections:
         first = self.flows[0]
         context = Context(first.client_conn, Options())
         context.server = first.server_conn
+        modes.HttpProxy(
+            context
+        )  # what mitmproxy has above the first of its HTTP layers
         self.top = self.http = HttpLayer(context, HTTPMode.regular)
         if tunnelled:
             connect = chat_flow()
