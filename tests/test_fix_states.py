@@ -484,3 +484,11 @@ def test_a_body_of_mere_words_for_a_stream_is_an_error_and_an_event_is_none() ->
     assert loads(out[6:])["error"]["message"] == "No credits left"
     note = b'data: {"message":"No credits left"}\n\n'
     assert repaired(note) == note
+
+
+def test_notes_of_several_chunks_without_choices_ride_together() -> None:
+    first, second = {"prompt_filter_results": [1]}, {"notes": {"a": 1}}
+    sent = [chunk(None, **first), chunk(None), chunk(None, **second), TEXT]
+    out = repaired(wire([*sent, STOP, DONE]))
+    due = [{**TEXT, **first, **second}, STOP, DONE]
+    assert out == wire(due)

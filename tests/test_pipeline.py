@@ -343,6 +343,31 @@ def test_call_under_an_id_of_its_own_goes_on_under_the_one_it_came_with() -> Non
     assert out == wire([role, calling(made), calling(rest(1))])
 
 
+@pytest.mark.parametrize("asked", [STREAM, replace(STREAM, usage=True)])
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "with the finish"])
+@pytest.mark.parametrize("thought", [[], ["Hm", " so"]], ids=["text", "thought"])
+@pytest.mark.parametrize("every", [True, False], ids=["every", "first"])
+@pytest.mark.parametrize("growing", [True, False], ids=["growing", "zeros"])
+def test_last_figures_count_where_each_chunk_has_some_and_a_finish_comes_early(
+    growing: bool, every: bool, thought: list[str], alone: bool, asked: Asked
+) -> None:
+    deltas: list[Chunk] = [{"reasoning_content": each} for each in thought]
+    deltas += [{"content": each} for each in ("Hi", " you", "!")]
+    sent = [chunk({"role": "assistant", "content": ""}, usage=dict.fromkeys(USAGE, 0))]
+    for at, delta in enumerate(deltas):
+        finish = "stop" if every or not at else None
+        counted = {**USAGE, "completion_tokens": at + 1 if growing else 0}
+        usage = counted if growing else dict.fromkeys(USAGE, 0)
+        sent.append(chunk(delta, finish=finish, usage=usage))
+    last = {**USAGE, "completion_tokens": 7}
+    before_last = {**sent[-1]["usage"]}
+    sent.append(chunk({}, finish="stop", usage=before_last if alone else last))
+    sent += [chunk(None, usage=last)] if alone else []
+    out = repaired(wire([*sent, DONE]), asked)
+    assert check_stream(out, Request(include_usage=asked.usage)) == []
+    assert meaning_of_stream(out).usage == last
+
+
 @pytest.mark.parametrize("usage", [True, False])
 @pytest.mark.parametrize(
     "later", [{"finish": "tool_calls"}, {}], ids=["every", "first"]

@@ -19,6 +19,7 @@ STOP_WITH_CALLS = "finish-stop-with-calls"
 NO_ARGUMENTS = "tool-call-arguments-missing"
 NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
+_THOUGHT = ("reasoning_content", "reasoning")
 
 
 def finished_of(chunk: Chunk) -> set[int]:
@@ -59,6 +60,7 @@ class Finish:
         self.doubted = False
         """Whether a choice went on after a finish reason."""
         self._begun: dict[int, Step] = {}  # where a choice began to answer, or to call
+        self._thought: dict[int, Step] = {}  # where it began to think
         self._asked = asked
         self._seen = seen
         self._on = on
@@ -73,24 +75,29 @@ class Finish:
             says = index not in self._begun and any(delta.get(key) for key in ANSWER)
             if index in self.opened and (opens or says):
                 self._begun[index] = piece.step
+            if index in self.opened and any(delta.get(key) for key in _THOUGHT):
+                self._thought.setdefault(index, piece.step)
 
     def is_doubtful(self, piece: Piece) -> bool:
         """Tell whether the finish in *piece* may be one of many.
 
-        It is if its choice began to answer, or opened a call, in this very block, be it
-        without a name, or has said nothing: there are providers that put one on every
-        chunk, or on every call.
+        It is if its choice began to think or to answer, or opened a call, in this very
+        block, be it without a name, or has said nothing: there are providers that put one
+        on every chunk, or on every call.
         """
-        begun = [self._begun.get(index) for index in finished_of(piece.chunk)]
+        ended = finished_of(piece.chunk)
+        begun = [self._begun.get(index) for index in ended]
+        thought = [self._thought.get(index) for index in ended]
         empty = None in begun and not usage_of(piece.chunk)
         unnamed = NAME_LATE in piece.step.fixes
-        return self.doubted or empty or unnamed or piece.step in begun
+        first = piece.step in begun or piece.step in thought
+        return self.doubted or empty or unnamed or first
 
     @property
     def state(self) -> list[object]:
         """What decides on the next chunk, while nothing waits."""
         told = (self.doubtful, self.doubted)
-        return [self.opened, self.finished, self._begun, told]
+        return [self.opened, self.finished, self._begun, self._thought, told]
 
     @property
     def all_finished(self) -> bool:

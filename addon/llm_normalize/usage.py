@@ -49,7 +49,13 @@ class Usage:
     def keep(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
         usage = usage_of(chunk)
-        if not self.sent and (counts(usage) or not self.kept):
+        waiting = self._finish.waiting
+        if waiting is not None and usage_of(waiting.chunk):
+            if counts(usage):
+                waiting.chunk["usage"] = usage
+                waiting.fixed(fix)
+                self.pass_by()
+        elif not self.sent and (counts(usage) or not self.kept):
             self.kept = usage
             self.fix = fix
 
@@ -153,15 +159,11 @@ class Usage:
 
     def take_repeated(self, chunk: Chunk, fix: str) -> None:
         """Take the usage off a finish that *fix* drops."""
-        waiting = self._finish.waiting
-        over = self._finish.all_finished
-        if waiting is None or self._asked.usage or not over:
-            self.keep(chunk, fix)
-            return
-        waiting.chunk["usage"] = chunk["usage"]
-        waiting.fixed(fix)
-        self.pass_by()
-        if not self._finish.doubted:
+        self.keep(chunk, fix)
+        over = self._finish.all_finished and not self._finish.doubted
+        # Where there was one on every chunk, and where nothing is counted, more may come.
+        if over and counts(usage_of(chunk)) and not self._asked.usage:
+            self.ride_on_finish()
             self._finish.release()
 
     def ride_on_finish(self) -> None:

@@ -58,7 +58,7 @@ class ChoicesEmpty(Fix):
         """Drop the chunk."""
         if chunk["choices"] or usage_of(chunk) or "moderation" in chunk:
             return None
-        self._notes = {
+        self._notes |= {
             key: value
             for key, value in chunk.items()
             if key not in _FRAME and value not in (None, "", [], {})
