@@ -488,7 +488,12 @@ def test_a_body_of_mere_words_for_a_stream_is_an_error_and_an_event_is_none() ->
 
 def test_notes_of_several_chunks_without_choices_ride_together() -> None:
     first, second = {"prompt_filter_results": [1]}, {"notes": {"a": 1}}
-    sent = [chunk(None, **first), chunk(None), chunk(None, **second), TEXT]
+    sent: list[Chunk | bytes] = [
+        chunk(None, **first),
+        chunk(None),
+        chunk(None, **second),
+        TEXT,
+    ]
     out = repaired(wire([*sent, STOP, DONE]))
-    due = [{**TEXT, **first, **second}, STOP, DONE]
+    due: list[Chunk | bytes] = [{**TEXT, **first, **second}, STOP, DONE]
     assert out == wire(due)
