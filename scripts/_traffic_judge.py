@@ -143,7 +143,7 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     # Of some quirks something waits; JSON is given out as soon as it is whole.
     waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
     arrived = transfer.arrives and transfer.breaks and not waits
-    sent = Sent(plan.wire, arrived, bare="json-lines" in bases)
+    sent = Sent(plan.wire, arrived, "json-lines" in bases, plan.narrow)
     return broken_stream(seen.body, plan.request, sent) or _envelope(plan, seen.body)
 
 
