@@ -80,7 +80,16 @@ def known(
 
 
 @pytest.mark.parametrize(
-    "text", [b"Hi", b"\\n\\\\", "é\u2028😀".encode(), b"input", b"sk-1", b"a 'body': b"]
+    "text",
+    [
+        b"Hi",
+        b"\\n\\\\",
+        "é\u2028😀".encode(),
+        b"input",
+        b"sk-1",
+        b"a 'body': b",
+        b"long " * 20,
+    ],
 )
 @pytest.mark.parametrize("secrets", [(), ("sk-1",), ('a "secret"', "sk-1"), ('Hi"}',)])
 @pytest.mark.parametrize("observe", [False, True])

@@ -59,7 +59,8 @@ and after.
 _WORDS: dict[tuple[str, ...], dict[bytes, str]] = {}
 """Texts as JSON spells them, by the secrets that are known not to be there."""
 _MOST = 2048  # texts of requests with the same secrets
-_MOST_KEYS = 256
+_MOST_KEYS = 16
+_LONG = 64  # bytes of a text that is not kept: it hardly comes twice
 
 
 def line(entry: Entry | Known) -> bytes:
@@ -149,5 +150,7 @@ def _word(word: bytes, secrets: tuple[str, ...]) -> str:
     text = word.decode()
     if not is_clean(text, secrets):
         return ""
-    words[word] = _quoted(text)[1:-1]
-    return words[word]
+    spelled = _quoted(text)[1:-1]
+    if len(word) <= _LONG:
+        words[word] = spelled
+    return spelled
