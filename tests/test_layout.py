@@ -1,7 +1,9 @@
 """The architecture, held by tests: who imports whom, and what mirrors what."""
 
 import ast
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -179,3 +181,30 @@ def test_wheel_holds_the_package_alone() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert 'packages = ["addon/llm_normalize"]' in text
     assert 'dependencies = ["mitmproxy>=12,<13"]' in text
+
+
+LOADS = """
+import gc
+import runpy
+import sys
+
+def load():
+    runpy.run_path(sys.argv[1], run_name="__mitmproxy_script__.normalize")
+    gc.collect()
+    found = (each for each in gc.get_objects() if type(each) is type(load))
+    return sum((each.__module__ or "").startswith("llm_normalize") for each in found)
+
+print(load(), load(), load())
+"""
+
+
+def test_a_reload_leaves_nothing_of_the_package_before() -> None:
+    script = ROOT / "addon" / "normalize.py"
+    command = [sys.executable, "-c", LOADS, str(script)]
+    path = {"PYTHONPATH": str(ROOT / "addon")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | path
+    )
+    first, *later = map(int, done.stdout.split())
+    assert first > 100
+    assert later == [first, first]

@@ -90,7 +90,8 @@ class Fix:
     """Who sends it."""
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
-    examples: ClassVar[tuple[Example, ...]]
+    # Not evaluated: typing would keep it, and with it all of the package at each reload.
+    examples: "ClassVar[tuple[Example, ...]]"
     key: ClassVar[str] = ""
     """Something without which a chunk's JSON gives `edit` and `replace` nothing to do.
 
