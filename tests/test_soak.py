@@ -294,6 +294,19 @@ def end_twice(body: bytes, _: bytes) -> bytes:
     return body + b"data: [DONE]\n\n"
 
 
+def test_answer_in_the_provider_s_place_is_due_where_a_reset_may_overtake_it() -> None:
+    tried = set()
+    for due in plans():
+        if due.leaving or due.kind != "stream" or due.transfer.fault in tried:
+            continue
+        tried.add(due.transfer.fault)
+        found = judge(
+            due, Seen(status=502, headers={}, body=b"", clean=True, tells=True)
+        )
+        assert (found == []) is due.transfer.fault.startswith("reset"), due
+    assert {"", "reset in an event", "cut in an event"} <= tried
+
+
 @pytest.mark.parametrize("damage", [swap, lose, double, end_early, end_twice])
 def test_damaged_stream_is_told(damage: Callable[[bytes, bytes], bytes]) -> None:
     for due, other in itertools.pairwise(SPEAKING):
