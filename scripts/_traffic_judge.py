@@ -102,10 +102,11 @@ def _repaired(plan: Plan, seen: Seen) -> list[str]:
     if seen.left:
         return _left(plan, seen)
     never = plan.transfer.fault == "reset before the head"
-    if never or (plan.transfer.breaks and _is_buffered(plan)):
+    never = never or (plan.transfer.breaks and _is_buffered(plan))
+    # A reset may overtake what was sent before it, the head too.
+    may_not = never or plan.transfer.fault in RESETS
+    if never or (may_not and seen.status == _BAD_GATEWAY):
         return [] if seen.status == _BAD_GATEWAY else [f"the status is {seen.status}"]
-    if plan.transfer.fault in RESETS and seen.status == _BAD_GATEWAY:
-        return []  # a reset may overtake what was sent before it, the head too
     if plan.kind == "error":
         found = form.check_error_body(seen.body) or form.lost(
             plan.meaning, form.meaning_of_body(seen.body)

@@ -422,8 +422,10 @@ def test_in_mitmdump_only_who_asks_for_it_can_look_at_a_flow(
     with taddons.context(Dumper()) as context:
         context.configure(Dumper(), **options)
         assert is_shown() is shown
+    context.master.event_loop.close()  # mitmproxy 12.0 leaves it open
 
 
 def test_elsewhere_anybody_can() -> None:
-    with taddons.context():
+    with taddons.context() as context:
         assert is_shown()
+    context.master.event_loop.close()

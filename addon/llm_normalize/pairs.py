@@ -107,7 +107,8 @@ class PairsLog:
     def _run(self) -> None:
         while not (self._closed and self._queue.empty()):
             batch = [self._queue.get()]
-            if self._queue.empty() and not self._closed:
+            gather = batch[0] is not _WAKE and not self._closed
+            if gather and self._queue.empty():
                 # Let a little gather: one write serves many streams.
                 threading.Event().wait(_BATCH_SECONDS)
             more = min(self._queue.qsize(), _BATCH)  # none but this thread takes any
