@@ -14,6 +14,7 @@ from mitmproxy.test import tflow
 from llm_normalize import addon, answers
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
+from llm_normalize.record import KEY
 from llm_normalize.selection import PROVIDERS
 from proxies import (
     BAD,
@@ -521,3 +522,16 @@ def test_a_pairs_path_that_cannot_be_written_is_refused(
     with pytest.raises(exceptions.OptionsError, match="normalize_pairs: "):
         proxy.context.options.normalize_pairs = value
     assert proxy.context.options.normalize_pairs == before
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_pairs_are_kept_where_somebody_can_look_at_them(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, *, shown: bool
+) -> None:
+    monkeypatch.setattr(addon, "is_shown", lambda: shown)
+    made = chat_flow()
+    assert proxy.stream(made, BAD) == GOOD
+    kept = made.metadata[KEY]
+    assert bool(kept["pairs"]) is shown
+    assert len(kept["pairs"]) + kept["left_out"] > 0
+    assert kept["fixes"] != []
