@@ -1,8 +1,7 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
 import logging
-import re
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import cast
 
@@ -11,13 +10,12 @@ from mitmproxy import (
     command,
     contentviews,
     ctx,
-    exceptions,
     http,
     tls,
     types,
 )
-from mitmproxy.utils import human
 
+from . import options
 from .answers import Answers
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
@@ -26,12 +24,11 @@ from .pairs import PairsLog
 from .running import Settings
 from .selection import PROVIDERS, HostPattern, Hosts
 from .stats import Stats
+from .transcript import Transcript
 from .view import BeforeAfter
 
 logger = logging.getLogger(__name__)
 
-_MODES = ("repair", "observe")
-DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
 _DISTRUST = ("unknown ca", "bad certificate", "certificate unknown")
 """Alerts of a client that does not trust a certificate (mitmproxy's layers/tls.py)."""
 
@@ -54,50 +51,9 @@ class Normalize:
 
     def load(self, loader: addonmanager.Loader) -> None:
         """Declare the options and the view."""
-        loader.add_option(
-            "normalize_hosts",
-            Sequence[str],
-            list(PROVIDERS),
-            "Hosts whose traffic is opened and repaired: host, *.host or host:port.",
-        )
-        loader.add_option(
-            "normalize_only",
-            bool,
-            True,
-            "Leave every other host's TLS closed.",
-        )
-        loader.add_option(
-            "normalize_mode",
-            str,
-            "repair",
-            "Repair answers, or only observe what would be repaired.",
-            choices=_MODES,
-        )
-        loader.add_option(
-            "normalize_skip",
-            Sequence[str],
-            [],
-            "Fixes not to apply: fix-name or host:fix-name.",
-        )
-        loader.add_option(
-            "normalize_strict",
-            bool,
-            False,
-            "Also drop fields that OpenAI's own API does not define.",
-        )
-        loader.add_option(
-            "normalize_pairs",
-            str,
-            DEFAULT_PAIRS,
-            "The before/after log; empty turns it off. CONFDIR and PORT are filled in.",
-        )
-        loader.add_option(
-            "normalize_pairs_size",
-            str,
-            "64m",
-            "Size at which the before/after log rotates; four old files stay.",
-        )
-        contentviews.add(BeforeAfter)
+        options.declare(loader)
+        for view in (BeforeAfter, Transcript):
+            contentviews.add(view)
 
     def configure(self, updated: set[str]) -> None:
         """Take changed options over.
@@ -105,24 +61,17 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
-        if ctx.options.normalize_mode not in _MODES:
-            raise exceptions.OptionsError(
-                f"normalize_mode: {ctx.options.normalize_mode!r} is no mode; give "
-                "repair or observe"
-            )
+        options.check_mode(ctx.options.normalize_mode)
         if "normalize_hosts" in updated:
-            try:
-                self.hosts = Hosts.parse(ctx.options.normalize_hosts)
-            except ValueError as error:
-                raise exceptions.OptionsError(f"normalize_hosts: {error}") from None
+            self.hosts = options.hosts(ctx.options.normalize_hosts)
         if "normalize_skip" in updated:
-            self.skips = [_skip(text) for text in ctx.options.normalize_skip]
+            self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_pairs_size" in updated:
-            size = _size(ctx.options.normalize_pairs_size)
+            size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
                 self._log.size = size
         if "normalize_pairs" in updated:
-            _check_pairs_path(ctx.options.normalize_pairs)
+            options.check_pairs(ctx.options.normalize_pairs)
             self._log = None  # running answers keep theirs
 
     def done(self) -> None:
@@ -256,65 +205,19 @@ class Normalize:
         """Return the pairs log, begun with the first answer that needs it."""
         if self._log is None and ctx.options.normalize_pairs:
             try:
-                self._log = self._log_at(_pairs_path(ctx.options.normalize_pairs))
+                self._log = self._log_at(
+                    options.pairs_path(ctx.options.normalize_pairs)
+                )
             except Exception:  # no log, but no answer goes unrepaired for it
                 logger.exception("normalize: there is no pairs log")
         return self._log
 
     def _log_at(self, path: Path) -> PairsLog:
         log = self._logs.get(path)  # the option may have changed back
-        size = _size(ctx.options.normalize_pairs_size)
+        size = options.size(ctx.options.normalize_pairs_size)
         if log is None:
             log = self._logs[path] = PairsLog(
                 path, size, lambda text: logger.warning("normalize: %s", text)
             )
         log.size = size
         return log
-
-
-def _skip(text: str) -> tuple[HostPattern | None, str]:
-    host, _, name = text.strip().rpartition(":")
-    if name not in {fix.name for fix in FIXES}:
-        raise exceptions.OptionsError(
-            f"normalize_skip: {text!r} names no fix; "
-            "the command normalize.fixes lists them"
-        )
-    try:
-        return (HostPattern.parse(host) if host else None), name
-    except ValueError as error:
-        raise exceptions.OptionsError(f"normalize_skip: {text!r}: {error}") from None
-
-
-def _size(text: str) -> int:
-    try:
-        size = human.parse_size(text)
-    except ValueError:
-        size = None
-    if size is None or size <= 0:
-        raise exceptions.OptionsError(
-            f"normalize_pairs_size: {text!r} is no size; give a number of bytes such "
-            "as 64m"
-        )
-    return size
-
-
-def _check_pairs_path(text: str) -> None:
-    reason = "it has a NUL" if "\0" in text else ""
-    try:
-        if text and not reason and _pairs_path(text).is_dir():
-            reason = "it is a folder; name a file in it"
-    except (RuntimeError, OSError) as error:
-        reason = str(error)
-    if reason:
-        raise exceptions.OptionsError(f"normalize_pairs: {text!r}: {reason}")
-
-
-def _pairs_path(text: str) -> Path:
-    server = ctx.master.addons.get("proxyserver")
-    addresses = server.listen_addrs() if server else []
-    port = addresses[0][1] if addresses else ctx.options.listen_port or 8080
-    confdir = str(Path(ctx.options.confdir).expanduser())
-    values = {"CONFDIR": confdir, "PORT": str(port)}
-    # Whole words only: /srv/EXPORT holds no placeholder.
-    path = re.sub(r"\b(CONFDIR|PORT)\b", lambda found: values[found[1]], text)
-    return Path(path).expanduser()

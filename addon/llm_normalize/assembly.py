@@ -1,10 +1,10 @@
 """An event stream where a body was expected: what it says, in one piece."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .boundary import DONE
-from .chunk import choices, is_chunk, is_error, is_flat
+from .chunk import Chunk, choices, is_chunk, is_error, is_flat
 from .conversion import body_of
 from .fix import Fix
 from .jsontext import Json, loads
@@ -46,6 +46,37 @@ def body_in(
     body = body_of(chunks)
     ended = [bool(choice["finish_reason"]) for choice in choices(body)]
     return body if ended and all(ended) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an answer says, whole or not.
+
+    Attributes:
+        body: The answer in one piece; without choices if it says nothing.
+        errors: The errors it reports.
+        unread: Events that are no chunks, and no errors.
+    """
+
+    body: Chunk
+    errors: Sequence[Json]
+    unread: int
+
+
+def told(data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str) -> Told:
+    """Return what *data* says, a stream of events or a body, as far as it goes.
+
+    Args:
+        data: What has come of the answer.
+        asked: What the request asked, of a stream.
+        fixes: The fixes to apply to it, in order.
+        label: Names the answer in log lines.
+    """
+    pipeline = Pipeline(replace(asked, usage=True), fixes, label=label)
+    values = list(_values(b"".join(pipeline.feed(data) + pipeline.end())))
+    errors = [each["error"] for each in values if is_error(each)]
+    chunks = [each for each in values if is_chunk(each) and not is_error(each)]
+    return Told(body_of(chunks), errors, pipeline.raw_events.total())
 
 
 def error_in(data: bytes) -> Json | None:

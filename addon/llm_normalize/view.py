@@ -25,20 +25,21 @@ class BeforeAfter(contentviews.Contentview):
         Raises:
             ValueError: The message is no answer that the addon looked at.
         """
-        record = _record(metadata)
+        record = record_of(metadata)
         if record is None:
             raise ValueError("not an answer that llm_normalize looked at")
         return "\n".join([*_summary(record), *_diffs(record)]) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come first where something was repaired, be there where nothing was."""
-        record = _record(metadata)
+        record = record_of(metadata)
         if record is None:
             return -1
         return 10 if record["fixes"] else 0.1
 
 
-def _record(metadata: contentviews.Metadata) -> dict[str, Any] | None:
+def record_of(metadata: contentviews.Metadata) -> dict[str, Any] | None:
+    """Return what the addon noted of a response; None if it is none of its answers."""
     if metadata.flow is None or not isinstance(metadata.http_message, http.Response):
         return None
     record = metadata.flow.metadata.get(KEY)

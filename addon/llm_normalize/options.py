@@ -1,0 +1,149 @@
+"""The addon's options: their declarations, and what their values mean."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from mitmproxy import addonmanager, ctx, exceptions
+from mitmproxy.utils import human
+
+from .fixes import FIXES
+from .selection import PROVIDERS, HostPattern, Hosts
+
+_MODES = ("repair", "observe")
+DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
+
+
+def declare(loader: addonmanager.Loader) -> None:
+    """Declare the options."""
+    loader.add_option(
+        "normalize_hosts",
+        Sequence[str],
+        list(PROVIDERS),
+        "Hosts whose traffic is opened and repaired: host, *.host or host:port.",
+    )
+    loader.add_option(
+        "normalize_only",
+        bool,
+        True,
+        "Leave every other host's TLS closed.",
+    )
+    loader.add_option(
+        "normalize_mode",
+        str,
+        "repair",
+        "Repair answers, or only observe what would be repaired.",
+        choices=_MODES,
+    )
+    loader.add_option(
+        "normalize_skip",
+        Sequence[str],
+        [],
+        "Fixes not to apply: fix-name or host:fix-name.",
+    )
+    loader.add_option(
+        "normalize_strict",
+        bool,
+        False,
+        "Also drop fields that OpenAI's own API does not define.",
+    )
+    loader.add_option(
+        "normalize_pairs",
+        str,
+        DEFAULT_PAIRS,
+        "The before/after log; empty turns it off. CONFDIR and PORT are filled in.",
+    )
+    loader.add_option(
+        "normalize_pairs_size",
+        str,
+        "64m",
+        "Size at which the before/after log rotates; four old files stay.",
+    )
+
+
+def check_mode(text: str) -> None:
+    """Refuse what is no mode.
+
+    Raises:
+        OptionsError: It is none.
+    """
+    if text not in _MODES:
+        raise exceptions.OptionsError(
+            f"normalize_mode: {text!r} is no mode; give repair or observe"
+        )
+
+
+def hosts(patterns: Sequence[str]) -> Hosts:
+    """Return the hosts that *patterns* name.
+
+    Raises:
+        OptionsError: One of them is no pattern.
+    """
+    try:
+        return Hosts.parse(patterns)
+    except ValueError as error:
+        raise exceptions.OptionsError(f"normalize_hosts: {error}") from None
+
+
+def skip(text: str) -> tuple[HostPattern | None, str]:
+    """Return the host, or None for all, and the name of a fix that *text* skips.
+
+    Raises:
+        OptionsError: It names no fix, or no host.
+    """
+    host, _, name = text.strip().rpartition(":")
+    if name not in {fix.name for fix in FIXES}:
+        raise exceptions.OptionsError(
+            f"normalize_skip: {text!r} names no fix; "
+            "the command normalize.fixes lists them"
+        )
+    try:
+        return (HostPattern.parse(host) if host else None), name
+    except ValueError as error:
+        raise exceptions.OptionsError(f"normalize_skip: {text!r}: {error}") from None
+
+
+def size(text: str) -> int:
+    """Return the bytes of a size such as `64m`.
+
+    Raises:
+        OptionsError: It is none.
+    """
+    try:
+        found = human.parse_size(text)
+    except ValueError:
+        found = None
+    if found is None or found <= 0:
+        raise exceptions.OptionsError(
+            f"normalize_pairs_size: {text!r} is no size; give a number of bytes such "
+            "as 64m"
+        )
+    return found
+
+
+def check_pairs(text: str) -> None:
+    """Refuse what cannot be the path of a log.
+
+    Raises:
+        OptionsError: It cannot.
+    """
+    reason = "it has a NUL" if "\0" in text else ""
+    try:
+        if text and not reason and pairs_path(text).is_dir():
+            reason = "it is a folder; name a file in it"
+    except (RuntimeError, OSError) as error:
+        reason = str(error)
+    if reason:
+        raise exceptions.OptionsError(f"normalize_pairs: {text!r}: {reason}")
+
+
+def pairs_path(text: str) -> Path:
+    """Return the path of the log, with CONFDIR and PORT filled in."""
+    server = ctx.master.addons.get("proxyserver")
+    addresses = server.listen_addrs() if server else []
+    port = addresses[0][1] if addresses else ctx.options.listen_port or 8080
+    confdir = str(Path(ctx.options.confdir).expanduser())
+    values = {"CONFDIR": confdir, "PORT": str(port)}
+    # Whole words only: /srv/EXPORT holds no placeholder.
+    path = re.sub(r"\b(CONFDIR|PORT)\b", lambda found: values[found[1]], text)
+    return Path(path).expanduser()

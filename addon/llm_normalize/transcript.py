@@ -1,0 +1,120 @@
+"""The content view `Transcript`: an answer put together, as the client understands it.
+
+It reads the bytes that were sent, so it shows any chat completion: of a live flow, of one
+loaded from a file, repaired or not.
+"""
+
+from collections.abc import Iterator
+
+from mitmproxy import contentviews, http
+
+from .assembly import Told, told
+from .chunk import Chunk, calls, choices, function, usage_of
+from .fixes import FIXES
+from .jsontext import Json, dumps
+from .legible import escaped
+from .selection import is_chat_request
+from .stream_state import Asked
+from .view import record_of
+
+_MOST = 2000
+"""Lines that are shown of a text: a page has to stay readable."""
+_WIDE = 10_000
+"""Characters that are shown of a line."""
+
+
+class Transcript(contentviews.Contentview):
+    """Text, reasoning, tool calls, finish reason and usage, choice by choice."""
+
+    name = "Transcript"
+    syntax_highlight = "none"
+
+    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
+        """Return the view's text.
+
+        Raises:
+            ValueError: The message is no answer to a chat completion.
+        """
+        if not _is_answer(metadata):
+            raise ValueError("not an answer to a chat completion")
+        found = told(data, Asked(stream=True), FIXES, "transcript")
+        record = record_of(metadata)
+        lines = list(_lines(found))
+        if record is not None and record["body_cut"]:
+            lines += ["", "the answer was too long to keep: this is its beginning"]
+        return "\n".join(lines) + "\n"
+
+    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
+        """Come before raw events, and behind what was repaired."""
+        return 0.5 if data and _is_answer(metadata) else -1
+
+
+def _is_answer(metadata: contentviews.Metadata) -> bool:
+    flow = metadata.flow
+    return (
+        isinstance(flow, http.HTTPFlow)
+        and isinstance(metadata.http_message, http.Response)
+        and is_chat_request(flow.request.method, flow.request.path)
+    )
+
+
+def _lines(found: Told) -> Iterator[str]:
+    body = found.body
+    yield from _head(body)
+    for choice in choices(body):
+        yield ""
+        yield from _choice(choice, alone=len(choices(body)) == 1)
+    if usage_of(body):
+        yield ""
+        yield f"usage: {_plain(body['usage'])}"
+    for error in found.errors:
+        yield ""
+        yield from _block("error", _plain(error))
+    if found.unread:
+        yield ""
+        yield f"{found.unread} events that are no chunks"
+
+
+def _head(body: Chunk) -> Iterator[str]:
+    named = {key: body.get(key) for key in ("model", "id", "service_tier")}
+    yield ", ".join(
+        f"{key} {escaped(str(value))}" for key, value in named.items() if value
+    )
+
+
+def _choice(choice: Chunk, *, alone: bool) -> Iterator[str]:
+    if not alone:
+        yield f"== choice {choice['index']}"
+    message = choice["message"]
+    # As they are said: a model thinks before it speaks.
+    for key in sorted(message, key=lambda key: not key.startswith("reasoning")):
+        value = message[key]
+        if key in ("role", "tool_calls", "function_call") or not value:
+            continue
+        yield from _block("text" if key == "content" else key, _plain(value))
+    legacy = (
+        [{"function": message["function_call"]}] if message.get("function_call") else []
+    )
+    for number, call in enumerate([*calls(message), *legacy]):
+        told_of = function(call)
+        name = f"call {number}: {told_of.get('name')}"
+        name += f" ({call['id']})" if call.get("id") else ""
+        yield from _block(escaped(name), _plain(told_of.get("arguments")))
+    yield f"finish: {escaped(str(choice['finish_reason'] or 'none yet'))}"
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
+def _block(title: str, text: str) -> Iterator[str]:
+    """Yield a text under its title, escaped and bounded."""
+    yield f"{escaped(title)}:"
+    lines = text.splitlines() or [""]
+    for line in lines[:_MOST]:
+        more = (
+            f" … and {len(line) - _WIDE} characters more" if len(line) > _WIDE else ""
+        )
+        yield f"  {escaped(line[:_WIDE])}{more}"
+    if len(lines) > _MOST:
+        yield f"  … and {len(lines) - _MOST} lines more"
