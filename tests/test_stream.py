@@ -308,3 +308,12 @@ def test_any_bytes_never_raise(encoding: str) -> None:
         client = Client(encoding)
         client.run(list(cuts(bytes(data)))[2])
         assert client.rewriter.bytes_in == len(data)
+
+
+def test_a_plain_read_of_any_size_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A replayed answer comes in one read: only what inflates is limited.
+    due = Client().run([BAD])
+    monkeypatch.setattr("llm_normalize.stream.MOST", 10)
+    client = Client()
+    assert client.run([BAD]) == due
+    assert client.given_up == 0

@@ -51,8 +51,7 @@ class Rewriter:
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that came later."""
         self._decoder = decoder
-        # Nothing has to be undone, and nothing has failed.
-        self._is_plain = type(decoder) is Decoder
+        self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
         self._give_up = give_up
         self._label = label
@@ -60,21 +59,21 @@ class Rewriter:
         self._raw = False  # the pipeline failed: what is decoded passes as it is
         self._copy: list[bytes] = []  # of what has left
         self._last: list[bytes] = []  # what comes behind it
-        self._copied = 0  # bytes of both
+        self._copied = 0  # bytes of the copy
         self._copy_at = _BLOCK  # bytes out, when the next block is made
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
         out = None
-        if self._is_plain:
+        if self._is_plain and not self._raw:
             try:
                 out = self.pipeline.quick(data)
             except Exception:
                 logger.exception("%s: repair failed, the rest passes", self._label)
                 out = self._give_in(data)
         if out is None:
-            out = self._decoded(data)
+            out = self._rewrite(data) if self._is_plain else self._decoded(data)
         if not self._repair:
             out = data
         self.bytes_out += len(out)
@@ -143,7 +142,6 @@ class Rewriter:
     def _give_in(self, data: bytes) -> bytes:
         """Return all that is kept, and *data*: the repair of this stream is over."""
         self._raw = True
-        self._is_plain = False
         return self.pipeline.rescue() + data
 
     def _break_off(self, reason: str) -> None:
