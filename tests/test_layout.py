@@ -29,7 +29,7 @@ LAYERS = (
         "legible",
         "reset",
     ),
-    ("chunk", "line", "logfile", "sse", "stats"),
+    ("chunk", "difference", "line", "logfile", "sse", "stats"),
     (
         "step",
         "stream_state",
