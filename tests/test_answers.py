@@ -167,6 +167,21 @@ def test_a_body_that_mitmproxy_stored_stays(proxy: Proxy) -> None:
     assert response_of(made).raw_content == b"stored"
 
 
+def test_a_view_can_ask_for_all_that_has_left_so_far(proxy: Proxy) -> None:
+    made, body = chat_flow(), chat_flow(request={"model": "m"})
+    proxy.addon.responseheaders(made)
+    proxy.addon.responseheaders(body)
+    answers = proxy.addon._answers
+    for at in range(0, len(BAD), 9):
+        proxy.feed(made, BAD[at : at + 9])
+    answers.refresh(made)
+    assert response_of(made).raw_content == GOOD
+    assert made.metadata[KEY]["changed"] == 4
+    answers.refresh(body)  # nothing of it has left
+    answers.refresh(chat_flow())
+    assert KEY not in body.metadata
+
+
 def test_a_repair_is_said_in_one_line(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,7 +1,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from mitmproxy import connection, flow, http
@@ -19,8 +19,10 @@ from llm_normalize.flows import (
     is_reverse,
     is_selected,
     is_shown,
+    note,
     prepare_headers,
     secrets_of,
+    show_anew,
 )
 from llm_normalize.selection import Hosts
 from proxies import HOST, SSE, broken, chat_flow, headers_of, response_of
@@ -428,4 +430,28 @@ def test_in_mitmdump_only_who_asks_for_it_can_look_at_a_flow(
 def test_elsewhere_anybody_can() -> None:
     with taddons.context() as context:
         assert is_shown()
+    context.master.event_loop.close()
+
+
+def test_a_note_is_one_line_and_no_longer_than_a_list_can_show() -> None:
+    made = chat_flow()
+    note(made, "a\nb" + "x" * 999, ":star:")
+    assert made.comment.startswith("a\\nb")
+    assert len(made.comment) == 200
+
+
+def test_whoever_lists_flows_is_told_that_there_is_more() -> None:
+    class View:
+        name = "view"
+        told: ClassVar[list[Any]] = []
+
+        def update(self, flows: list[http.HTTPFlow]) -> None:
+            self.told.append(flows)
+
+    made = chat_flow()
+    with taddons.context() as context:
+        show_anew(made)  # nobody lists them
+        context.master.addons.add(View())
+        show_anew(made)
+    assert View.told == [[made]]
     context.master.event_loop.close()

@@ -12,6 +12,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
 from llm_normalize import record
+from llm_normalize.kept import Kept, unpacked
 from llm_normalize.line import Entry, Form, Known, Record
 from llm_normalize.record import KEY, Answer
 from llm_normalize.step import Step
@@ -181,21 +182,49 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each.step(Step(1, None, [b"d"], ["y"]))
     each.step(Step(2, b"a", [], ["y"]))
     closed = each.close(200, "client-left", 2, 1, 2)
-    assert each.metadata(closed) == {
+    assert each.metadata(closed, Kept()) == {
         "v": 1,
         "observe": False,
-        "end": "client-left",
+        "host": "a.test",
+        "model": "m",
+        "status": 200,
+        "stream": True,
         "events": 2,
         "changed": 2,
+        "first_ms": 251.0,
+        "total_ms": 251.0,
+        "end": "client-left",
         "fixes": [["y", 2], ["x", 1]],
         "pairs": [
-            [0, 1.0, ["x"], b"a", [b"b", b"c"]],
-            [1, 1.0, ["y"], None, [b"d"]],
-            [2, 1.0, ["y"], b"a", []],
+            [0, 1.0, ["x"], b"a", [b"b", b"c"], 0, []],
+            [1, 1.0, ["y"], None, [b"d"], 0, []],
+            [2, 1.0, ["y"], b"a", [], 0, []],
         ],
         "left_out": 0,
-        "body_cut": False,
+        "left_out_at": 3,
+        "is_cut": False,
+        "came": [],
     }
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_metadata_holds_what_came() -> None:
+    each, kept = answer(), Kept(both=True)
+    kept.take(b"before")
+    kept.add(b"after")
+    closed = each.close(200, "complete", 1, 6, 5)
+    assert unpacked(each.metadata(closed, kept)["came"]) == b"before"
+    running = each.told(200, "running", 1, 6, 5)
+    assert each.metadata(running, kept)["came"] == []  # not before the end
+
+
+@pytest.mark.usefixtures("clock")
+def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
+    each = answer(shown=False)
+    each.step(Step(0, b"a", [b"b"], ["x"]))
+    assert each.count(1, b"<a>", b"[a]", SIMPLE)
+    shown = each.metadata(each.close(200, "complete", 1, 1, 1), Kept())
+    assert (shown["pairs"], shown["left_out"], shown["changed"]) == ([], 2, 2)
 
 
 @pytest.mark.usefixtures("clock")
@@ -205,32 +234,8 @@ def test_a_fix_in_the_metadata_is_not_changed_later() -> None:
     each.step(step)
     step.fixes.append("z")
     step.after.append(b"z")
-    pairs = each.metadata(each.close(200, "complete", 1, 1, 1))["pairs"]
-    assert pairs[0][2:] == [["x"], b"a", [b"b"]]
-
-
-def test_the_view_is_spared_pairs_beyond_a_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(record, "_SHOWN_PAIRS", 2)
-    each = answer()
-    for n in range(5):
-        each.step(Step(n, b"a", [b"b"], ["x"]))
-    data = each.metadata(each.close(200, "complete", 5, 1, 1))
-    assert [pair[0] for pair in data["pairs"]] == [0, 1]
-    assert (data["left_out"], data["changed"]) == (3, 5)
-
-
-def test_the_view_is_spared_pairs_that_are_large(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(record, "_SHOWN_BYTES", 10)
-    each = answer()
-    each.step(Step(0, b"1234", [b"12", b"1234"], ["x"]))
-    each.step(Step(1, None, [b"1"], ["x"]))
-    data = each.metadata(each.close(200, "complete", 2, 1, 1))
-    assert [pair[0] for pair in data["pairs"]] == [0]
-    assert data["left_out"] == 1
+    pairs = each.metadata(each.close(200, "complete", 1, 1, 1), Kept())["pairs"]
+    assert pairs[0][2:5] == [["x"], b"a", [b"b"]]
 
 
 @pytest.mark.usefixtures("clock")
@@ -239,7 +244,9 @@ def test_the_metadata_survives_a_flow_file() -> None:
     each.step(Step(0, b"\xff\0\r", [], ["y"]))
     each.step(Step(1, None, ["ä".encode()], ["x"]))
     each.step(Step(2, b"a", [b"b"], ["x"]))
-    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1))
+    assert each.count(3, b"<a>", b"[a]", SIMPLE)
+    assert each.count(4, b"<b>", b"[b]", SIMPLE)
+    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Kept())
     flow = tflow.tflow(resp=True)
     flow.metadata[KEY] = data
     file = io.BytesIO()
@@ -265,31 +272,61 @@ SIMPLE = Template(b"<", (), b">", (0,), (b"[", 0, b"]"), ("x", "y"), (), ())
 TWO = Template(b"<", (b"",), b">", (0, 0), (b"[", 0, b"]"), ("x",), (), ())
 
 
-def test_what_the_view_wants_is_not_only_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(record, "_SHOWN_PAIRS", 2)
+def rows(each: Answer) -> list[Any]:
+    closed = each.close(200, "complete", 9, 9, 9)
+    return list(each.metadata(closed, Kept())["pairs"])
+
+
+def test_events_that_were_changed_alike_are_one_row(clock: Clock) -> None:
     each = answer()
-    for n in range(2):
-        assert not each.count(n, b"<a>", b"[a]", SIMPLE)
-        each.step(Step(n, b"<a>", [b"[a]"], ["x", "y"]))
+    for n, text in enumerate((b"a", b"b", b"c")):
+        clock.tick(0.001)
+        assert each.count(n, b"<%s>" % text, b"[%s]" % text, SIMPLE)
+    assert rows(each) == [
+        [0, 1.0, ["x", "y"], b"<a>", [b"[a]"], 2, [2, b"<c>", [b"[c]"]]]
+    ]
+    assert (each.changed, dict(each.fixes)) == (3, {"x": 3, "y": 3})
+
+
+@pytest.mark.usefixtures("clock")
+def test_two_kinds_by_turns_are_two_rows() -> None:
+    each = answer()
+    for n in range(6):
+        assert each.count(n, b"<a>", b"[a]", TWO if n % 2 else SIMPLE)
+    assert [(row[0], row[5], row[6][0]) for row in rows(each)] == [(0, 2, 4), (1, 2, 5)]
+    assert dict(each.fixes) == {"x": 6, "y": 3}
+
+
+@pytest.mark.usefixtures("clock")
+def test_what_is_changed_otherwise_begins_a_row_and_so_does_what_follows() -> None:
+    each = answer()
+    assert each.count(0, b"<a>", b"[a]", SIMPLE)
+    each.step(Step(1, b"same", [b"same"]))
     assert each.count(2, b"<a>", b"[a]", SIMPLE)
-    assert each.count(3, b"<a>", b"[a]", TWO)
-    shown = each.metadata(each.close(200, "complete", 4, 20, 12))
-    assert (each.changed, dict(each.fixes)) == (4, {"x": 4, "y": 3})
-    assert (len(shown["pairs"]), shown["left_out"]) == (2, 2)
+    each.step(Step(3, b"a", [b"b"], ["z"]))
+    assert each.count(4, b"<a>", b"[a]", SIMPLE)
+    assert [(row[0], row[5]) for row in rows(each)] == [(0, 1), (3, 0), (4, 0)]
+    assert dict(each.fixes) == {"x": 3, "y": 3, "z": 1}
 
 
-def test_an_event_that_a_template_knew_is_handed_over_in_brief(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record, "_SHOWN_PAIRS", 1)
+@pytest.mark.usefixtures("clock")
+def test_rows_can_be_read_while_events_come() -> None:
+    each = answer()
+    assert each.count(0, b"<a>", b"[a]", SIMPLE)
+    assert [row[5] for row in rows(each)] == [0]
+    assert each.count(1, b"<a>", b"[a]", SIMPLE)
+    assert [row[5] for row in rows(each)] == [1]
+
+
+def test_an_event_that_a_template_knew_is_handed_over_in_brief(clock: Clock) -> None:
     records: list[Any] = []
     each = answer(records)
     each.step(Step(0, b"<a>", [b"[a]"], ["x"]))
     clock.tick(0.0126)
     assert each.count(1, b"<b>", b"[b]", SIMPLE)
-    assert not each.count(2, b"<b>", b"[b]", TWO)
+    assert each.count(2, b"<b>", b"[b]", TWO)  # which has no one text
     form = Form("f1", (), ("x", "y"), 50.0, (b"<", b">"), (b"[", b"]"), False)
-    assert records[1:] == [(form, 1, clock.steady, b"b", b"b")]
-    assert each.close(200, "complete", 3, 9, 9)["changed"] == 2
+    assert records[1] == (form, 1, clock.steady, b"b", b"b")
+    whole = {"n": 2, "ms": 12.6, "fixes": ["x"], "before": b"<b>", "after": [b"[b]"]}
+    assert records[2] == {"type": "pair", "v": 1, "flow": "f1", **whole}
+    assert each.close(200, "complete", 3, 9, 9)["changed"] == 3

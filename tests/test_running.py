@@ -1,8 +1,11 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mitmproxy import http
+from mitmproxy.utils import emoji
 
 from llm_normalize.decoding import Decoder
 from llm_normalize.fix import wire
@@ -14,9 +17,10 @@ from llm_normalize.running import Running, Settings
 from llm_normalize.stats import Stats
 from llm_normalize.step import Step
 from llm_normalize.stream import Rewriter
-from proxies import GOOD, HOST, Proxy, chat_flow, response_of
+from proxies import BAD, GOOD, HOST, Proxy, chat_flow, response_of
 
-ALL = Settings(FIXES, observe=False, strict=False, log=None)
+NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
+ALL = Settings(FIXES, **NO_LOG)
 
 
 @pytest.fixture
@@ -94,7 +98,8 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
         made = chat_flow()
         response_of(made).data.content = stored
         running = Running.of(made, ALL)
-        running.rewriter = Rewriter(Pipeline(running.asked, FIXES), Decoder())
+        pipeline = Pipeline(running.asked, FIXES)
+        running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
         running.rewriter(b"sent")
         running.rewriter(b"")
         running.keep(made, running.close(Stats(), 200, "complete"))
@@ -102,6 +107,88 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
     made.response = None
     running.keep(made, running.close(Stats(), None, "error"))
     assert made.metadata[KEY]["end"] == "error"
+
+
+def streaming(made: http.HTTPFlow, **more: Any) -> Running:
+    """Return the answer of *made*, streamed through a rewriter."""
+    running = Running.of(made, Settings(FIXES, **({**NO_LOG, **more})))
+    pipeline = Pipeline(running.asked, FIXES, running.answer.step)
+    running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+    return running
+
+
+def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[int] = []
+    made = chat_flow()
+
+    def show_anew(flow: http.HTTPFlow) -> None:
+        shown.append(len(response_of(flow).raw_content or b""))
+
+    monkeypatch.setattr("llm_normalize.running.show_anew", show_anew)
+    running = streaming(made)
+    assert running.rewriter is not None
+    for _ in range(8):
+        running.rewriter(b"data: ?\n\n")
+        running.grew(made)
+    assert shown == [9, 18, 36, 72]
+    assert made.metadata[KEY]["end"] == "running"
+    running.show(made)
+    assert len(response_of(made).raw_content or b"") == 72
+    running.keep(made, running.close(Stats(), 200, "complete"))
+    assert made.metadata[KEY]["end"] == "complete"
+
+
+def test_what_nobody_can_look_at_is_not_shown_while_it_runs() -> None:
+    made = chat_flow()
+    running = streaming(made, shown=False)
+    assert running.rewriter is not None
+    running.rewriter(BAD)
+    running.grew(made)
+    assert KEY not in made.metadata
+    assert response_of(made).raw_content is None
+
+
+@pytest.mark.parametrize(
+    ("observe", "said", "mark"),
+    [
+        (False, "4 of 4 events repaired", ":wrench:"),
+        (True, "4 of 4 events would be repaired", ":mag:"),
+    ],
+)
+def test_list_of_flows_says_what_was_repaired(
+    observe: bool, said: str, mark: str
+) -> None:
+    made = chat_flow()
+    running = streaming(made, observe=observe)
+    assert running.rewriter is not None
+    running.rewriter(BAD)
+    running.keep(made, running.close(Stats(), 200, "complete"))
+    assert made.comment == f"normalize: {said} (data-space-missing 4)"
+    assert made.marked == mark
+    assert emoji.emoji[mark]
+
+
+def test_users_own_words_and_marks_stay() -> None:
+    for comment, marked in (("mine", ""), ("", ":star:")):
+        made = chat_flow()
+        made.comment, made.marked = comment, marked
+        running = streaming(made)
+        assert running.rewriter is not None
+        running.rewriter(BAD)
+        running.keep(made, running.close(Stats(), 200, "complete"))
+        assert made.comment.startswith(comment or "normalize: ")
+        assert made.marked == (marked or ":wrench:")
+
+
+def test_nothing_is_said_of_an_answer_that_was_right() -> None:
+    made = chat_flow()
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter(GOOD)
+    running.keep(made, running.close(Stats(), 200, "complete"))
+    assert (made.comment, made.marked) == ("", "")
 
 
 def test_figures_of_an_answer_that_never_came_are_zero() -> None:

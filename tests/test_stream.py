@@ -9,6 +9,7 @@ import pytest
 from llm_normalize.decoding import MOST, Decoder, decoder_for
 from llm_normalize.fix import DONE, chunk, wire
 from llm_normalize.fixes import FIXES
+from llm_normalize.kept import Kept, unpacked
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
 from llm_normalize.stream import Rewriter
@@ -114,8 +115,8 @@ def test_bytes_are_counted_as_they_come_and_leave() -> None:
 def test_what_leaves_is_kept(repair: bool) -> None:
     client = Client(repair=repair)
     out = client.run([BAD[:50], BAD[50:]])
-    assert client.rewriter.body == out
-    assert not client.rewriter.body_cut
+    assert client.rewriter.kept.body == out
+    assert not client.rewriter.kept.is_cut
 
 
 def test_bytes_after_an_empty_read_are_not_lost() -> None:
@@ -180,7 +181,7 @@ def test_a_corrupt_body_gets_no_done() -> None:
     client = Client("gzip")
     data = broken_gzip(wire([HEAD, TEXT, FINISH]))
     client.run([data[:-9], data[-9:]])
-    assert b"[DONE]" not in client.rewriter.body
+    assert b"[DONE]" not in client.rewriter.kept.body
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -262,34 +263,34 @@ def test_a_pipeline_that_fails_costs_no_byte(
     assert out == GOOD
 
 
-@pytest.mark.parametrize("block", [1, 7, 16 * 1024])
-def test_what_leaves_is_kept_up_to_a_limit(
-    block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("llm_normalize.stream._BLOCK", block)
-    for limit in (0, 1, 10, len(BAD)):
-        monkeypatch.setattr("llm_normalize.stream._COPY", limit)
-        client = Client(repair=False)
-        for at in range(0, len(BAD), 6):
-            client.read(BAD[at : at + 6])
-            assert client.rewriter.body == BAD[: at + 6][:limit]
-            assert client.rewriter.body_cut == (len(BAD[: at + 6]) > limit)
-        assert client.read(b"") == b""
-        assert client.rewriter.body == BAD[:limit]
-
-
-def test_what_is_kept_of_a_long_stream_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("llm_normalize.stream._BLOCK", 100)
-    monkeypatch.setattr("llm_normalize.stream._COPY", 1000)
+def test_growth_is_told_with_the_first_bytes_and_now_and_then() -> None:
     rewriter = Client(repair=False).rewriter
-    for _ in range(5000):
-        rewriter(b"x")
-    assert rewriter.body == b"x" * 1000
-    assert len(rewriter._last) <= 100
-    assert len(rewriter._copy) <= 5000 // 100 + 2
-    assert rewriter.body_cut
+    told: list[int] = []
+    rewriter.on_growth = lambda: told.append(rewriter.bytes_out)
+    for _ in range(100):
+        rewriter(b"x" * 1000)
+    assert told[0] == 1000
+    assert 3 <= len(told) <= 10
+
+
+def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    client = Client(repair=False)
+
+    def fail() -> None:
+        raise RuntimeError
+
+    client.rewriter.on_growth = fail
+    assert client.read(BAD) == BAD
+    assert "it is not shown" in caplog.text
+
+
+def test_what_came_is_kept_decoded() -> None:
+    kept, decoder = Kept(both=True), decoder_for("gzip")
+    assert decoder is not None
+    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder, kept=kept)
+    out = rewriter(gzip.compress(BAD)) + rewriter(b"")
+    assert kept.body == b"".join(out)
+    assert unpacked(kept.came) == BAD
 
 
 def test_a_decoder_that_fails_never_raises() -> None:

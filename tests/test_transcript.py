@@ -90,9 +90,28 @@ def test_errors_and_what_is_no_chunk_are_told() -> None:
 
 
 def test_a_cut_body_says_so() -> None:
-    record = {"body_cut": True}
-    assert "this is its beginning" in text(OPENING, **record)
-    assert "this is its beginning" not in text(OPENING, body_cut=False)
+    record = {"v": 1, "end": "complete"}
+    assert "this is its beginning" in text(OPENING, is_cut=True, **record)
+    assert "this is its beginning" not in text(OPENING, is_cut=False, **record)
+
+
+def test_a_stream_on_its_way_is_told_as_far_as_it_has_come() -> None:
+    asked = answer(v=1, end="running", is_cut=False)
+    assert isinstance(asked.flow, http.HTTPFlow)
+
+    def refresh(flow: http.HTTPFlow) -> None:
+        assert flow is asked.flow
+        assert flow.response is not None
+        flow.response.data.content = wire([OPENING, chunk({"content": "Hi"})])
+
+    told = Transcript(refresh).prettify(wire([OPENING]), asked)
+    assert told.splitlines()[2:] == [
+        "text:",
+        "  Hi",
+        "finish: none yet",
+        "",
+        "still running: there is more to come",
+    ]
 
 
 def test_hostile_text_commands_nothing() -> None:

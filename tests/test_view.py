@@ -8,32 +8,56 @@ from llm_normalize.record import KEY
 from llm_normalize.view import BeforeAfter
 
 VIEW = BeforeAfter()
+RECORD: dict[str, Any] = {
+    "v": 1,
+    "observe": False,
+    "host": "api.test",
+    "model": "acme-1",
+    "status": 200,
+    "stream": True,
+    "events": 3,
+    "changed": 1,
+    "first_ms": 312.4,
+    "total_ms": 4210.0,
+    "end": "complete",
+    "fixes": [["content-null", 2]],
+    "pairs": [],
+    "left_out": 0,
+    "left_out_at": 0,
+    "is_cut": False,
+    "came": [],
+}
 
 
 def shown(**more: Any) -> contentviews.Metadata:
     """Return what mitmproxy tells a view of a response with this record."""
     flow = tflow.tflow(resp=True)
-    flow.metadata[KEY] = {
-        "v": 1,
-        "observe": False,
-        "end": "complete",
-        "events": 3,
-        "changed": 1,
-        "fixes": [["content-null", 2]],
-        "pairs": [],
-        "left_out": 0,
-        "body_cut": False,
-        **more,
-    }
+    flow.metadata[KEY] = RECORD | more
     return contentviews.Metadata(flow=flow, http_message=flow.response)
 
 
-def pair(before: bytes | None, *after: bytes) -> list[Any]:
-    return [7, 12.5, ["content-null", "role-null"], before, list(after)]
+def row(before: bytes | None, *after: bytes, n: int = 7, alike: Any = ()) -> list[Any]:
+    """Return a row; *alike* is how many more there were, and the last of them."""
+    more, *last = alike or (0,)
+    fixes = ["content-null", "role-null"]
+    return [n, 12.5, fixes, before, list(after), more, *(last or [[]])]
 
 
 def text(**more: Any) -> str:
     return VIEW.prettify(b"", shown(**more))
+
+
+def events(*rows: list[Any], **more: Any) -> list[str]:
+    """Return the lines below the summary."""
+    lines = text(fixes=[], pairs=list(rows), **more).splitlines()
+    return lines[lines.index("", 2) + 1 :]
+
+
+def delta(said: str) -> bytes:
+    return b'data: {"id":"x","choices":[{"delta":{%s}}]}\n\n' % said.encode()
+
+
+HEAD = "event 7, 12.5 ms: content-null, role-null"
 
 
 def not_ours() -> list[contentviews.Metadata]:
@@ -44,11 +68,15 @@ def not_ours() -> list[contentviews.Metadata]:
     strange = shown()
     assert strange.flow is not None
     strange.flow.metadata[KEY] = "a string"
+    older = shown()
+    assert older.flow is not None
+    older.flow.metadata[KEY] = {"fixes": []}
     return [
         contentviews.Metadata(),
         contentviews.Metadata(flow=flow, http_message=flow.response),
         of_request,
         strange,
+        older,
     ]
 
 
@@ -69,88 +97,172 @@ def test_mitmproxy_takes_it_for_a_view() -> None:
     assert VIEW.name == "Before/After"
 
 
-def test_the_summary_counts_events_and_fixes() -> None:
-    assert text(fixes=[["content-null", 12], ["bom-sent", 1]]) == (
-        "1 of 3 events repaired\n    12 x content-null\n     1 x bom-sent\n"
-    )
+def test_a_flow_tells_all_there_is_before_it_is_shown() -> None:
+    asked = shown(events=1)
+
+    def refresh(flow: http.HTTPFlow) -> None:
+        flow.metadata[KEY] = RECORD | {"events": 9}
+
+    assert BeforeAfter(refresh).prettify(b"", asked).startswith("1 of 9 events")
+
+
+def test_the_summary_says_whose_answer_it_is_and_what_was_repaired() -> None:
+    assert text(fixes=[["role-null", 1200], ["a-fix\x1b", 1]], changed=1201).split("\n") == [
+        "1,201 of 3 events repaired",
+        "",
+        "provider  api.test",
+        "model     acme-1",
+        "answer    status 200, stream, complete",
+        "time      first event after 312 ms, all after 4,210 ms",
+        "",
+        '1,200 x role-null: delta.role: null or "" -> removed',
+        '        Strict clients fail to parse it (Vercel AI SDK: expected "assistant"); naive ones show "null".',
+        r"    1 x a-fix\x1b",
+        "",
+    ]  # fmt: skip
 
 
 def test_observe_says_that_nothing_was_changed() -> None:
-    assert text(observe=True, fixes=[]) == "1 of 3 events would be repaired (observe)\n"
+    assert text(observe=True).startswith("1 of 3 events would be repaired (observe)\n")
 
 
-def test_an_early_end_and_a_cut_body_are_said() -> None:
-    assert text(fixes=[], end="client-left", body_cut=True) == (
-        "1 of 3 events repaired\n"
-        "the answer ended early: client-left\n"
-        "the answer was too long to keep: other views show its beginning\n"
-    )
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("client-left", "ended early: the client left"),
+        ("upstream-broke", "ended early: the provider broke off"),
+        ("running", "still running"),
+        ("\x1b[2J", r"\x1b[2J"),
+    ],
+)
+def test_how_it_ended_is_said(end: str, said: str) -> None:
+    assert f"answer    status 200, body, {said}\n" in text(stream=False, end=end)
 
 
-def test_a_changed_event_is_shown_before_and_after() -> None:
-    assert text(fixes=[], pairs=[pair(b"data: a\n\n", b"data: b\n\n")]) == (
-        "1 of 3 events repaired\n"
-        "\n"
-        "@@ event 7, 12.5 ms: content-null, role-null @@\n"
-        "- data: a\n"
-        "+ data: b\n"
-    )
+def test_an_answer_that_never_came_and_a_cut_one_are_said() -> None:
+    told = text(status=None, end="error", first_ms=None, model="", is_cut=True)
+    assert "model     -\nanswer    stream, none came\n" in told
+    assert "time      all after 4,210 ms\nkept      its beginning only" in told
 
 
-def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
-    pairs = [pair(b"data: a\n\n"), pair(b"data: a\n\n", b"data: b\n\n", b"data: a\n\n")]
-    lines = text(pairs=[*pairs, pair(None, b"data: [DONE]\n\n")]).splitlines()
-    head = "@@ event 7, 12.5 ms: content-null, role-null @@"
-    assert lines[2:] == [
-        "",
-        head,
-        "- data: a",
-        "",
-        head,
-        "+ data: b",
-        "  data: a",
-        "",
-        head.replace("event", "added at event"),
-        "+ data: [DONE]",
+def test_a_changed_field_is_named_and_shown_before_and_after() -> None:
+    before = delta('"role":null,"content":"Hi"')
+    assert events(row(before, delta('"content":"Hi"'))) == [
+        HEAD,
+        "    choices[0].delta.role: null → removed",
+        '  - data: …"delta":{"role":null,"content":"Hi"}…',
+        '  + data: …"delta":{"content":"Hi"}…',
     ]
 
 
-def test_the_hints_of_the_diff_are_left_out() -> None:
-    long = b'data: {"content":"the same text","x":%s}\n\n'
-    lines = text(pairs=[pair(long % b"1", long % b"2")]).splitlines()
-    assert [line[0] for line in lines[4:]] == ["-", "+"]
+def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
+    dropped = row(b"data: a\n\n")
+    split = row(b"data: a\n\n", b"data: b\n\n", b"data: a\n\n")
+    added = row(None, b"data: b\n\n", n=1)
+    closing = row(None, b"data: [DONE]\n\n", n=3)
+    assert events(dropped, split, added, closing) == [
+        HEAD,
+        "    event: data: a → removed",
+        "  - data: a",
+        "",
+        HEAD,
+        "    event: data: a → data: b",
+        "    event: added data: a",
+        "  - data: a",
+        "  + data: b",
+        "  + data: a",
+        "",
+        HEAD.replace("event 7", "added after event 1"),
+        "    event: added data: b",
+        "  + data: b",
+        "",
+        HEAD.replace("event 7", "added at the end"),
+        "    event: added data: [DONE]",
+        "  + data: [DONE]",
+    ]
 
 
-def test_pairs_that_were_left_out_are_counted() -> None:
-    assert text(left_out=4).endswith("\n\nand 4 more, see the pairs log\n")
+def null(word: str) -> tuple[bytes, bytes]:
+    return delta(f'"role":null,"content":"{word}"'), delta(f'"content":"{word}"')
+
+
+def test_events_that_were_changed_alike_are_one() -> None:
+    before, after = null("Hi")
+    last, left = null("you")
+    run = row(before, after, alike=(212, [219, last, [left]]))
+    assert events(run)[-1] == (
+        "    next 212 events: choices[0].delta.role: null → removed (to event 219)"
+    )
+
+
+def test_rows_that_say_the_same_are_one_and_what_differs_is_left_out() -> None:
+    rows = [
+        row(delta(f'"role":null,"content":"{n}"'), delta('"content":""'), n=n)
+        for n in range(5)
+    ]
+    lines = events(*rows)
+    assert lines[0].startswith("event 0, ")
+    assert lines[-1] == (
+        "    next 4 events: choices[0].delta.role: null → removed; "
+        'choices[0].delta.content: … → "" (to event 4)'
+    )
+    assert not [line for line in lines[1:] if line.startswith("event")]
+
+
+def test_rows_of_other_fixes_or_fields_are_shown_apart() -> None:
+    role, content = row(*null("Hi")), row(*null("Hi"), n=8)
+    content[2] = ["content-null"]
+    other = row(delta('"x":1'), delta('"y":1'), n=9)
+    heads = [line for line in events(role, content, other) if line.startswith("event")]
+    assert [head.partition(",")[0] for head in heads] == [
+        "event 7",
+        "event 8",
+        "event 9",
+    ]
+
+
+def test_pairs_that_were_left_out_are_counted_where_they_were() -> None:
+    first, last = row(*null("Hi")), row(b"data: a\n\n", b"data: b\n\n", n=9)
+    lines = events(first, last, left_out=1500, left_out_at=1)
+    gap = lines.index("… 1,500 events more, see the before/after log …")
+    assert lines.index(HEAD) < gap < lines.index(HEAD.replace("7", "9"))
+    assert "1 event more" in text(left_out=1)
 
 
 @pytest.mark.parametrize(
     ("block", "expected"),
     [
-        (b"data: a\r\n\r\n", ["- data: a\\r", "- \\r"]),
-        (b"data: \x1b[2J\x07\tx\n\n", ["- data: \\x1b[2J\\x07\\tx"]),
+        (b"data: a\r\n\r\n", ["  - data: a\\r", "  - \\r"]),
+        (b"data: \x1b[2J\x07\tx\n\n", ["  - data: \\x1b[2J\\x07\\tx"]),
         (
             "data: \u202eevil\u2028x\x85\n\n".encode(),
-            [r"- data: \u202eevil\u2028x\x85"],
+            [r"  - data: \u202eevil\u2028x\x85"],
         ),
-        (b"data: \xff\\\n\n", ["- data: \\xff\\\\"]),
-        ("data: ä '\"\n\n".encode(), ["- data: ä '\""]),
-        (b"? a\n- b\n\n", ["- ? a", "- - b"]),
+        (b"data: \xff\\\n\n", ["  - data: \\xff\\\\"]),
+        ("data: ä '\"\n\n".encode(), ["  - data: ä '\""]),
+        (b"? a\n- b\n\n", ["  - ? a", "  - - b"]),
         (b"\n\n", []),
     ],
 )
 def test_hostile_bytes_are_shown_and_do_nothing(
     block: bytes, expected: list[str]
 ) -> None:
-    assert text(pairs=[pair(block)]).split("\n")[4:-1] == expected
+    lines = events(row(block))
+    assert lines[2:] == expected
+    assert "\n".join(lines).replace("\n", "").isprintable()
 
 
-def test_what_all_lines_of_an_event_share_is_folded() -> None:
-    # An envelope fills the screen; what changed comes at the end of the line.
-    block = b'data: {"id":"x","model":"m","choices":[{"delta":{"content":%s}}]}\n\n'
-    lines = text(pairs=[pair(block % b"null", block % b'""')]).splitlines()
-    assert lines[4:] == [
-        '- data: …"delta":{"content":null}}]}',
-        '+ data: …"delta":{"content":""}}]}',
-    ]
+def test_hostile_names_and_values_are_shown_and_do_nothing() -> None:
+    hostile = "\x1b]0;x\x07\u202e<script>\n"
+    block = delta(f'"{hostile.strip()}":"{hostile.strip()}"')
+    told = text(host=hostile, model=hostile, pairs=[row(block, delta(""))])
+    assert told.replace("\n", "").isprintable()
+
+
+def test_long_lines_and_many_are_bounded() -> None:
+    wide = b"data: " + b"x" * 100_000 + b"\n\n"
+    many = b"data: y\n" * 1000 + b"\n"
+    told = text(pairs=[row(wide, many)])
+    assert "… and 99,606 characters more" in told
+    assert "  + … and 988 lines more" in told
+    assert len(told) < 5000

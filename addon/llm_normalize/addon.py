@@ -53,7 +53,7 @@ class Normalize:
         """Declare the options and the view."""
         options.declare(loader)
         for view in (BeforeAfter, Transcript):
-            contentviews.add(view)
+            contentviews.add(view(self._answers.refresh))
 
     def configure(self, updated: set[str]) -> None:
         """Take changed options over.

@@ -11,7 +11,6 @@ from .flows import break_off, client_left, gateway_status, prepare_headers
 from .legible import brief
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
-from .record import KEY
 from .running import Running, Settings
 from .stats import Stats
 from .step import Step
@@ -68,10 +67,11 @@ class Answers:
             )
             response.stream = True
             return
-        running.rewriter = _rewriter(flow, running, decoder)
+        running.rewriter = rewriter = _rewriter(flow, running, decoder)
+        rewriter.on_growth = functools.partial(running.grew, flow)
         if not settings.observe:
             _prepare(flow, response, running)
-        response.stream = running.rewriter
+        response.stream = rewriter
         running.status = response.status_code
 
     def end(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
@@ -100,8 +100,7 @@ class Answers:
         if rewriter is None:
             figures = repair_whole(response, running, _label(flow))
             status = response.status_code
-            record = running.write(self._stats, status, "complete", figures)
-            flow.metadata[KEY] = running.answer.metadata(record)
+            running.keep(flow, running.write(self._stats, status, "complete", figures))
             return
         if not rewriter.bytes_in and response.raw_content:
             # Made by another addon, or a server replay: it never passed the rewriter.
@@ -167,6 +166,12 @@ class Answers:
         end = "client-left" if client_left(flow) else "upstream-broke"
         running.keep(flow, running.close(self._stats, status, end))
 
+    def refresh(self, flow: http.HTTPFlow) -> None:
+        """Let *flow* show all that has left so far, if it is on its way."""
+        running = self._running.get(flow.id)
+        if running is not None and running.rewriter is not None:
+            running.show(flow)
+
     def hand_over(self, idle: Callable[[], None]) -> None:
         """Let open streams go on without hooks, as at a reload of the addon.
 
@@ -228,6 +233,7 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         repair=not settings.observe,
         give_up=lambda: break_off(flow),
         label=label,
+        kept=running.kept,
     )
 
 

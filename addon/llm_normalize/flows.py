@@ -4,10 +4,11 @@ import logging
 import re
 from http import HTTPStatus
 
-from mitmproxy import ctx, http
+from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 
+from .legible import brief
 from .reset import reset_stream
 from .selection import Hosts, is_chat_request, is_event_stream
 
@@ -66,6 +67,18 @@ def is_shown() -> bool:
         or options.flow_detail >= _BODIES
         or len(options.scripts) > 1
     )
+
+
+def note(flow: http.HTTPFlow, text: str, mark: str) -> None:
+    """Say something of *flow* in the list of flows, where the user has said nothing."""
+    flow.comment = flow.comment or brief(text)
+    flow.marked = flow.marked or mark
+
+
+def show_anew(flow: http.HTTPFlow) -> None:
+    """Let mitmweb and the console ask for *flow* again: there is more of it."""
+    if ctx.master.addons.get("view") is not None:
+        ctx.master.addons.trigger(hooks.UpdateHook([flow]))
 
 
 def answers_events(response: http.Response) -> bool:

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .kept import Kept
 from .line import Entry, Form, Known, Record
+from .rows import Row, Rows
 from .step import Step
 from .template import Template
 
 KEY = "llm_normalize"
 """Where a flow's metadata holds the record that the view shows."""
-
-_SHOWN_PAIRS = 300
-_SHOWN_BYTES = 512 * 1024
 
 
 @dataclass
@@ -32,6 +31,7 @@ class Answer:
         write: Takes each entry of the pairs log, if there is one.
         secrets: Strings of the request that must not be there.
         shown: Whether anybody can look at the pairs once the answer is over.
+        rows: Those pairs.
     """
 
     flow: str
@@ -44,15 +44,14 @@ class Answer:
     write: Callable[[Entry | Known], None] | None = None
     secrets: tuple[str, ...] = ()
     shown: bool = True
+    rows: Rows = field(default_factory=Rows)
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
-    _pairs: list[list[Any]] = field(default_factory=list)
-    _pairs_bytes: int = 0
-    _pairs_left_out: int = 0
-    _shows_all: bool = False  # that it can
     _template: Template | None = None  # of the event before, if one knew it
     _patched: int = 0  # events that it knew since, not counted yet
+    _last: tuple[int, bytes, tuple[bytes]] = (0, b"", (b"",))  # of them
+    _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
     _form: Form | None = None  # of their pairs
     _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
     _headers_at: float = field(default_factory=time.monotonic)
@@ -60,7 +59,6 @@ class Answer:
 
     def __post_init__(self) -> None:
         self._waited = max(time.time() - self.asked_at, 0)
-        self._shows_all = not self.shown
 
     def step(self, step: Step) -> None:
         """Take what became of one event."""
@@ -71,32 +69,45 @@ class Answer:
         for name in step.fixes:  # quicker than Counter.update
             self.fixes[name] += 1
         self.changed += step.before is not None
-        ms = round((time.monotonic() - self._headers_at) * 1000, 1)
-        self._show(step, ms)
+        ms = self._since_headers()
+        if self.shown:
+            self._changed_alike()
+            self._template = None
+            self._alike.clear()  # what is changed alike from now on has a row of its own
+            row = self.rows.add(step.n, ms, step.fixes, step.before, step.after)
+            self.rows.count(row, 1, (step.n, step.before, step.after))
         if self.write is not None:
             self._write_pair(step, ms, self.write)
 
     def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
         """Take an event that *template* knew; tell whether that was all there is to do.
 
-        Nothing but the log has to have it, once the view has enough of them.
+        Which it is: the others of its kind say what there is to say of it.
         """
         if template is not self._template:
-            self._take_up(template)
-        write, form = self.write, self._form
-        if not self._shows_all or (write is not None and form is None):
-            return False
+            self._take_up(n, before, after, template)
         self._patched += 1
-        if write is not None and form is not None:
+        self._last = n, before, (after,)
+        write, form = self.write, self._form
+        if write is None:
+            return True
+        if form is None:
+            step = Step(n, before, [after], list(template.fixes))
+            self._write_pair(step, self._since_headers(), write)
+        else:
             text, repaired = self._texts
             write((form, n, time.monotonic(), before[text], after[repaired]))
         return True
 
-    def _take_up(self, template: Template) -> None:
+    def _take_up(self, n: int, before: bytes, after: bytes, template: Template) -> None:
         """Count what the template before knew, and let *template* be the next."""
         self._changed_alike()
         self._template = template
         self._form = None
+        if self.shown and id(template) not in self._alike:
+            ms = self._since_headers()
+            row = self.rows.add(n, ms, template.fixes, before, [after])
+            self._alike[id(template)] = template, row
         if template.edges is not None:
             head, tail, new_head, new_tail = template.edges
             self._texts = slice(head, -tail), slice(new_head, -new_tail)
@@ -112,12 +123,15 @@ class Answer:
 
     def _changed_alike(self) -> None:
         """Count the events that one template knew."""
-        if self._template is not None and self._patched:
-            for name in self._template.fixes:
-                self.fixes[name] += self._patched
-            self.changed += self._patched
-            self._pairs_left_out += self._patched
-            self._patched = 0
+        template, patched = self._template, self._patched
+        if template is None or not patched:
+            return
+        self._patched = 0
+        for name in template.fixes:
+            self.fixes[name] += patched
+        self.changed += patched
+        if self.shown:
+            self.rows.count(self._alike[id(template)][1], patched, self._last)
 
     def _write_pair(
         self, step: Step, ms: float, write: Callable[[Entry | Known], None]
@@ -137,17 +151,27 @@ class Answer:
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
     ) -> Record:
-        """Write and return the flow record.
+        """Write and return the flow record; see `told`."""
+        record = self.told(status, end, events, bytes_in, bytes_out)
+        if self.write is not None:
+            self.write(Entry(record, self.secrets))
+        return record
+
+    def told(
+        self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
+    ) -> Record:
+        """Return the flow record.
 
         Args:
             status: The HTTP status as the client got it; None without an answer.
-            end: `complete`, `upstream-broke`, `client-left` or `error`.
+            end: `complete`, `upstream-broke`, `client-left` or `error`; `running` is only
+                for a view.
             events: Blocks that came.
             bytes_in: Bytes that came over the wire.
             bytes_out: Bytes that left.
         """
         self._changed_alike()
-        record = self._mode(
+        return self._mode(
             {
                 "type": "flow",
                 "v": 1,
@@ -168,45 +192,37 @@ class Answer:
                 "end": end,
             }
         )
-        if self.write is not None:
-            self.write(Entry(record, self.secrets))
-        return record
 
-    def metadata(self, record: Record, *, body_cut: bool = False) -> dict[str, Any]:
-        """Return what the view needs, in types that mitmproxy saves with a flow.
+    def metadata(self, record: Record, kept: Kept) -> dict[str, Any]:
+        """Return what views and commands need, in types that mitmproxy saves with a flow.
 
         Lists where order matters: mitmproxy's flow files sort the keys of mappings.
 
         Args:
             record: The flow's record.
-            body_cut: Whether not all of the body that was sent is kept.
+            kept: What came, and what left.
         """
+        told = (
+            self.rows.told()
+            if self.shown
+            else Rows().told() | {"left_out": self.changed}
+        )
+        keys = ("host", "model", "status", "stream", "events", "changed")
         return {
             "v": 1,
             "observe": self.observe,
-            "end": record["end"],
-            "events": record["events"],
-            "changed": self.changed,
+            **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
-            "pairs": self._pairs,
-            "left_out": self._pairs_left_out,
-            "body_cut": body_cut,
+            **told,
+            "is_cut": kept.is_cut,
+            "came": [] if record["end"] == "running" else kept.came,
         }
-
-    def _show(self, step: Step, ms: float) -> None:
-        size = len(step.before or b"") + sum(map(len, step.after))
-        if self._shows_all or self._pairs_bytes + size > _SHOWN_BYTES:
-            self._shows_all = True
-            self._pairs_left_out += 1
-            return
-        self._pairs_bytes += size
-        self._shows_all = len(self._pairs) >= _SHOWN_PAIRS - 1
-        self._pairs.append(
-            [step.n, ms, list(step.fixes), step.before, list(step.after)]
-        )
 
     def _mode(self, record: Record) -> Record:
         return {**record, "mode": "observe"} if self.observe else record
+
+    def _since_headers(self) -> float:
+        return round((time.monotonic() - self._headers_at) * 1000, 1)
 
     def _since_asked(self) -> float:
         # The clock may be set meanwhile; what it said once is all that is taken of it.

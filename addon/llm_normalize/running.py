@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from mitmproxy import http
 
 from .fix import Fix
-from .flows import answers_events, secrets_of
+from .flows import answers_events, note, secrets_of, show_anew
+from .kept import Kept
 from .legible import brief
 from .line import Record
 from .pairs import PairsLog
@@ -19,6 +20,9 @@ from .stream_state import Asked
 logger = logging.getLogger(__name__)
 
 _NAME = 1000  # characters of a name, in a record
+
+_REPAIRED, _OBSERVED = ":wrench:", ":mag:"
+"""Marks in the list of flows (mitmproxy/utils/emoji.py)."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Running:
         answer: What is known of it.
         asked: What its request asked.
         settings: What counts for it.
+        kept: What came of it, and what left.
         rewriter: What its body passes, if it is a stream.
         pending: Whether it is not ready yet, and will be fetched.
         status: The HTTP status that has left for the client, if any.
@@ -61,23 +66,25 @@ class Running:
     answer: Answer
     asked: Asked
     settings: Settings
+    kept: Kept
     rewriter: Rewriter | None = None
     pending: bool = False
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
+    _shown: int = 0  # bytes that had left when it was shown last
+    _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
     @classmethod
     def of(cls, flow: http.HTTPFlow, settings: Settings) -> "Running":
         """Return the answer of *flow*, whose headers may have come."""
         asked = _asked_of(flow, settings)
-        return cls(_answer(flow, asked, settings), asked, settings)
+        kept = Kept(both=settings.shown)
+        return cls(_answer(flow, asked, settings), asked, settings, kept)
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never came."""
-        figures = (0, 0, 0)
         if self.rewriter is not None:
-            rewriter = self.rewriter
-            unread = rewriter.pipeline.raw_events
+            unread = self.rewriter.pipeline.raw_events
             if unread:
                 logger.info(
                     "normalize: %s: %d events passed unread (%s)",
@@ -85,8 +92,14 @@ class Running:
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
-            figures = (rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out)
-        return self.write(stats, status, end, figures)
+        return self.write(stats, status, end, self._figures())
+
+    def _figures(self) -> tuple[int, int, int]:
+        """Return how many events and bytes have come so far, and how many bytes left."""
+        rewriter = self.rewriter
+        if rewriter is None:
+            return 0, 0, 0
+        return rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out
 
     def write(
         self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
@@ -97,24 +110,48 @@ class Running:
         stats.add(answer.host, answer.model, record["fixes"])
         if record["fixes"]:
             logger.info(
-                "normalize: %s %s: %d of %d events %s (%s)",
+                "normalize: %s %s: %s",
                 brief(answer.host),
                 brief(answer.model),
-                answer.changed,
-                record["events"],
-                "would be repaired" if answer.observe else "repaired",
-                ", ".join(f"{name} {count}" for name, count in record["fixes"].items()),
+                _said(record),
             )
         return record
 
     def keep(self, flow: http.HTTPFlow, record: Record) -> None:
-        """Let mitmweb and `-w` files show what was sent, and the view what changed."""
-        rewriter = self.rewriter
-        cut = rewriter is not None and rewriter.body_cut
-        flow.metadata[KEY] = self.answer.metadata(record, body_cut=cut)
-        if rewriter and flow.response is not None and not flow.response.raw_content:
+        """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
+        self._show(flow, record)
+        if self.settings.shown and record["fixes"]:
+            mark = _OBSERVED if self.answer.observe else _REPAIRED
+            note(flow, f"normalize: {_said(record)}", mark)
+
+    def show(self, flow: http.HTTPFlow) -> None:
+        """Let mitmweb and the console show what has been sent so far."""
+        told = self.answer.told(self.status, "running", *self._figures())
+        self._show(flow, told)
+
+    def _show(self, flow: http.HTTPFlow, record: Record) -> None:
+        flow.metadata[KEY] = self.answer.metadata(record, self.kept)
+        response = flow.response
+        if self.rewriter is None or response is None:
+            return
+        if not response.raw_content or response.raw_content is self._body:
             # Not the `content` setter: it would encode, and set a content-length.
-            flow.response.data.content = rewriter.body
+            response.data.content = self._body = self.kept.body
+
+    def grew(self, flow: http.HTTPFlow) -> None:
+        """Have *flow* shown anew where more than twice as much has left since."""
+        _, _, left = self._figures()
+        if self.settings.shown and left >= 2 * self._shown:
+            self._shown = left
+            self.show(flow)
+            show_anew(flow)
+
+
+def _said(record: Record) -> str:
+    """Return what became of an answer, for a log line or a list of flows."""
+    verb = "would be repaired" if record.get("mode") == "observe" else "repaired"
+    fixes = ", ".join(f"{name} {count}" for name, count in record["fixes"].items())
+    return f"{record['changed']} of {record['events']} events {verb} ({fixes})"
 
 
 def _asked_of(flow: http.HTTPFlow, settings: Settings) -> Asked:

@@ -10,14 +10,10 @@ import logging
 from collections.abc import Callable
 
 from .decoding import MOST, CorruptBodyError, Decoder
+from .kept import Kept
 from .pipeline import Pipeline
 
 logger = logging.getLogger(__name__)
-
-_COPY = 4 * 1024 * 1024
-"""Bytes of a stream that are kept."""
-
-_BLOCK = 16 * 1024  # bytes in one piece: what grows is copied again and again
 
 
 class Rewriter:
@@ -30,6 +26,7 @@ class Rewriter:
         give_up: Called when a compressed body turns out corrupt after its header was
             dropped; breaks the answer off so that the client notices.
         label: Names the stream in log lines.
+        kept: Keeps what came and left.
     """
 
     def __init__(
@@ -40,14 +37,18 @@ class Rewriter:
         repair: bool = True,
         give_up: Callable[[], None] = lambda: None,
         label: str = "stream",
+        kept: Kept | None = None,
     ) -> None:
         self.pipeline = pipeline
+        self.kept = kept or Kept()
         self.bytes_in = 0
         self.bytes_out = 0
         self.given_up = False
         """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = lambda: None
         """Called when the stream has come to its end."""
+        self.on_growth: Callable[[], None] = lambda: None
+        """Called when the first bytes have been kept, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that came later."""
         self._decoder = decoder
@@ -57,10 +58,6 @@ class Rewriter:
         self._label = label
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
-        self._copy: list[bytes] = []  # of what has left
-        self._last: list[bytes] = []  # what comes behind it
-        self._copied = 0  # bytes of the copy
-        self._copy_at = _BLOCK  # bytes out, when the next block is made
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
@@ -77,32 +74,13 @@ class Rewriter:
         if not self._repair:
             out = data
         self.bytes_out += len(out)
+        if self._is_plain:
+            self.kept.take(data)
+        if self.kept.add(out):
+            self._try("it is not shown", self.on_growth)
         if not data:
             self._try("its record is not closed", self.on_end)
-        if not out:
-            return []
-        self._last.append(out)
-        if self.bytes_out >= self._copy_at:
-            self._gather()
-        return [out]
-
-    @property
-    def body(self) -> bytes:
-        """What has left, up to a limit, for mitmweb and `-w` files."""
-        self._gather()
-        return b"".join(self._copy)
-
-    @property
-    def body_cut(self) -> bool:
-        """Whether more has left than is kept."""
-        return self.bytes_out > _COPY
-
-    def _gather(self) -> None:
-        block = b"".join(self._last)[: _COPY - self._copied]
-        self._last.clear()
-        self._copy.append(block)
-        self._copied += len(block)
-        self._copy_at = self.bytes_out + _BLOCK
+        return [out] if out else []
 
     def _decoded(self, data: bytes) -> bytes:
         if self._corrupt:
@@ -119,6 +97,7 @@ class Rewriter:
                         f"it inflates to more than {MOST >> 20} MiB at once"
                     )
                     break
+                self.kept.take(piece)
                 # One by one: what came before a corrupt byte must leave.
                 out.append(self._rewrite(piece))
         except CorruptBodyError as error:

@@ -15,7 +15,7 @@ from .jsontext import Json, dumps
 from .legible import escaped
 from .selection import is_chat_request
 from .stream_state import Asked
-from .view import record_of
+from .view import Refresh, record_of
 
 _MOST = 2000
 """Lines that are shown of a text: a page has to stay readable."""
@@ -24,10 +24,17 @@ _WIDE = 10_000
 
 
 class Transcript(contentviews.Contentview):
-    """Text, reasoning, tool calls, finish reason and usage, choice by choice."""
+    """Text, reasoning, tool calls, finish reason and usage, choice by choice.
+
+    Args:
+        refresh: Called with a flow before it is shown.
+    """
 
     name = "Transcript"
     syntax_highlight = "none"
+
+    def __init__(self, refresh: Refresh = lambda _: None) -> None:
+        self._refresh = refresh
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Return the view's text.
@@ -37,11 +44,15 @@ class Transcript(contentviews.Contentview):
         """
         if not _is_answer(metadata):
             raise ValueError("not an answer to a chat completion")
-        found = told(data, Asked(stream=True), FIXES, "transcript")
-        record = record_of(metadata)
-        lines = list(_lines(found))
-        if record is not None and record["body_cut"]:
+        record = record_of(metadata, self._refresh)
+        if record is not None and record["end"] == "running":
+            assert metadata.http_message is not None
+            data = metadata.http_message.raw_content or b""  # there may be more by now
+        lines = list(_lines(told(data, Asked(stream=True), FIXES, "transcript")))
+        if record is not None and record["is_cut"]:
             lines += ["", "the answer was too long to keep: this is its beginning"]
+        if record is not None and record["end"] == "running":
+            lines += ["", "still running: there is more to come"]
         return "\n".join(lines) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:

@@ -1,23 +1,46 @@
-"""The content view `Before/After`: what was repaired in an answer, as a diff.
+"""The content view `Before/After`: what was repaired in an answer, and what that changed.
 
 It reads the flow's metadata only, so it shows the same for a live flow and for one
-loaded from a file, with or without the addon's log.
+loaded from a file, with or without the addon's log. A file may come from anywhere: what
+has not the form that the addon gives it is no record.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from mitmproxy import contentviews, http
 
-from .legible import escaped
+from .difference import Change, aligned, changes
+from .fixes import FIXES
+from .legible import brief, escaped
 from .masking import text_of
 from .record import KEY
+from .rows import Row
+
+type Refresh = Callable[[http.HTTPFlow], None]
+"""Lets a flow that is on its way tell all that there is by now."""
+
+_WIDE = 400
+"""Characters that are shown of a line of an event."""
+_LINES = 12
+"""Lines that are shown of an event."""
+
+_ABOUT = {fix.name: fix for fix in FIXES}
 
 
 class BeforeAfter(contentviews.Contentview):
-    """Summary of the fixes, then each changed event before and after."""
+    """Summary of the fixes, then each changed event before and after.
+
+    Args:
+        refresh: Called with a flow before it is shown.
+    """
 
     name = "Before/After"
     syntax_highlight = "none"
+
+    def __init__(self, refresh: Refresh = lambda _: None) -> None:
+        self._refresh = refresh
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
         """Return the view's text.
@@ -25,72 +48,159 @@ class BeforeAfter(contentviews.Contentview):
         Raises:
             ValueError: The message is no answer that the addon looked at.
         """
-        record = record_of(metadata)
+        record = record_of(metadata, self._refresh)
         if record is None:
             raise ValueError("not an answer that llm_normalize looked at")
-        return "\n".join([*_summary(record), *_diffs(record)]) + "\n"
+        return "\n".join([*_summary(record), *_events(record)]) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come first where something was repaired, be there where nothing was."""
-        record = record_of(metadata)
+        record = record_of(metadata, self._refresh)
         if record is None:
             return -1
-        return 10 if record["fixes"] else 0.1
+        return 10 if record.get("fixes") else 0.1
 
 
-def record_of(metadata: contentviews.Metadata) -> dict[str, Any] | None:
+def record_of(
+    metadata: contentviews.Metadata, refresh: Refresh = lambda _: None
+) -> dict[str, Any] | None:
     """Return what the addon noted of a response; None if it is none of its answers."""
-    if metadata.flow is None or not isinstance(metadata.http_message, http.Response):
+    flow = metadata.flow
+    if (
+        not isinstance(flow, http.HTTPFlow)
+        or metadata.http_message is not flow.response
+    ):
         return None
-    record = metadata.flow.metadata.get(KEY)
-    return record if isinstance(record, dict) else None
+    refresh(flow)
+    record = flow.metadata.get(KEY)
+    return record if isinstance(record, dict) and record.get("v") == 1 else None
 
 
-def _summary(record: dict[str, Any]) -> list[str]:
-    verb = "would be repaired (observe)" if record["observe"] else "repaired"
-    lines = [f"{record['changed']} of {record['events']} events {verb}"]
-    lines += [f"{count:>6} x {name}" for name, count in record["fixes"]]
-    if record["end"] != "complete":
-        lines.append(f"the answer ended early: {record['end']}")
-    if record["body_cut"]:
-        lines.append("the answer was too long to keep: other views show its beginning")
-    return lines
+def _summary(record: dict[str, Any]) -> Iterator[str]:
+    observe = record["observe"]
+    changed, events = record["changed"], record["events"]
+    verb = "would be repaired (observe)" if observe else "repaired"
+    yield f"{changed:,} of {_counted(events, 'event')} {verb}"
+    yield ""
+    yield f"provider  {brief(record['host'])}"
+    yield f"model     {brief(record['model'] or '-')}"
+    yield f"answer    {_end(record)}"
+    times = [
+        f"{what} {record[key]:,.0f} ms"
+        for what, key in (("first event after", "first_ms"), ("all after", "total_ms"))
+        if record[key] is not None
+    ]
+    yield f"time      {', '.join(times)}"
+    if record["is_cut"]:
+        yield "kept      its beginning only: it was too long"
+    if record["fixes"]:
+        yield ""
+    width = max((len(f"{count:,}") for _, count in record["fixes"]), default=0)
+    for name, count in record["fixes"]:
+        fix = _ABOUT.get(name)
+        yield f"{count:>{width},} x {escaped(name)}" + (
+            f": {fix.changes.replace('`', '')}" if fix else ""
+        )
+        if fix:
+            yield f"{'':{width}}   {fix.why}"
 
 
-def _diffs(record: dict[str, Any]) -> list[str]:
-    lines = []
-    for n, ms, fixes, before, after in record["pairs"]:
-        place = f"event {n}" if before is not None else f"added at event {n}"
-        lines += ["", f"@@ {place}, {ms:g} ms: {', '.join(fixes)} @@"]
-        old = _lines(before or b"")
-        new = [line for block in after for line in _lines(block)]
-        folded = _fold([*old, *new])
-        old, new = folded[: len(old)], folded[len(old) :]
-        lines += [f"- {line}" for line in old if line not in new]
-        lines += [f"{'  ' if line in old else '+ '}{line}" for line in new]
+def _end(record: dict[str, Any]) -> str:
+    status = "" if record["status"] is None else f"status {record['status']}, "
+    kind = "stream" if record["stream"] else "body"
+    ends = {
+        "complete": "complete",
+        "running": "still running",
+        "client-left": "ended early: the client left",
+        "upstream-broke": "ended early: the provider broke off",
+        "error": "none came",
+    }
+    return f"{status}{kind}, {ends.get(record['end'], escaped(str(record['end'])))}"
+
+
+def _events(record: dict[str, Any]) -> Iterator[str]:
+    rows = record["pairs"]
+    at = record["left_out_at"] if record["left_out"] else len(rows)
+    yield from _runs(rows[:at], record["events"])
     if record["left_out"]:
-        lines += ["", f"and {record['left_out']} more, see the pairs log"]
-    return lines
+        yield ""
+        yield f"… {_counted(record['left_out'], 'event')} more, see the before/after log …"
+    yield from _runs(rows[at:], record["events"])
 
 
-def _fold(lines: list[str]) -> list[str]:
-    """Leave out what all *lines* begin with, up to the object that holds the change."""
-    if len(lines) < 2:  # noqa: PLR2004
-        return lines
-    first, last = min(lines), max(lines)
-    size = next(
-        (at for at in range(min(len(first), len(last))) if first[at] != last[at]),
-        min(len(first), len(last)),
-    )
-    prefix = first[:size]
-    inner = prefix.rfind("{")
-    start = max(prefix.rfind(",", 0, inner), prefix.rfind("{", 0, inner)) + 1
-    if start <= len("data: {"):
-        return lines
-    return [f"data: …{line[start:]}" for line in lines]
+def _runs(rows: Sequence[Row], events: int) -> Iterator[str]:
+    """Yield the lines of *rows*; of those that changed alike the first, and a count."""
+    told = ((row, _changes(row[3], row[4])) for row in rows)
+    for _, run in groupby(told, key=lambda each: _kind(*each)):
+        (row, found), *others = run
+        yield ""
+        yield from _event(row, found, events)
+        alike = [row, *(other for other, _ in others)]
+        more = sum(each[5] for each in alike) + len(others)
+        if more:
+            last = [_changes(*each[6][1:]) for each in alike if each[6]]
+            merged = "; ".join(_merged([found, *(each for _, each in others), *last]))
+            end = max(each[6][0] if each[6] else each[0] for each in alike)
+            yield f"    next {_counted(more, 'event')}: {merged} (to event {end:,})"
+
+
+def _changes(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
+    told = None if before is None else text_of(before)
+    return changes(told, [*map(text_of, after)])
+
+
+def _kind(row: Row, found: Sequence[Change]) -> object:
+    """Return what two events have in common that changed alike."""
+    places = [
+        each  # a whole one is alike if it is the same
+        if each.place.endswith("event")
+        else (each.place, each.old is None, each.new is None)
+        for each in found
+    ]
+    return row[2], row[3] is None, places
+
+
+def _merged(found: Sequence[Sequence[Change]]) -> Iterator[str]:
+    """Yield each change that events have in common, with what differs left out."""
+    for alike in zip(*found, strict=False):
+        old, new = {each.old for each in alike}, {each.new for each in alike}
+        first = alike[0]
+        told = Change(
+            first.place,
+            first.old if len(old) == 1 else "…",
+            first.new if len(new) == 1 else "…",
+        )
+        yield escaped(str(told))
+
+
+def _event(row: Row, found: Sequence[Change], events: int) -> Iterator[str]:
+    n, ms, fixes, before, after, *_ = row
+    place = f"event {n:,}"
+    if before is None:
+        place = "added at the end" if n >= events else f"added after {place}"
+    yield f"{place}, {ms:,g} ms: {escaped(', '.join(fixes))}"
+    for change in found:
+        yield f"    {escaped(str(change))}"
+    old = _lines(before or b"")
+    new = [line for block in after for line in _lines(block)]
+    if len(old) == len(new) == 1:
+        old[0], new[0] = aligned(old[0], new[0])
+    yield from _shown("  - ", old)
+    yield from _shown("  + ", new)
+
+
+def _shown(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines[:_LINES]:
+        more = f" … and {len(line) - _WIDE:,} characters more"
+        yield mark + escaped(line[:_WIDE]) + (more if len(line) > _WIDE else "")
+    if len(lines) > _LINES:
+        yield f"{mark}… and {_counted(len(lines) - _LINES, 'line')} more"
 
 
 def _lines(block: bytes) -> list[str]:
-    """Return the lines of *block* without blank ones; control characters escaped."""
-    text = text_of(block).replace("\r", "\\r")
-    return [escaped(line) for line in text.split("\n") if line]
+    """Return the lines of *block* without blank ones."""
+    return [line for line in text_of(block).replace("\r", "\\r").split("\n") if line]
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

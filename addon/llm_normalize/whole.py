@@ -44,6 +44,8 @@ def repair_whole(
         logger.exception("%s: repair failed, the body stays as it is", label)
     if step is not None:
         running.answer.step(step)
+        running.kept.take(content or b"")
+        running.kept.add(content or b"" if settings.observe else step.after[0])
         if not settings.observe:
             _take(response, step, running)
     return 1 if content else 0, size, len(response.raw_content or b"")
