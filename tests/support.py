@@ -355,7 +355,7 @@ def _text(value: str | bytes) -> str:
 
 # -- mitmdump ----------------------------------------------------------------------
 
-_START = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+_START = "from mitmproxy.tools.main import {0}; {0}()"
 _LISTENS = re.compile(r"listening at \S*:(\d+)")
 
 CONTROL = '''\
@@ -402,6 +402,8 @@ class Mitmdump:
         addon: The folder of the addon.
     """
 
+    program = "mitmdump"
+
     def __init__(
         self,
         folder: Path,
@@ -420,7 +422,8 @@ class Mitmdump:
             path.write_text(text)
             paths.append(str(path))
         listen = ("--listen-host", LOOPBACK, "--listen-port", "0")
-        command = [sys.executable, "-c", _START, *listen, *args]
+        start = _START.format(self.program)
+        command = [sys.executable, "-c", start, *listen, *args]
         for path_ in paths:
             command += ["-s", path_]
         for name, values in {"confdir": str(self.confdir), **(options or {})}.items():

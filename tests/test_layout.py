@@ -84,7 +84,7 @@ BRINGS = {"decoding": {"brotli"}, "upstream": {"certifi", "tornado"}}
 STDLIB = {
     "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
     "functools", "hashlib", "html", "http", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "ssl", "stat", "sys",
-    "threading", "time", "typing", "urllib", "zlib",
+    "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
 BUDGET = {"stream_state": 275, "pipeline": 285, "sse": 292}
 LINES = 270

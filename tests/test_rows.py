@@ -68,3 +68,15 @@ def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     told = made.told()
     assert [row[0] for row in told["pairs"]] == [0, 2, 3]
     assert (told["left_out"], told["left_out_at"]) == (1, 1)
+
+
+def test_the_same_pair_again_and_again_is_one_row() -> None:
+    made = Rows()
+    for n, before in enumerate((None, b"b", b"b", b"b", b"c", b"b")):
+        made.take(n, 1.5, ["x"], before, [b"a"])
+    assert [(row[0], row[5], row[6]) for row in made.told()["pairs"]] == [
+        (0, 0, []),
+        (1, 2, [3, b"b", [b"a"]]),
+        (4, 0, []),
+        (5, 0, []),
+    ]

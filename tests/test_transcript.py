@@ -32,14 +32,14 @@ def test_a_stream_is_told_in_one_piece() -> None:
     usage = chunk(None, usage=USAGE)
     assert text(OPENING, *parts, *words, STOP, usage, DONE).splitlines() == [
         "model acme-1, id chatcmpl-1",
-        "",
+        " ",
         "reasoning_content:",
         "  Hm, so",
         "text:",
         "  Hi",
         "  you",
         "finish: stop",
-        "",
+        " ",
         'usage: {"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}',
     ]
 
@@ -109,7 +109,7 @@ def test_a_stream_on_its_way_is_told_as_far_as_it_has_come() -> None:
         "text:",
         "  Hi",
         "finish: none yet",
-        "",
+        " ",
         "still running: there is more to come",
     ]
 
@@ -121,8 +121,8 @@ def test_hostile_text_commands_nothing() -> None:
 
 def test_long_texts_are_bounded() -> None:
     told = text(OPENING, chunk({"content": "x" * 20_000 + "\n" * 5000}), STOP)
-    assert "… and 10000 characters more" in told
-    assert "… and 3000 lines more" in told
+    assert "… and 10,000 characters more" in told
+    assert "… and 3,000 lines more" in told
     assert len(told) < 20_000
 
 

@@ -50,7 +50,7 @@ def text(**more: Any) -> str:
 def events(*rows: list[Any], **more: Any) -> list[str]:
     """Return the lines below the summary."""
     lines = text(fixes=[], pairs=list(rows), **more).splitlines()
-    return lines[lines.index("", 2) + 1 :]
+    return lines[lines.index(" ", 2) + 1 :]
 
 
 def delta(said: str) -> bytes:
@@ -109,14 +109,15 @@ def test_a_flow_tells_all_there_is_before_it_is_shown() -> None:
 def test_the_summary_says_whose_answer_it_is_and_what_was_repaired() -> None:
     assert text(fixes=[["role-null", 1200], ["a-fix\x1b", 1]], changed=1201).split("\n") == [
         "1,201 of 3 events repaired",
-        "",
+        " ",
         "provider  api.test",
         "model     acme-1",
         "answer    status 200, stream, complete",
         "time      first event after 312 ms, all after 4,210 ms",
-        "",
+        " ",
         '1,200 x role-null: delta.role: null or "" -> removed',
-        '        Strict clients fail to parse it (Vercel AI SDK: expected "assistant"); naive ones show "null".',
+        '        Strict clients fail to parse it (Vercel AI SDK: expected "assistant");',
+        '        naive ones show "null".',
         r"    1 x a-fix\x1b",
         "",
     ]  # fmt: skip
@@ -164,18 +165,18 @@ def test_a_dropped_a_split_and_an_added_event_are_shown() -> None:
         HEAD,
         "    event: data: a → removed",
         "  - data: a",
-        "",
+        " ",
         HEAD,
         "    event: data: a → data: b",
         "    event: added data: a",
         "  - data: a",
         "  + data: b",
         "  + data: a",
-        "",
+        " ",
         HEAD.replace("event 7", "added after event 1"),
         "    event: added data: b",
         "  + data: b",
-        "",
+        " ",
         HEAD.replace("event 7", "added at the end"),
         "    event: added data: [DONE]",
         "  + data: [DONE]",

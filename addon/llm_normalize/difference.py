@@ -166,14 +166,22 @@ def aligned(old: str, new: str) -> tuple[str, str]:
     """Return two lines without what both begin and end with, so that they can be compared.
 
     What is left out is told by `…`. They are cut at commas and brackets, and the object
-    that holds the change stays whole.
+    that holds the change stays whole. JSON is spelled without blanks in both.
     """
+    old, new = _compact(old), _compact(new)
     start = _common(old, new)
     start = _object_start(old[:start])
     rest = min(len(old), len(new)) - start
     tail = _common(old[: len(old) - rest - 1 : -1], new[: len(new) - rest - 1 : -1])
     tail = _object_end(old[len(old) - tail :])
     return _between_marks(old, start, tail), _between_marks(new, start, tail)
+
+
+def _compact(line: str) -> str:
+    """Return *line* with the JSON in it as it is spelled where it is written anew."""
+    name, brace, rest = line.partition("{")
+    value = _value(brace + rest)
+    return line if value is None else name + dumps(value[0]).decode()
 
 
 def _common(one: str, other: str) -> int:

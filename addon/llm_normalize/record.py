@@ -74,8 +74,7 @@ class Answer:
             self._changed_alike()
             self._template = None
             self._alike.clear()  # what is changed alike from now on has a row of its own
-            row = self.rows.add(step.n, ms, step.fixes, step.before, step.after)
-            self.rows.count(row, 1, (step.n, step.before, step.after))
+            self.rows.take(step.n, ms, step.fixes, step.before, step.after)
         if self.write is not None:
             self._write_pair(step, ms, self.write)
 

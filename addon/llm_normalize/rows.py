@@ -30,6 +30,7 @@ class Rows:
         self._bytes = 0
         self._is_full = False
         self._pairs = 0
+        self._newest: Row | None = None
 
     def add(
         self,
@@ -41,6 +42,7 @@ class Rows:
     ) -> Row:
         """Add a row for the pair of event *n*, and return it: it is not counted yet."""
         row: Row = [n, ms, list(fixes), before, list(after), -1, []]
+        self._newest = row
         size = len(before or b"") + sum(map(len, after))
         if self._bytes + size > _BYTES or len(self._first) >= FIRST:
             self._is_full = True
@@ -50,6 +52,20 @@ class Rows:
         elif size <= _LONG:
             self._last.append(row)
         return row
+
+    def take(
+        self,
+        n: int,
+        ms: float,
+        fixes: Sequence[str],
+        before: bytes | None,
+        after: Sequence[bytes],
+    ) -> None:
+        """Count the pair of event *n*, in the row of the one before if it is the same."""
+        row = self._newest
+        if row is None or row[2:5] != [fixes, before, after]:
+            row = self.add(n, ms, fixes, before, after)
+        self.count(row, 1, (n, before, after))
 
     def count(
         self, row: Row, events: int, last: tuple[int, bytes | None, Sequence[bytes]]

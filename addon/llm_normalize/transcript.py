@@ -4,7 +4,9 @@ It reads the bytes that were sent, so it shows any chat completion: of a live fl
 loaded from a file, repaired or not.
 """
 
+import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 from mitmproxy import contentviews, http
 
@@ -15,12 +17,15 @@ from .jsontext import Json, dumps
 from .legible import escaped
 from .selection import is_chat_request
 from .stream_state import Asked
-from .view import Refresh, record_of
+from .view import BLANK, Refresh, record_of
 
 _MOST = 2000
 """Lines that are shown of a text: a page has to stay readable."""
-_WIDE = 10_000
+_LONG = 10_000
 """Characters that are shown of a line."""
+_WIDE = 96
+"""Columns: mitmweb breaks no lines."""
+_AS_IT_IS: Any = {"replace_whitespace": False, "drop_whitespace": False}
 
 
 class Transcript(contentviews.Contentview):
@@ -50,9 +55,9 @@ class Transcript(contentviews.Contentview):
             data = metadata.http_message.raw_content or b""  # there may be more by now
         lines = list(_lines(told(data, Asked(stream=True), FIXES, "transcript")))
         if record is not None and record["is_cut"]:
-            lines += ["", "the answer was too long to keep: this is its beginning"]
+            lines += [BLANK, "the answer was too long to keep: this is its beginning"]
         if record is not None and record["end"] == "running":
-            lines += ["", "still running: there is more to come"]
+            lines += [BLANK, "still running: there is more to come"]
         return "\n".join(lines) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
@@ -73,16 +78,16 @@ def _lines(found: Told) -> Iterator[str]:
     body = found.body
     yield from _head(body)
     for choice in choices(body):
-        yield ""
+        yield BLANK
         yield from _choice(choice, alone=len(choices(body)) == 1)
     if usage_of(body):
-        yield ""
+        yield BLANK
         yield f"usage: {_plain(body['usage'])}"
     for error in found.errors:
-        yield ""
+        yield BLANK
         yield from _block("error", _plain(error))
     if found.unread:
-        yield ""
+        yield BLANK
         yield f"{found.unread} events that are no chunks"
 
 
@@ -119,13 +124,13 @@ def _plain(value: Json) -> str:
 
 
 def _block(title: str, text: str) -> Iterator[str]:
-    """Yield a text under its title, escaped and bounded."""
+    """Yield a text under its title, escaped, bounded, and as wide as can be read."""
     yield f"{escaped(title)}:"
     lines = text.splitlines() or [""]
     for line in lines[:_MOST]:
-        more = (
-            f" … and {len(line) - _WIDE} characters more" if len(line) > _WIDE else ""
-        )
-        yield f"  {escaped(line[:_WIDE])}{more}"
+        for part in textwrap.wrap(escaped(line[:_LONG]), _WIDE, **_AS_IT_IS) or [""]:
+            yield f"  {part}"
+        if len(line) > _LONG:
+            yield f"  … and {len(line) - _LONG:,} characters more"
     if len(lines) > _MOST:
-        yield f"  … and {len(lines) - _MOST} lines more"
+        yield f"  … and {len(lines) - _MOST:,} lines more"

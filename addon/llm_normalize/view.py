@@ -5,6 +5,7 @@ loaded from a file, with or without the addon's log. A file may come from anywhe
 has not the form that the addon gives it is no record.
 """
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -20,6 +21,9 @@ from .rows import Row
 
 type Refresh = Callable[[http.HTTPFlow], None]
 """Lets a flow that is on its way tell all that there is by now."""
+
+BLANK = " "
+"""A blank line: mitmweb shows none where there is nothing at all."""
 
 _WIDE = 400
 """Characters that are shown of a line of an event."""
@@ -81,7 +85,7 @@ def _summary(record: dict[str, Any]) -> Iterator[str]:
     changed, events = record["changed"], record["events"]
     verb = "would be repaired (observe)" if observe else "repaired"
     yield f"{changed:,} of {_counted(events, 'event')} {verb}"
-    yield ""
+    yield BLANK
     yield f"provider  {brief(record['host'])}"
     yield f"model     {brief(record['model'] or '-')}"
     yield f"answer    {_end(record)}"
@@ -94,15 +98,15 @@ def _summary(record: dict[str, Any]) -> Iterator[str]:
     if record["is_cut"]:
         yield "kept      its beginning only: it was too long"
     if record["fixes"]:
-        yield ""
+        yield BLANK
     width = max((len(f"{count:,}") for _, count in record["fixes"]), default=0)
+    indent = " " * (width + 3)
     for name, count in record["fixes"]:
         fix = _ABOUT.get(name)
-        yield f"{count:>{width},} x {escaped(name)}" + (
-            f": {fix.changes.replace('`', '')}" if fix else ""
-        )
-        if fix:
-            yield f"{'':{width}}   {fix.why}"
+        does = f": {fix.changes.replace('`', '')}" if fix else ""
+        yield f"{count:>{width},} x {escaped(name)}{does}"
+        why = fix.why.replace("`", "") if fix else ""
+        yield from textwrap.indent(textwrap.fill(why, 72), indent).splitlines()
 
 
 def _end(record: dict[str, Any]) -> str:
@@ -123,7 +127,7 @@ def _events(record: dict[str, Any]) -> Iterator[str]:
     at = record["left_out_at"] if record["left_out"] else len(rows)
     yield from _runs(rows[:at], record["events"])
     if record["left_out"]:
-        yield ""
+        yield BLANK
         yield f"… {_counted(record['left_out'], 'event')} more, see the before/after log …"
     yield from _runs(rows[at:], record["events"])
 
@@ -133,7 +137,7 @@ def _runs(rows: Sequence[Row], events: int) -> Iterator[str]:
     told = ((row, _changes(row[3], row[4])) for row in rows)
     for _, run in groupby(told, key=lambda each: _kind(*each)):
         (row, found), *others = run
-        yield ""
+        yield BLANK
         yield from _event(row, found, events)
         alike = [row, *(other for other, _ in others)]
         more = sum(each[5] for each in alike) + len(others)

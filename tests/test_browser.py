@@ -1,0 +1,248 @@
+"""mitmweb in a real browser: what a user sees of a repaired answer.
+
+LLM_NORMALIZE_SCREENSHOTS names a folder that keeps what was looked at.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support import (
+    LOOPBACK,
+    Break,
+    BrokenEndError,
+    Http1Client,
+    Mitmdump,
+    Provider,
+    Script,
+    connect,
+)
+from web import Mitmweb, keep, opened, page_of
+
+ASKED = {
+    "model": "acme/brook-8b",
+    "stream": True,
+    "messages": [{"role": "user", "content": "Name a stream."}],
+}
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202eevil"
+DONE = b"data: [DONE]\n\n"
+
+
+def chunk(delta: Any, finish: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    envelope = {
+        "id": "chatcmpl-brook",
+        "object": "chat.completion.chunk",
+        "created": 1790000000,
+        "model": "acme/brook-8b",
+        "choices": [choice],
+        **more,
+    }
+    return f"data: {json.dumps(envelope, ensure_ascii=False)}\n\n".encode()
+
+
+def word(text: str) -> bytes:
+    return chunk({"role": None, "content": text})
+
+
+OPENING = chunk({"role": "assistant", "content": None})
+FINISH = chunk({"role": None, "content": ""}, "stop")
+STREAM = (OPENING, word("Mill"), *[word(" brook")] * 40, word("."), FINISH, DONE)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with opened() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def web(
+    browser: Browser,  # noqa: ARG001 - without one, nothing is to be started
+    tmp_path_factory: pytest.TempPathFactory,
+    mitm_ca: Path,
+    provider: Provider,
+) -> Iterator[Mitmweb]:
+    folder = tmp_path_factory.mktemp("web")
+    with Mitmweb(folder, mitm_ca, *to(provider)) as web:
+        yield web
+
+
+def to(provider: Provider) -> tuple[str, ...]:
+    return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
+
+
+def ask(proxy: Mitmdump, script: Script) -> bytes:
+    with Http1Client(connect(proxy.port)) as client:
+        return client.post(script.path, ASKED).rest()
+
+
+def show(page: Page, path: str) -> None:
+    """Open the response of the flow to *path*."""
+    page.locator("td.col-path", has_text=path).click()
+    page.locator(".nav-tabs").get_by_text("Response").click()
+
+
+def choose(page: Page, name: str) -> None:
+    """Choose the content view *name*."""
+    page.get_by_text("View:").click()
+    page.get_by_role("menuitem").get_by_text(name, exact=True).or_(
+        page.locator("li").get_by_text(name, exact=True)
+    ).first.click()
+
+
+def sees(page: Page, *texts: str) -> None:
+    for text in texts:
+        expect(page.locator(".contentview")).to_contain_text(text)
+
+
+def test_view_opens_by_itself_and_tells_what_changed(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    script = provider.script(*STREAM)
+    ask(web, script)
+    with page_of(browser, web.page) as page:
+        show(page, script.path)
+        sees(
+            page,
+            "44 of 45 events repaired",
+            "model     acme/brook-8b",
+            "answer    status 200, stream, complete",
+            "43 x role-null",
+            'choices[0].delta.content: null → ""',
+            "next 41 events: choices[0].delta.role: null → removed",
+        )
+        keep(page, "before-after")
+        choose(page, "transcript")
+        sees(page, "Mill brook brook", "finish: stop")
+        keep(page, "transcript")
+
+
+def test_answer_that_was_right_opens_as_a_transcript(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    right = (
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Brook"}),
+        chunk({}, "stop"),
+        DONE,
+    )
+    script = provider.script(*right)
+    assert ask(web, script) == b"".join(right)
+    with page_of(browser, web.page) as page:
+        show(page, script.path)
+        sees(page, "text:", "Brook")
+        choose(page, "before/after")
+        sees(page, "0 of 4 events repaired")
+
+
+def test_list_of_flows_tells_which_were_repaired(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    script = provider.script(*STREAM)
+    ask(web, script)
+    with page_of(browser, web.page) as page:
+        row = page.locator("tr", has_text=script.path)
+        expect(
+            row.locator(".col-quickactions, td").filter(has_text="🔧").first
+        ).to_be_visible()
+        row.locator("td.col-path").click()
+        page.locator(".nav-tabs").get_by_text("Comment").click()
+        expect(page.locator("body")).to_contain_text(
+            "normalize: 44 of 45 events repaired (role-null 43, content-null 1"
+        )
+
+
+def test_stream_is_shown_while_it_runs(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    gate = threading.Event()
+    script = provider.script(*STREAM[:5], gate, *STREAM[5:])
+    with Http1Client(connect(web.port)) as client, page_of(browser, web.page) as page:
+        reply = client.post(script.path, ASKED)
+        reply.until(b" brook")
+        show(page, script.path)
+        sees(page, "answer    status 200, stream, still running", "x role-null")
+        keep(page, "running")
+        choose(page, "transcript")
+        sees(page, "Mill brook", "still running: there is more to come")
+        gate.set()
+        reply.rest()
+        sees(page, "finish: stop")
+        choose(page, "auto")
+        sees(page, "44 of 45 events repaired", "complete")
+
+
+def test_stream_that_broke_off_is_shown(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    script = provider.script(*STREAM[:5], Break.RESET)
+    with Http1Client(connect(web.port)) as client, pytest.raises(BrokenEndError):
+        client.post(script.path, ASKED).rest()
+    with page_of(browser, web.page) as page:
+        show(page, script.path)
+        sees(page, "ended early: the provider broke off", "5 of 5 events repaired")
+        choose(page, "transcript")
+        sees(page, "Mill brook", "finish: none yet")
+
+
+def test_stream_of_200000_events_is_shown_in_brief(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    block = (word(" brook") + word(" mill")) * 200
+    script = provider.script(OPENING, *[block] * 500, FINISH, DONE)
+    ask(web, script)
+    with page_of(browser, web.page) as page:
+        show(page, script.path)
+        sees(page, "200,002 of 200,003 events repaired", "its beginning only")
+        sees(page, "next 199,999 events: choices[0].delta.role: null → removed")
+        shown = page.locator(".contentview").inner_text()
+        keep(page, "long")
+        choose(page, "transcript")
+        sees(page, "characters more", "this is its beginning")
+        assert len(shown) < 4000
+        assert len(page.locator(".contentview").inner_text()) < 20_000
+
+
+def test_what_a_provider_sends_is_shown_as_text(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    hostile = chunk({"role": None, "content": HOSTILE}, model=HOSTILE)
+    script = provider.script(OPENING, hostile, hostile, FINISH, DONE)
+    ask(web, script)
+    with page_of(browser, web.page) as page:
+        scripts = page.locator("script").count()
+        show(page, script.path)
+        sees(page, "<script>alert(1)</script>", r"\u001b[2J", r"\u202eevil")
+        choose(page, "transcript")
+        sees(page, "<script>alert(1)</script>", r"\x1b[2J", r"\u202eevil")
+        assert page.locator("script").count() == scripts
+        assert page.locator(".contentview img").count() == 0
+        keep(page, "hostile")
+
+
+def test_saved_flow_is_shown_without_the_log(
+    browser: Browser, provider: Provider, mitm_ca: Path, tmp_path: Path
+) -> None:
+    flows = tmp_path / "flows"
+    for name in ("dump", "web"):
+        (tmp_path / name).mkdir()
+    script = provider.script(*STREAM)
+    with Mitmdump(tmp_path / "dump", mitm_ca, *to(provider), "-w", str(flows)) as dump:
+        ask(dump, script)
+        dump.terminate()
+    no_log = {"normalize_pairs": ""}
+    read = ("--rfile", str(flows))
+    with (
+        Mitmweb(tmp_path / "web", mitm_ca, *read, options=no_log) as web,
+        page_of(browser, web.page) as page,
+    ):
+        show(page, script.path)
+        sees(page, "44 of 45 events repaired", "next 41 events")
+        choose(page, "transcript")
+        sees(page, "Mill brook", "finish: stop")
