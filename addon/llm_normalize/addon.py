@@ -1,7 +1,7 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -10,6 +10,8 @@ from mitmproxy import (
     command,
     contentviews,
     ctx,
+    exceptions,
+    flow,
     http,
     tls,
     types,
@@ -17,6 +19,8 @@ from mitmproxy import (
 
 from . import options
 from .answers import Answers
+from .commands import capture_rows, fix_rows, one_fix, rerun_rows
+from .fix import Fix
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
 from .legible import brief
@@ -93,20 +97,42 @@ class Normalize:
     @command.command("normalize.stats")
     def stats_command(self) -> types.Data:
         """Show what was repaired, by host, model and fix."""
-        return cast(types.Data, list(self.stats.rows()))
+        return _table(self.stats.rows())
 
     @command.command("normalize.fixes")
-    def fixes_command(self) -> types.Data:
-        """Show all fixes, and which of them are skipped."""
-        rows = [["fix", "skipped", "change"]]
-        for fix in FIXES:
-            where = [
-                "everywhere" if host is None else f"on {host}"
-                for host, name in self.skips
-                if name == fix.name
-            ]
-            rows.append([fix.name, ", ".join(where), fix.changes])
-        return cast(types.Data, rows)
+    @command.argument("name", type=types.Choice("normalize.fixes.names"))
+    def fixes_command(self, name: str = "") -> types.Data:
+        """Show all fixes, and which of them are skipped; or all about one."""
+        named = [fix for fix in FIXES if fix.name == name]
+        rows = [row for fix in named for row in one_fix(fix, self.skips)]
+        return _table(rows or fix_rows(FIXES, self.skips))
+
+    @command.command("normalize.fixes.names")
+    def names_command(self) -> Sequence[str]:
+        """List the names of all fixes."""
+        return [fix.name for fix in FIXES]
+
+    @command.command("normalize.rerun")
+    def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
+        """Show what today's fixes do to what came, and what was not so then."""
+        strict = ctx.options.normalize_strict
+        return _table(rerun_rows(flows, self._fixes_for, strict=strict))
+
+    @command.command("normalize.capture")
+    def capture_command(
+        self, flows: Sequence[flow.Flow], folder: types.Path, fill: bool = False
+    ) -> types.Data:
+        """Write capture folders for a bug report, without keys and ids.
+
+        With *fill*, all words are replaced by others of the same length.
+        """
+        where = Path(folder).expanduser()
+        try:
+            return _table(capture_rows(flows, where, self._fixes_for, fill=fill))
+        except OSError as error:
+            raise exceptions.CommandError(
+                f"normalize.capture: {where}: {error.strerror or error}"
+            ) from error
 
     # -- TLS ---------------------------------------------------------------------
 
@@ -183,7 +209,7 @@ class Normalize:
 
     # -- what counts for one answer ----------------------------------------------
 
-    def _settings(self, flow: http.HTTPFlow) -> Settings:
+    def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
         request = flow.request
         # Either may be the name that the user knows: behind a kept host header, say.
         hosts = {request.host, request.pretty_host}
@@ -193,8 +219,11 @@ class Normalize:
             if pattern is None
             or any(pattern.matches(host, request.port) for host in hosts)
         }
+        return [fix for fix in FIXES if fix.name not in off]
+
+    def _settings(self, flow: http.HTTPFlow) -> Settings:
         return Settings(
-            fixes=[fix for fix in FIXES if fix.name not in off],
+            fixes=self._fixes_for(flow),
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
@@ -221,3 +250,7 @@ class Normalize:
             )
         log.size = size
         return log
+
+
+def _table(rows: Iterable[Sequence[str]]) -> types.Data:
+    return cast(types.Data, [list(row) for row in rows])

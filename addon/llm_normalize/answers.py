@@ -122,6 +122,7 @@ class Answers:
                 running.keep(flow, running.close(self._stats, None, "client-left"))
                 return
             after = [response.raw_content or b""]
+            running.came_status = response.status_code
             running.answer.step(Step(0, before, after, [PENDING]))
             decoder = decoder_for(response.headers.get("content-encoding", ""))
             if running.asked.stream and _is_good(response) and decoder is not None:

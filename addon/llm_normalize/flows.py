@@ -2,6 +2,7 @@
 
 import logging
 import re
+from dataclasses import replace
 from http import HTTPStatus
 
 from mitmproxy import ctx, hooks, http
@@ -11,6 +12,7 @@ from mitmproxy.proxy import mode_specs
 from .legible import brief
 from .reset import reset_stream
 from .selection import Hosts, is_chat_request, is_event_stream
+from .stream_state import Asked
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +86,18 @@ def show_anew(flow: http.HTTPFlow) -> None:
 def answers_events(response: http.Response) -> bool:
     """Tell whether *response* says that it is an event stream."""
     return is_event_stream(response.headers.get("content-type", ""))
+
+
+def asked_of(flow: http.HTTPFlow, *, strict: bool) -> Asked:
+    """Return what the request of *flow* asked."""
+    request, response = flow.request, flow.response
+    if request.raw_content is None and response is not None:
+        # Sent on unread (stream_large_bodies): the answer tells what was asked.
+        asked = Asked(stream=answers_events(response))
+    else:
+        asked = Asked.from_body(request.get_content(strict=False))
+    begun = response.timestamp_start if response else request.timestamp_start
+    return replace(asked, id=flow.id, time=int(begun), strict=strict)
 
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:

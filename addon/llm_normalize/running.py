@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mitmproxy import http
 
 from .fix import Fix
-from .flows import answers_events, note, secrets_of, show_anew
+from .flows import asked_of, note, secrets_of, show_anew
 from .kept import Kept
 from .legible import brief
 from .line import Record
@@ -59,6 +59,7 @@ class Running:
         kept: What came of it, and what left.
         rewriter: What its body passes, if it is a stream.
         pending: Whether it is not ready yet, and will be fetched.
+        came_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that has left for the client, if any.
         on_end: Called when that has come to its end.
     """
@@ -69,6 +70,7 @@ class Running:
     kept: Kept
     rewriter: Rewriter | None = None
     pending: bool = False
+    came_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     _shown: int = 0  # bytes that had left when it was shown last
@@ -77,9 +79,11 @@ class Running:
     @classmethod
     def of(cls, flow: http.HTTPFlow, settings: Settings) -> "Running":
         """Return the answer of *flow*, whose headers may have come."""
-        asked = _asked_of(flow, settings)
+        asked = asked_of(flow, strict=settings.strict)
         kept = Kept(both=settings.shown)
-        return cls(_answer(flow, asked, settings), asked, settings, kept)
+        running = cls(_answer(flow, asked, settings), asked, settings, kept)
+        running.came_status = flow.response.status_code if flow.response else None
+        return running
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never came."""
@@ -130,7 +134,8 @@ class Running:
         self._show(flow, told)
 
     def _show(self, flow: http.HTTPFlow, record: Record) -> None:
-        flow.metadata[KEY] = self.answer.metadata(record, self.kept)
+        told = self.answer.metadata(record, self.kept)
+        flow.metadata[KEY] = told | {"came_status": self.came_status}
         response = flow.response
         if self.rewriter is None or response is None:
             return
@@ -152,18 +157,6 @@ def _said(record: Record) -> str:
     verb = "would be repaired" if record.get("mode") == "observe" else "repaired"
     fixes = ", ".join(f"{name} {count}" for name, count in record["fixes"].items())
     return f"{record['changed']} of {record['events']} events {verb} ({fixes})"
-
-
-def _asked_of(flow: http.HTTPFlow, settings: Settings) -> Asked:
-    """Return what the request of *flow* asked."""
-    request, response = flow.request, flow.response
-    if request.raw_content is None and response is not None:
-        # Sent on unread (stream_large_bodies): the answer tells what was asked.
-        asked = Asked(stream=answers_events(response))
-    else:
-        asked = Asked.from_body(request.get_content(strict=False))
-    begun = response.timestamp_start if response else request.timestamp_start
-    return replace(asked, id=flow.id, time=int(begun), strict=settings.strict)
 
 
 def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:

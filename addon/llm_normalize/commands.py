@@ -1,0 +1,141 @@
+"""What the commands tell, as tables: their first row is the heading."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from mitmproxy import flow, http
+
+from .again import differences, repair
+from .capture import Capture, write
+from .fix import Fix
+from .legible import brief
+from .selection import HostPattern
+from .stored import Stored, stored
+
+type Rows = Iterator[list[str]]
+type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
+"""Returns the fixes that count for a flow today."""
+
+
+def fix_rows(
+    fixes: Sequence[type[Fix]], skips: Sequence[tuple[HostPattern | None, str]]
+) -> Rows:
+    """Yield all fixes, and which of them are skipped."""
+    yield ["fix", "skipped", "change"]
+    for fix in fixes:
+        yield [fix.name, _skipped(fix.name, skips), fix.changes]
+
+
+def one_fix(fix: type[Fix], skips: Sequence[tuple[HostPattern | None, str]]) -> Rows:
+    """Yield all there is to know of one fix."""
+    yield ["fix", fix.name]
+    yield ["change", fix.changes]
+    yield ["whom it breaks", fix.why]
+    yield ["seen at", ", ".join(fix.providers)]
+    yield ["skipped", _skipped(fix.name, skips) or "nowhere"]
+    yield from (["source", source] for source in fix.sources)
+
+
+def _skipped(name: str, skips: Sequence[tuple[HostPattern | None, str]]) -> str:
+    where = (
+        "everywhere" if host is None else f"on {host}"
+        for host, each in skips
+        if each == name
+    )
+    return ", ".join(where)
+
+
+def rerun_rows(
+    flows: Sequence[flow.Flow], fixes_for: FixesFor, *, strict: bool
+) -> Rows:
+    """Yield what today's fixes do to what came, and whether that is what left then."""
+    yield ["flow", "host", "model", "result"]
+    for each, told in _each(flows, strict=strict):
+        if isinstance(told, str):
+            yield [*_name(each), told]
+            continue
+        assert isinstance(each, http.HTTPFlow)
+        results = list(_again(told, fixes_for(each)))
+        yield [*_name(each, told), results[0] if results else "the same"]
+        yield from (["", "", "", result] for result in results[1:])
+
+
+def _again(told: Stored, fixes: Sequence[type[Fix]]) -> Iterator[str]:
+    now = repair(
+        told.came,
+        told.asked,
+        fixes,
+        status=told.status,
+        is_stream=told.is_stream,
+        is_whole=told.is_whole,
+    )
+    if told.fixes is None:
+        yield "not repaired then"
+    then = told.fixes or {}
+    if told.is_whole:
+        for name in sorted({*then, *now.fixes}):
+            if then.get(name, 0) != now.fixes[name]:
+                yield f"{brief(name)}: {then.get(name, 0)} then, {now.fixes[name]} now"
+    else:
+        yield "only its beginning can be compared"
+    if not told.is_observed:
+        yield from map(
+            brief,
+            differences(
+                told.left, now.out, is_stream=told.is_stream, is_whole=told.is_whole
+            ),
+        )
+
+
+def capture_rows(
+    flows: Sequence[flow.Flow], where: Path, fixes_for: FixesFor, *, fill: bool
+) -> Rows:
+    """Write a capture folder of each flow, and yield where they are.
+
+    Raises:
+        OSError: One cannot be written.
+    """
+    yield ["folder", "fixes", "note"]
+    for each, told in _each(flows, strict=False):
+        if isinstance(told, str):
+            yield [_name(each)[0], "", f"left out: {told}"]
+            continue
+        assert isinstance(each, http.HTTPFlow)
+        begun = each.response.timestamp_start if each.response else time.time()
+        capture = Capture(
+            told.came,
+            told.asked,
+            told.host,
+            time.strftime("%Y-%m-%d", time.gmtime(begun)),
+            told.status,
+            told.is_stream,
+            told.is_whole,
+        )
+        made = write(where, capture, fixes_for(each), told.secrets, fill=fill)
+        fired = ", ".join(f"{name} {count}" for name, count in made.fixes.items())
+        note = [
+            "its words are filler" if fill else "the model's words are in it",
+            *(["other fixes fire than did on what came"] if made.was_altered else []),
+            *([] if told.is_whole else ["it breaks off"]),
+        ]
+        yield [str(made.folder), fired or "none", "; ".join(note)]
+
+
+def _each(
+    flows: Sequence[flow.Flow], *, strict: bool
+) -> Iterator[tuple[flow.Flow, Stored | str]]:
+    """Yield each flow with its answer, or why it has none."""
+    for each in flows:
+        if not isinstance(each, http.HTTPFlow):
+            yield each, "it is no HTTP"
+            continue
+        try:
+            yield each, stored(each, strict=strict)
+        except ValueError as error:
+            yield each, str(error)
+
+
+def _name(each: flow.Flow, told: Stored | None = None) -> list[str]:
+    host = told.host if told else ""
+    return [each.id[:8], brief(host), brief(told.asked.model if told else "")]

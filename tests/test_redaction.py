@@ -1,0 +1,214 @@
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.again import repair
+from llm_normalize.fix import calling, chunk, head, rest, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.redaction import Redaction
+from llm_normalize.stream_state import Asked
+
+CAPTURES = sorted(Path(__file__).parent.glob("captures/*/*/response.*"))
+
+
+def filled(data: bytes, *secrets: str) -> bytes:
+    out = Redaction(secrets, fill=True).of(data)
+    assert len(out) == len(data)
+    return out
+
+
+def cleaned(data: bytes, *secrets: str) -> bytes:
+    out = Redaction(secrets).of(data)
+    assert len(out) == len(data)
+    return out
+
+
+def event(**value: object) -> bytes:
+    return wire([value])
+
+
+def value_of(data: bytes) -> dict[str, object]:
+    read = json.loads(data.decode().removeprefix("data: "))
+    assert isinstance(read, dict)
+    return read
+
+
+def fired(path: Path, data: bytes) -> Counter[str]:
+    about = path.with_name("about.toml").read_text()
+    status = re.search(r"^status = (\d+)", about, re.MULTILINE)
+    is_stream = path.suffix == ".sse"
+    asked = Asked(stream=is_stream, usage="usage = true" in about, tools=True)
+    given = int(status[1]) if status else 200
+    return repair(data, asked, FIXES, status=given, is_stream=is_stream).fixes
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_same_fixes_fire_as_often_when_all_words_are_gone(path: Path) -> None:
+    data = path.read_bytes()
+    assert fired(path, filled(data)) == fired(path, data)
+    assert fired(path, cleaned(data)) == fired(path, data)
+
+
+def test_words_go_and_their_shape_stays() -> None:
+    said = "The Kettle sings, naïve: 水 42 🐈!"
+    out = value_of(filled(event(content=said)))["content"]
+    assert isinstance(out, str)
+    assert re.fullmatch(
+        r"[A-Z][a-z]{2} [A-Z][a-z]{5} [a-z]{5}, [a-z]{2}[à-ö][a-z]{2}: [一-丟] \d\d 🐈!",
+        out,
+    )
+    assert not {"Kettle", "sings", "42"} & set(out.split())
+
+
+def test_words_stay_where_only_names_are_to_go() -> None:
+    data = event(content="The kettle", id="chatcmpl-5b0d6c1f2a7e4b93")
+    out = value_of(cleaned(data))
+    assert out["content"] == "The kettle"
+    assert str(out["id"]).startswith("chatcmpl-")
+    assert out["id"] != "chatcmpl-5b0d6c1f2a7e4b93"
+
+
+def test_equal_names_stay_equal_and_others_do_not_become_so() -> None:
+    one, other = "chatcmpl-5b0d6c1f2a7e4b93", "chatcmpl-5b0d6c1f2a7e4b94"
+    data = event(id=one) + event(id=one) + event(responseId=other)
+    first, second, third, *_ = (
+        value_of(each) for each in cleaned(data).split(b"\n\n") if each
+    )
+    assert first == second
+    assert first["id"] != third["responseId"]
+
+
+@pytest.mark.parametrize("name", ["", "0", "call_1", "chatcmpl-123", "chat-completion"])
+def test_names_that_hide_nothing_stay(name: str) -> None:
+    assert value_of(cleaned(event(id=name)))["id"] == name
+
+
+def test_who_asked_goes_in_any_case() -> None:
+    assert value_of(cleaned(event(user="some.person")))["user"] != "some.person"
+
+
+def test_call_that_is_told_twice_is_still_the_same() -> None:
+    said = '{"town":"Thurso"}'
+    out = filled(wire([calling(head(0, said)), calling(head(0, said))])).decode()
+    one, other = re.findall(r'"arguments":"((?:[^"\\]|\\.)*)"', out)
+    assert one == other
+    assert "Thurso" not in one
+
+
+def test_protocol_stays() -> None:
+    fields = {
+        "object": "chat.completion",
+        "model": "meta/llama",
+        "finish_reason": "stop",
+    }
+    assert value_of(filled(event(**fields))) == fields
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-proj-abcdefghijklmnop1234",
+        "nvapi-abcdefghijklmnop1234",
+        "Bearer abcdefghijklmnop1234",
+        "eyJhbGciOiJIUzI1NiJ9.e30.abc",
+        "someone@example.com",
+        "own-secret",
+    ],
+)
+def test_keys_go_from_wherever_they_stand(text: str) -> None:
+    for data in (event(content=f"use {text} now"), f": {text}\n\n".encode()):
+        assert text.encode() not in cleaned(data, "own-secret")
+
+
+def test_what_a_provider_echoes_of_the_request_goes() -> None:
+    error = {"message": "Bad", "detail": [{"input": {"content": "my prompt"}}]}
+    out = cleaned(event(error=error))
+    assert b"my prompt" not in out
+    assert b"Bad" in out
+
+
+def test_text_in_fragments_is_one_text() -> None:
+    whole = "".join(chr(97 + n % 26) for n in range(60))
+    parts = [chunk({"content": whole[at : at + 3]}) for at in range(0, 60, 3)]
+    out = filled(wire(parts))
+    told = "".join(re.findall(r'"content":"(\w+)"', out.decode()))
+    message = filled(event(content=whole))
+    assert len(set(re.findall(r"\w{3}", told))) > 10  # not the same letters each time
+    assert len(message) == len(event(content=whole))
+
+
+def test_text_that_is_told_anew_each_time_still_begins_with_itself() -> None:
+    said = ["The", "The kettle", "The kettle sings"]
+    out = filled(wire([chunk({"content": each}) for each in said])).decode()
+    first, second, third = re.findall(r'"content":"([^"]+)"', out)
+    assert second.startswith(first)
+    assert third.startswith(second)
+
+
+def test_arguments_stay_json_over_all_fragments() -> None:
+    said = '{"city":"Kö\\"ln\\u0041","n":[10,-2.5e1,true,null],"ok":false}'
+    cuts = [said[at : at + 3] for at in range(0, len(said), 3)]
+    events = [calling(head())]
+    events += [calling(rest(0, each)) for each in cuts]
+    out = filled(wire(events)).decode()
+    told = "".join(
+        json.loads(f'"{each}"')
+        for each in re.findall(r'"arguments":"((?:[^"\\]|\\.)*)"', out)
+    )
+    read = json.loads(told)
+    assert list(map(type, read.values())) == [str, list, bool]
+    assert list(read.values())[1:] == [[11, -11.0, True, None], False]
+    assert "city" not in told
+
+
+def test_two_calls_at_once_do_not_mix() -> None:
+    events = [
+        calling(rest(index, text))
+        for text, index in (('{"a', 0), ('{"b', 1), ('":true}', 0), ('":null}', 1))
+    ]
+    out = filled(wire(events)).decode()
+    assert re.findall(r"true|null", out.partition("arguments")[2]).count("true") == 1
+
+
+def test_tags_stay() -> None:
+    out = filled(event(content="<think>Hm</think>So")).decode()
+    assert re.search(r'"<think>[A-Z][a-z]</think>[A-Z][a-z]"', out)
+
+
+def test_words_in_numbers_go() -> None:
+    out = value_of(filled(event(bytes=[72, 105], usage={"total_tokens": 72})))
+    assert out == {"bytes": [11, 111], "usage": {"total_tokens": 72}}
+
+
+def test_escapes_stay_escapes() -> None:
+    data = b'data: {"content":"\\u00e9t\\u00e9\\n\\t\\/ \\ud83d"}\n\n'
+    out = filled(data)
+    assert re.search(rb'"\\u00[67].[a-z]\\u00[67].\\n\\t\\/ \\ud83d"', out)
+
+
+def test_error_page_goes_but_its_tags() -> None:
+    out = filled(b"<h1>Bad gateway</h1>\nnginx")
+    assert re.fullmatch(rb"<h1>[A-Z][a-z]{2} [a-z]{7}</h1>\n[a-z]{5}", out)
+
+
+def test_two_reports_of_one_answer_have_nothing_in_common() -> None:
+    data = event(content="The kettle sings and sings", id="chatcmpl-5b0d6c1f2a7e4b93")
+    assert filled(data) != filled(data)
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_keep_their_length(data: bytes) -> None:
+    filled(data)
+    cleaned(data)
+
+
+@given(st.text(max_size=40))
+def test_any_text_stays_json(text: str) -> None:
+    data = json.dumps({"content": text, "arguments": text}).encode()
+    out = json.loads(filled(data))
+    assert len(out["content"]) == len(text)
