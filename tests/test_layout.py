@@ -70,11 +70,13 @@ LAYERS = (
 KNOWS_MITMPROXY = {
     "addon",
     "answers",
+    "commands",
     "flows",
     "options",
     "pending",
     "reset",
     "running",
+    "stored",
     "transcript",
     "view",
     "whole",

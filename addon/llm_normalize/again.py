@@ -80,7 +80,7 @@ def differences(
         return
     old, new = _blocks(left), _blocks(now)
     if not is_whole:
-        old, new = (each[: min(len(old), len(new)) - 1] for each in (old, new))
+        old, new = (each[: max(0, min(len(old), len(new)) - 1)] for each in (old, new))
     count = 0
     for n in range(max(len(old), len(new))):
         before = old[n : n + 1]

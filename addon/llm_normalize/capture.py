@@ -137,8 +137,6 @@ def _new_folder(where: Path, name: str) -> Path:
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            if not where.is_dir():
-                raise
             number += 1
         else:
             return folder
