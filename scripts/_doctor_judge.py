@@ -110,6 +110,9 @@ def _faults(answer: Answer, data: bytes, status: int, *, complete: bool) -> list
         found = form.check_stream(data, answer.request, complete=complete)
     else:
         found = form.check_body(data, answer.request)
+        meaning = form.meaning_of_body(data)
+        if not found and not meaning.choices and not meaning.errors:
+            found.append("finish: the body has no choice")  # as of a stream
     return [fault_of(each) for each in found]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import _pairs_reader as reader
 import form
-from _doctor_card import Card, Evidence, card_of, compared, evidence, grouped, ordered
+from _doctor_card import Card, card_of, grouped
+from _doctor_evidence import Evidence, compared, evidence, ordered
 from _doctor_judge import LEFT, NONE, REPAIRED, Fault, fault_of
 from llm_normalize.legible import brief
 

@@ -5,9 +5,22 @@ from typing import Any
 
 from _doctor_answer import request_body
 
+LIMIT = "max_tokens"
+NEWER_LIMIT = "max_completion_tokens"
+
 _TOKENS = 64
 _COUNT = "Count from one to ten in words."
 _CALL = "What is the weather in Lisbon? Call the tool."
+# Each with whether OpenAI would refuse it.
+_BODIES: dict[str, tuple[dict[str, Any], bool]] = {
+    "plain": (request_body(stream=False), False),
+    "stream": (request_body(stream=True), False),
+    "usage": (request_body(stream=True, usage=True), False),
+    "tools": (request_body(stream=True, tools=True), False),
+    "forced-tool": (request_body(stream=True, forced=True), False),
+    "bad-model": ({"model": "no-such-model"}, True),
+    "bad-parameter": ({"stream": True, "temperature": "hot"}, True),
+}
 
 
 @dataclass(frozen=True)
@@ -25,33 +38,19 @@ class Request:
     wants_error: bool = False
 
 
-def requests(model: str, names: list[str], limit: str = "max_tokens") -> list[Request]:
-    """Return the requests of these *names*, in order.
+def request(name: str, model: str, limit: str = LIMIT) -> Request:
+    """Return the request of this *name*.
 
     Args:
+        name: What it is called on the card.
         model: The model to ask.
-        names: Which requests.
         limit: The parameter that bounds the answer.
     """
-    made = [
-        Request("plain", request_body(stream=False)),
-        Request("stream", request_body(stream=True)),
-        Request("usage", request_body(stream=True, usage=True)),
-        Request("tools", request_body(stream=True, tools=True)),
-        Request("forced-tool", request_body(stream=True, forced=True)),
-        Request("bad-model", {"model": "no-such-model"}, wants_error=True),
-        Request(
-            "bad-parameter", {"stream": True, "temperature": "hot"}, wants_error=True
-        ),
-    ]
-    return [_whole(each, model, limit) for each in made if each.name in names]
-
-
-def _whole(request: Request, model: str, limit: str) -> Request:
-    words = _CALL if "tools" in request.body else _COUNT
+    body, wants_error = _BODIES[name]
+    words = _CALL if "tools" in body else _COUNT
     common = {
         "model": model,
         "messages": [{"role": "user", "content": words}],
         limit: _TOKENS,
     }
-    return Request(request.name, {**common, **request.body}, request.wants_error)
+    return Request(name, {**common, **body}, wants_error)

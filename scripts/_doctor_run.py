@@ -17,7 +17,7 @@ from _doctor_answer import Answer
 from _doctor_ask import AskError, Provider, SilenceError
 from _doctor_card import Card, card_of
 from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED, Verdict, judge
-from _doctor_requests import Request, requests
+from _doctor_requests import LIMIT, NEWER_LIMIT, request
 from _doctor_text import as_text
 from _pairs_reader import LogError, printable
 from llm_normalize.legible import brief
@@ -89,20 +89,25 @@ def _asked(provider: Provider, flags: argparse.Namespace) -> Card:
     Raises:
         AskError: It cannot be asked.
     """
-    wanted = requests(flags.model, flags.only)
-    count = f"{len(wanted)} request{'' if len(wanted) == 1 else 's'}"
+    count = f"{len(flags.only)} request{'' if len(flags.only) == 1 else 's'}"
     _say(f"{count} to {provider.place}, one after the other")
     answers: list[Answer] = []
     silent: list[str] = []
     in_a_row = 0
-    for request in wanted:
-        _say(f"  {request.name}")
+    limit = LIMIT
+    for name in flags.only:
+        _say(f"  {name}")
         try:
-            answer = _answer(provider, request, flags.model)
+            answer = provider.ask(request(name, flags.model, limit))
+            if limit == LIMIT and _wants_newer_limit(answer):
+                _say(f"  {name}, once more with {NEWER_LIMIT}")
+                limit = NEWER_LIMIT
+                answer = provider.ask(request(name, flags.model, limit))
+                answer.notes.append(f"{LIMIT} was refused, {limit} was not")
         except SilenceError as error:
-            silent.append(f"{request.name}: {error}")
+            silent.append(f"{name}: {error}")
             in_a_row += 1
-            if in_a_row >= _SILENCES or len(silent) == len(wanted):
+            if in_a_row >= _SILENCES or len(silent) == len(flags.only):
                 raise
             continue
         in_a_row = 0
@@ -125,16 +130,9 @@ def _is_good(verdict: Verdict) -> bool:
     return answer.wants_error or not answer.is_error
 
 
-def _answer(provider: Provider, request: Request, model: str) -> Answer:
-    answer = provider.ask(request)
+def _wants_newer_limit(answer: Answer) -> bool:
     refused = answer.status == HTTPStatus.BAD_REQUEST and not answer.wants_error
-    newer = "max_completion_tokens"
-    if refused and newer.encode() in answer.data:
-        _say(f"  {request.name}, once more with {newer}")
-        again = requests(model, [request.name], newer)
-        answer = provider.ask(again[0])
-        answer.notes.append(f"max_tokens was refused, {newer} was not")
-    return answer
+    return refused and NEWER_LIMIT.encode() in answer.data
 
 
 def _can_ask(provider: Provider, answer: Answer, before: list[Answer]) -> None:

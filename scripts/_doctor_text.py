@@ -5,7 +5,8 @@ import sys
 import textwrap
 from collections.abc import Iterator
 
-from _doctor_card import MOST, Card, Evidence, Group, Row
+from _doctor_card import MOST, Card, Group, Row
+from _doctor_evidence import Evidence
 from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED
 from llm_normalize.difference import REMOVED
 
@@ -110,7 +111,7 @@ def _fix(fix: Evidence) -> Iterator[str]:
     yield from head[1:]
     if fix.changes:
         yield from _wrapped(fix.changes, "      ")
-        yield from _wrapped(f"else: {fix.why}", "      ")
+        yield from _wrapped(f"breaks: {fix.why}", "      ")
     if fix.shown:
         where = "" if fix.seen == fix.first else f" ({fix.seen})"
         yield from _wrapped(f"as seen{where}:", "      ")

@@ -11,45 +11,8 @@ import urllib.parse
 from pathlib import Path
 
 import _venv
+from _doctor_providers import PROVIDERS
 
-# Name: base URL, and the variable in which its key is usually kept.
-PROVIDERS: dict[str, tuple[str, str]] = {
-    "cerebras": ("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
-    "cohere": ("https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY"),
-    "dashscope": (
-        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        "DASHSCOPE_API_KEY",
-    ),
-    "deepinfra": ("https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY"),
-    "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    "fireworks": ("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
-    "gemini": (
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "GEMINI_API_KEY",
-    ),
-    "github": ("https://models.github.ai/inference", "GITHUB_TOKEN"),
-    "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    "huggingface": ("https://router.huggingface.co/v1", "HF_TOKEN"),
-    "hyperbolic": ("https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
-    "lmstudio": ("http://127.0.0.1:1234/v1", ""),
-    "minimax": ("https://api.minimax.io/v1", "MINIMAX_API_KEY"),
-    "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "moonshot": ("https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
-    "nebius": ("https://api.tokenfactory.nebius.com/v1", "NEBIUS_API_KEY"),
-    "nvidia": ("https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
-    "ollama": ("http://127.0.0.1:11434/v1", ""),
-    "openai": ("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "perplexity": ("https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
-    "sambanova": ("https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
-    "siliconflow": ("https://api.siliconflow.com/v1", "SILICONFLOW_API_KEY"),
-    "together": ("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    "venice": ("https://api.venice.ai/api/v1", "VENICE_API_KEY"),
-    "vercel": ("https://ai-gateway.vercel.sh/v1", "AI_GATEWAY_API_KEY"),
-    "vllm": ("http://127.0.0.1:8000/v1", ""),
-    "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
-    "zai": ("https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
-}
 REQUESTS = (
     "plain",
     "stream",
@@ -85,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def parse(self, given: list[str]) -> argparse.Namespace:
-        flags, unknown = self.parse_known_args(given)
+        flags, unknown = self.parse_known_intermixed_args(given)
         if unknown:
             # By name: what stands behind it may be a key.
             names = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
@@ -117,8 +80,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
         "--timeout",
-        type=float,
-        default=TIMEOUT,
+        default=f"{TIMEOUT:g}",
         metavar="SECONDS",
         help=f"what one request may take, from first to last (default: {TIMEOUT:g})",
     )
@@ -146,8 +108,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         return flags
     flags.only = _names(parser, "--only", flags.only, REQUESTS)
     flags.asked = _names(parser, "--asked", flags.asked, ASKED)
-    if not 0 < flags.timeout < 86400:  # noqa: PLR2004 - a day; also no "nan"
-        parser.error("--timeout takes a number of seconds above 0")
+    flags.timeout = _seconds(parser, flags.timeout)
     _target(parser, flags)
     return flags
 
@@ -159,6 +120,16 @@ def _names(
     if not set(wanted) <= set(known) or (option == "--only" and not wanted):
         parser.error(f"{option} takes names out of {','.join(known)}")
     return [name for name in known if name in wanted]
+
+
+def _seconds(parser: _Parser, given: str) -> float:
+    try:
+        value = float(given)
+    except ValueError:
+        value = 0
+    if not 0 < value < 86400:  # noqa: PLR2004 - a day; also no "nan"
+        parser.error("--timeout takes a number of seconds above 0")
+    return value
 
 
 def _target(parser: _Parser, flags: argparse.Namespace) -> None:
