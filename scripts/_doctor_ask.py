@@ -28,8 +28,8 @@ class AskError(Exception):
     """Why nothing could be asked, as one sentence."""
 
 
-class SilenceError(AskError):
-    """A request got no answer in time; another one may."""
+class NoAnswerError(AskError):
+    """A request got no answer; another one may."""
 
 
 @dataclass
@@ -136,14 +136,16 @@ class Provider:
         except (TimeoutError, httpx.TimeoutException):
             waited = f"within {self._timeout:g} s"
             if answer is None:
-                raise SilenceError(f"{self._name} did not answer {waited}") from None
+                raise NoAnswerError(f"{self._name} did not answer {waited}") from None
             answer.broke = f"it had not come to its end {waited}"
         except CorruptBodyError as error:
             assert answer is not None
             answer.broke = f"the compressed body is corrupt ({brief(str(error))})"
         except httpx.HTTPError as error:
             if answer is None:
-                raise AskError(self._unreachable(error)) from None
+                why = self._unreachable(error)
+                never = isinstance(error, httpx.ConnectError | httpx.ProxyError)
+                raise (AskError(why) if never else NoAnswerError(why)) from None
             answer.broke = "the connection broke off before the end of the answer"
         assert answer is not None
         if coming is not None and decoder is not None:

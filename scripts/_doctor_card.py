@@ -21,7 +21,7 @@ class Row:
 
     name: str
     asked: str
-    status: int
+    status: int | None
     content_type: str | None
     encoding: str
     first_ms: float | None
@@ -160,7 +160,7 @@ def _row(verdict: Verdict) -> Row:
     return Row(
         name=brief(answer.name),
         asked=", ".join(parts),
-        status=answer.status,
+        status=answer.status or None,
         content_type=None if told is None else brief(told),
         encoding=brief(answer.encoding),
         first_ms=answer.first_ms,

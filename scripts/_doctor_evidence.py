@@ -82,7 +82,10 @@ def evidence(found: dict[str, Evidence], name: str) -> Evidence:
 def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
     """Return what differs, without what the provider echoes of the request."""
     old = None if before is None else mask(text_of(before[:_BLOCK]))
-    return changes(old, [mask(text_of(each[:_BLOCK])) for each in after])
+    try:
+        return changes(old, [mask(text_of(each[:_BLOCK])) for each in after])
+    except RecursionError:
+        return [Change("event", "nested too deeply to be compared", "…")]
 
 
 def ordered(found: dict[str, Evidence]) -> list[Evidence]:

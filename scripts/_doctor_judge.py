@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from typing import Any
 
 import form
 from _doctor_answer import JSON_TYPE, STREAM_TYPE, Answer
@@ -67,13 +68,29 @@ class Verdict:
 def judge(answer: Answer) -> Verdict:
     """Return the verdict on *answer*."""
     verdict = Verdict(answer, notes=list(answer.notes))
+    try:
+        _judge(verdict)
+    except RecursionError:  # the rules are followed to any depth
+        verdict.left.append(Fault("framing", "it is nested too deeply to be judged"))
+        verdict.word = LEFT
+    return verdict
+
+
+def silence(name: str, body: dict[str, Any], why: str) -> Verdict:
+    """Return the verdict on a request that got no answer at all."""
+    answer = Answer(name, body, body.get("stream") is True, status=0, live=True)
+    return Verdict(answer, LEFT, left=[Fault("transport", why)])
+
+
+def _judge(verdict: Verdict) -> None:
+    answer = verdict.answer
     if answer.pending:
         text = f"HTTP {answer.status} says where the answer will be, and is none"
         verdict.broken.append(Fault("status", text))
         verdict.head[PENDING] = Change("status", str(answer.status), "the result")
         verdict.notes.append("the addon asks for the result; here it was not asked for")
         verdict.word = REPAIRED
-        return verdict
+        return
     result = verdict.result = repaired(answer)
     verdict.notes += result.warnings
     whole = not (answer.broke or answer.fragment)
@@ -97,7 +114,6 @@ def judge(answer: Answer) -> Verdict:
     else:
         changed = verdict.broken or result.fixes or verdict.head
         verdict.word = REPAIRED if changed else CONFORMS
-    return verdict
 
 
 def _faults(answer: Answer, data: bytes, status: int, *, complete: bool) -> list[Fault]:
@@ -154,6 +170,15 @@ def _content_type(verdict: Verdict, result: Repaired) -> None:
         verdict.head[CONTENT_TYPE] = change
 
 
+def words_of(answer: Answer) -> str:
+    """Return what the errors in *answer* say; empty without any."""
+    try:
+        errors = form.meaning_of_stream(answer.data).errors
+    except RecursionError:
+        return ""
+    return "; ".join(error.message for error in errors)
+
+
 def _kind(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
@@ -164,7 +189,7 @@ def _request(verdict: Verdict) -> bool:
     if not answer.live:
         return False
     meaning = form.meaning_of_stream(answer.data)
-    words = "; ".join(error.message for error in meaning.errors) or "without a word"
+    words = words_of(answer) or "without a word"
     if answer.wants_error:
         if not answer.is_error and not meaning.errors:
             text = f"answered with {answer.status}, where OpenAI refuses the request"

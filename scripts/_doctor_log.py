@@ -1,5 +1,6 @@
 """What before/after logs tell: changed events, by host and model."""
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -60,8 +61,9 @@ class _Changed:
             each.count += 1
             each.take(place, fixes, told)
         n = reader.number_of(record, "n")
-        found_faults = [fault for block in blocks for fault in _faults(block, n)]
-        self.faults += [(where, fault) for fault in found_faults]
+        for block in blocks:
+            with contextlib.suppress(RecursionError):  # nested too deeply to be judged
+                self.faults += [(where, fault) for fault in _faults(block, n)]
         self.pairs += 1
 
     def add(self, other: "_Changed") -> None:

@@ -12,11 +12,19 @@ from pathlib import Path
 
 import _doctor_log as log
 import _doctor_recorded as recorded
-import form
 from _doctor_answer import Answer
-from _doctor_ask import AskError, Provider, SilenceError
+from _doctor_ask import AskError, NoAnswerError, Provider
 from _doctor_card import Card, card_of
-from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED, Verdict, judge
+from _doctor_judge import (
+    CONFORMS,
+    LEFT,
+    NONE,
+    REPAIRED,
+    Verdict,
+    judge,
+    silence,
+    words_of,
+)
 from _doctor_requests import LIMIT, NEWER_LIMIT, request
 from _doctor_text import as_text
 from _pairs_reader import LogError, printable
@@ -91,43 +99,39 @@ def _asked(provider: Provider, flags: argparse.Namespace) -> Card:
     """
     count = f"{len(flags.only)} request{'' if len(flags.only) == 1 else 's'}"
     _say(f"{count} to {provider.place}, one after the other")
-    answers: list[Answer] = []
-    silent: list[str] = []
+    verdicts: list[Verdict] = []
     in_a_row = 0
     limit = LIMIT
     for name in flags.only:
         _say(f"  {name}")
+        asked = request(name, flags.model, limit)
         try:
-            answer = provider.ask(request(name, flags.model, limit))
+            answer = provider.ask(asked)
             if limit == LIMIT and _wants_newer_limit(answer):
                 _say(f"  {name}, once more with {NEWER_LIMIT}")
                 limit = NEWER_LIMIT
                 answer = provider.ask(request(name, flags.model, limit))
                 answer.notes.append(f"{LIMIT} was refused, {limit} was not")
-        except SilenceError as error:
-            silent.append(f"{name}: {error}")
+        except NoAnswerError as error:
             in_a_row += 1
-            if in_a_row >= _SILENCES or len(silent) == len(flags.only):
+            if in_a_row in (_SILENCES, len(flags.only)):
                 raise
+            verdicts.append(silence(asked.name, asked.body, str(error)))
             continue
         in_a_row = 0
-        _can_ask(provider, answer, answers)
-        answers.append(answer)
-    verdicts = [judge(answer) for answer in answers]
+        _can_ask(provider, answer, verdicts)
+        verdicts.append(judge(answer))
     card = card_of(f"{provider.host}, model {flags.model}", "asked", verdicts)
-    card.notes += silent
-    if silent and card.verdict != NONE:
-        card.verdict = LEFT
-        card.headline += f" No answer at all to {len(silent)} more."
-    if not any(_is_good(verdict) for verdict in verdicts):
+    if not any(map(_is_good, verdicts)):
         card.verdict = NONE
         card.headline = "No verdict: no request was answered with anything but errors."
     return card
 
 
 def _is_good(verdict: Verdict) -> bool:
+    """Tell whether the model said something, or refused what it has to refuse."""
     answer = verdict.answer
-    return answer.wants_error or not answer.is_error
+    return bool(answer.status) and (answer.wants_error or not answer.is_error)
 
 
 def _wants_newer_limit(answer: Answer) -> bool:
@@ -135,16 +139,17 @@ def _wants_newer_limit(answer: Answer) -> bool:
     return refused and NEWER_LIMIT.encode() in answer.data
 
 
-def _can_ask(provider: Provider, answer: Answer, before: list[Answer]) -> None:
+def _can_ask(provider: Provider, answer: Answer, before: list[Verdict]) -> None:
     """Make sure that it is the model that answers.
 
     Raises:
         AskError: The key is refused, or there is nothing under that address.
     """
-    if any(not each.is_error for each in before) or not answer.is_error:
+    answered = (each.answer for each in before if each.answer.status)
+    if not answer.is_error or any(not each.is_error for each in answered):
         return
-    errors = form.meaning_of_stream(answer.data).errors
-    told = f" It says: {brief(errors[0].message)}" if errors else ""
+    words = brief(words_of(answer))
+    told = f" It says: {words}" if words else ""
     host, status = brief(provider.host), answer.status
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         what = "refuses the key" if provider.has_key else "wants a key (--key)"

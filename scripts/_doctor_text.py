@@ -53,7 +53,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
     cells = [
         {
             "answer": _name(row.name),
-            "status": str(row.status),
+            "status": str(row.status or "-"),
             "first ms": _figure(row.first_ms),
             "all ms": _figure(row.total_ms),
             "events": "" if row.events is None else str(row.events),
