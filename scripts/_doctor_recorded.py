@@ -40,6 +40,8 @@ def answers(paths: Iterable[Path], asked: Iterable[str]) -> Iterator[Answer]:
         try:
             if path.is_dir():
                 yield _captured(path)
+            elif path.stem == "response" and (path.parent / ABOUT).is_file():
+                yield _captured(path.parent)
             else:
                 yield _told(path, manifests) or _assumed(path, given)
         except OSError as error:

@@ -2,8 +2,8 @@
 
 import base64
 import html
-import json
-from urllib.parse import quote
+import re
+from urllib.parse import urlsplit
 
 from mitmproxy import http
 
@@ -21,34 +21,30 @@ class Secrets:
     """
 
     def __init__(self, url: str, headers: dict[str, str]) -> None:
+        query = f"http://provider/?{urlsplit(url).query}"
         fields = [(name.encode(), value.encode()) for name, value in headers.items()]
-        request = http.Request.make("POST", url, headers=fields)
-        spelled = {each for found in secrets_of(request) for each in _spellings(found)}
-        self._texts = sorted(spelled, key=len, reverse=True)
-        self._bytes = [each.encode() for each in self._texts]
+        found = secrets_of(http.Request.make("POST", query, headers=fields))
+        pattern = "|".join(map(_pattern, found)) or "(?!)"
+        self._text = re.compile(pattern)
+        self._bytes = re.compile(pattern.encode())
 
     def masked(self, text: str) -> str:
         """Return *text* without them."""
-        for each in self._texts:
-            text = text.replace(each, MASK)
-        return text
+        return self._text.sub(MASK, text)
 
     def masked_bytes(self, data: bytes) -> bytes:
         """Return *data* without them."""
-        for each in self._bytes:
-            data = data.replace(each, MASK.encode())
-        return data
+        return self._bytes.sub(MASK.encode(), data)
 
 
-def _spellings(secret: str) -> set[str]:
-    """Return *secret* as JSON, a page, a URL or Basic authentication would have it."""
-    escaped = json.dumps(secret)[1:-1]
-    return {
-        secret,
-        escaped,
-        escaped.replace("/", "\\/"),
-        html.escape(secret),
-        quote(secret),
-        quote(secret, safe=""),
-        base64.b64encode(secret.encode()).decode(),
-    }
+def _pattern(secret: str) -> str:
+    """Return an expression for *secret* as JSON, pages, URLs and base64 spell it."""
+    encoded = base64.b64encode(secret.encode()).decode().rstrip("=")
+    return f"{''.join(map(_character, secret))}|{re.escape(encoded)}=*"
+
+
+def _character(char: str) -> str:
+    code = ord(char)
+    plain = "|".join(map(re.escape, {char, html.escape(char)}))
+    coded = rf"\\u{code:04x}|%{code:02x}|&#0*{code};|&#x0*{code:x};"
+    return rf"(?:(?:\\)?(?:{plain})|(?i:{coded}))"

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -267,7 +268,14 @@ def asking(server: Server, *more: str) -> list[str]:
 
 
 def spelled(key: str) -> list[str]:
-    return [key, key.replace("/", "\\/"), base64.b64encode(key.encode()).decode()]
+    return [
+        key,
+        key.replace("/", "\\/"),
+        "".join(f"\\u{ord(char):04X}" for char in key),
+        "".join(f"&#{ord(char)};" for char in key),
+        quote(key, safe=""),
+        base64.b64encode(key.encode()).decode(),
+    ]
 
 
 def keeps_quiet(told: Told) -> bool:
@@ -526,6 +534,16 @@ def test_key_is_not_in_a_traceback(
     assert keeps_quiet(told)
 
 
+def test_key_in_what_is_no_http_is_not_shown(start: Start, run: Run) -> None:
+    def garbles(handler: Handler, _: dict[str, Any]) -> None:
+        handler.wfile.write(f"HTTP/9 {KEY} {KEY}\r\n\r\n".encode())
+
+    told = run(*asking(start(garbles)))
+    assert told.code == 3
+    assert "gave no answer" in told.err
+    assert keeps_quiet(told)
+
+
 def test_redirect_is_not_followed(start: Start, run: Run) -> None:
     other = start(openai)
 
@@ -601,7 +619,7 @@ def test_every_spelling_of_a_key_is_masked() -> None:
     secrets = Secrets(
         "https://x/v1?api-key=query-canary", {"authorization": f"Bearer {KEY}"}
     )
-    text = " ".join([*spelled(KEY), "sk-canary%2F7f3a%2B9Q%3D%3D", "query-canary"])
+    text = " ".join([*spelled(KEY), "query-canary"])
     assert set(secrets.masked(text).split()) == {"***"}
     assert secrets.masked_bytes(text.encode()) == secrets.masked(text).encode()
 
@@ -1051,6 +1069,12 @@ def test_recorded_answer_gets_a_card(path: Path) -> None:
     if answer.name.startswith("openai/"):
         assert verdict.word == CONFORMS
     assert list(_doctor_text.as_text(card_of("s", "recorded", [verdict])))
+
+
+def test_file_of_a_capture_is_that_capture(run: Run) -> None:
+    told = run(str(CAPTURES[0] / next(CAPTURES[0].glob("response.*")).name), "--json")
+    assert [*rows(told.card)] == ["/".join(CAPTURES[0].parts[-2:])]
+    assert told.card["notes"] == []
 
 
 def test_single_file_is_taken_for_what_its_name_says(tmp_path: Path, run: Run) -> None:
