@@ -895,7 +895,7 @@ def test_any_bytes_get_a_card(seed: int) -> None:
         assert all(line.isprintable() for line in text.split("\n"))
 
 
-@pytest.mark.parametrize("depth", [900, 3000, 100_000])
+@pytest.mark.parametrize("depth", [900, 3000, 20_000])
 def test_any_depth_gets_a_card(depth: int) -> None:
     deep = "[" * depth + "]" * depth
     for text in ("%s", '{"error":%s}', 'data: {"choices":[{"delta":%s,"role":null}]}'):
