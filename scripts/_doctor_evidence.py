@@ -1,0 +1,97 @@
+"""The fixes at work: what they changed, and in which event that shows best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from llm_normalize.difference import Change, changes
+from llm_normalize.fixes import FIXES
+from llm_normalize.legible import brief
+from llm_normalize.masking import mask, text_of
+
+_CHANGES = 4
+_BLOCK = 256 * 1024  # bytes of an event that are compared
+_GENERAL = {"choice", "data", "event", "field", "tool"}
+"""What the names of many fixes begin with."""
+
+_KNOWN = {fix.name: fix for fix in FIXES}
+
+
+@dataclass
+class Evidence:
+    """A fix at work: how often, and what it did in one event.
+
+    Attributes:
+        name: The fix.
+        changes: What it changes, by its own declaration.
+        why: Whom that breaks.
+        count: Events that it changed.
+        first: The answer and the event in which it first occurred.
+        seen: The answer and the event that `shown` tells of, with the fewest fixes.
+        shown: Changes, as `place`, `old` and `new`.
+        more: Changes of that event that are not told.
+        together: How many fixes changed that event.
+    """
+
+    name: str
+    changes: str
+    why: str
+    count: int = 0
+    first: str = ""
+    seen: str = ""
+    shown: list[dict[str, str | None]] = field(default_factory=list)
+    more: int = 0
+    together: int = 1 << 30
+
+    def take(self, where: str, fixes: Sequence[str], found: Sequence[Change]) -> None:
+        """Take one event, if it shows this fix better than what is there."""
+        self.first = self.first or where
+        if len(fixes) >= self.together:
+            return
+        self.together = len(fixes)
+        self.seen = where
+        # Its own changes, as far as its name tells which of several those are.
+        parts = (each for each in self.name.split("-") if each not in _GENERAL)
+        word = next(parts, self.name)
+        own = [each for each in found if word in each.place] or found
+        self.shown = [_shown(each) for each in own[:_CHANGES]]
+        self.more = len(found) - len(self.shown)
+
+    def merge(self, other: "Evidence") -> None:
+        """Take in what *other* has of the same fix, in later events."""
+        self.count += other.count
+        if other.together < self.together:
+            self.together, self.seen = other.together, other.seen
+            self.shown, self.more = other.shown, other.more
+
+
+def _shown(change: Change) -> dict[str, str | None]:
+    values = (change.place, change.old, change.new)
+    texts = [None if each is None else brief(each) for each in values]
+    return dict(zip(("place", "old", "new"), texts, strict=True))
+
+
+def evidence(found: dict[str, Evidence], name: str) -> Evidence:
+    """Return the evidence for the fix *name* in *found*, put there if need be."""
+    if name not in found:
+        fix = _KNOWN.get(name)
+        told = (fix.changes, fix.why) if fix else ("", "")
+        found[name] = Evidence(brief(name), *told)
+    return found[name]
+
+
+def compared(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
+    """Return what differs, without what the provider echoes of the request."""
+    old = None if before is None else mask(text_of(before[:_BLOCK]))
+    try:
+        return changes(old, [mask(text_of(each[:_BLOCK])) for each in after])
+    except RecursionError:
+        return [Change("event", "nested too deeply to be compared", "…")]
+
+
+def ordered(found: dict[str, Evidence]) -> list[Evidence]:
+    """Return the fixes in the order in which they act."""
+    known = [name for name in _KNOWN if name in found]
+    return [
+        found[name]
+        for name in [*known, *(each for each in found if each not in _KNOWN)]
+    ]

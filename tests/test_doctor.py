@@ -1,0 +1,1256 @@
+"""scripts/doctor.py: the card of a provider, and the key that is in no output."""
+
+import ast
+import base64
+import contextlib
+import gzip
+import http.server
+import itertools
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+import _demo_provider as nim
+import _doctor_recorded as recorded
+import _doctor_run
+import _doctor_text
+import doctor
+from _doctor_answer import Answer, request_body
+from _doctor_ask import Provider
+from _doctor_card import Card, card_of
+from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED, judge
+from _doctor_providers import PROVIDERS as KNOWN
+from _doctor_secrets import Secrets
+from llm_normalize.fix import DONE, USAGE, calling, chunk, completion, head, rest, wire
+from llm_normalize.selection import PROVIDERS, Hosts
+from support import LOOPBACK
+from test_recorded import FOLDER, TWO_ANSWERS
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / "scripts" / "doctor.py"
+CAPTURES = sorted(path.parent for path in ROOT.glob("tests/captures/*/*/about.toml"))
+RECORDED = recorded.found(FOLDER) if (FOLDER / "manifest.json").exists() else []
+KEY = "sk-canary/7f3a+9Q=="
+MODEL = "acme-1"
+
+# Without doctor.main, which would go to .venv first: this environment will do.
+HERE = """
+import sys
+sys.path[:0] = sys.argv[1:4]
+import doctor, _doctor_run
+sys.exit(_doctor_run.run(doctor.parse(sys.argv[4:])))
+"""
+
+type Handler = http.server.BaseHTTPRequestHandler
+type Act = Callable[[Handler, dict[str, Any]], None]
+
+
+# -- providers -------------------------------------------------------------------------
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, act: Act) -> None:
+        self.act = act
+        self.asked: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.over = threading.Event()
+        super().__init__((LOOPBACK, 0), Requests)
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: the doctor may have left."""
+
+
+class Requests(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Server
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append({**asked, "path": self.path})
+        self.server.keys.append(self.headers.get("authorization"))
+        self.server.act(self, asked)
+        self.close_connection = True
+
+
+type Start = Callable[[Act], Server]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    with contextlib.ExitStack() as stack:
+
+        def started(act: Act) -> Server:
+            server = Server(act)
+            run = threading.Thread(target=server.serve_forever, args=(0.02,))
+            run.start()
+            stack.callback(run.join)
+            stack.callback(server.server_close)
+            stack.callback(server.shutdown)
+            stack.callback(server.over.set)
+            return server
+
+        yield started
+
+
+def send(
+    handler: Handler,
+    data: bytes,
+    kind: str = "application/json",
+    status: int = 200,
+    **more: str,
+) -> None:
+    handler.send_response(status)
+    handler.send_header("content-type", kind)
+    handler.send_header("content-length", str(len(data)))
+    for name, value in more.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+    handler.wfile.write(data)
+
+
+def begin(handler: Handler, kind: str = "text/event-stream") -> None:
+    handler.send_response(200)
+    handler.send_header("content-type", kind)
+    handler.send_header("transfer-encoding", "chunked")
+    handler.end_headers()
+
+
+def event(handler: Handler, data: bytes) -> None:
+    handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+    handler.wfile.flush()
+
+
+def refusal(words: str, status: int = 400) -> bytes:
+    kind = "invalid_request_error"
+    error = {"message": words, "type": kind, "param": None, "code": str(status)}
+    return json.dumps({"error": error}).encode()
+
+
+def events(asked: dict[str, Any]) -> list[bytes]:
+    """Return the events with which OpenAI would answer."""
+    chunks = [chunk({"role": "assistant", "content": ""})]
+    reason = "stop"
+    if "tools" in asked:
+        chunks = [chunk({"role": "assistant", "content": None})]
+        chunks += [calling(head()), calling(rest())]
+        reason = "stop" if "tool_choice" in asked else "tool_calls"
+    else:
+        chunks += [chunk({"content": word}) for word in ("One,", " two,", " three.")]
+    chunks.append(chunk({}, finish=reason))
+    if "stream_options" in asked:
+        chunks.append(chunk(None, usage=USAGE))
+    return [*(wire([each]) for each in chunks), DONE]
+
+
+def refuses(handler: Handler, asked: dict[str, Any]) -> bool:
+    """Answer as OpenAI does where a request is wrong; tell whether it is."""
+    if asked["model"] != MODEL:
+        send(handler, refusal("no such model", 404), status=404)
+    elif asked.get("temperature") == "hot":
+        send(handler, refusal("a number is wanted"), status=400)
+    else:
+        return False
+    return True
+
+
+def openai(handler: Handler, asked: dict[str, Any]) -> None:
+    if refuses(handler, asked):
+        return
+    if not asked.get("stream"):
+        body = completion({"role": "assistant", "content": "One."})
+        send(handler, json.dumps(body).encode())
+        return
+    begin(handler)
+    for each in events(asked):
+        event(handler, each)
+        time.sleep(0.02)
+    event(handler, b"")
+
+
+def streaming(act: Act) -> Act:
+    """Return a provider that answers streams by *act*, and all else as OpenAI does."""
+
+    def answer(handler: Handler, asked: dict[str, Any]) -> None:
+        if asked.get("stream") and "temperature" not in asked:
+            act(handler, asked)
+        else:
+            openai(handler, asked)
+
+    return answer
+
+
+def as_nim(handler: Handler, asked: dict[str, Any]) -> None:
+    if asked["model"] != MODEL:
+        problem = {"status": 404, "title": "Not Found", "detail": "Function not found"}
+        send(handler, json.dumps(problem).encode(), status=404)
+    elif asked.get("temperature") == "hot":
+        send(handler, b'{"detail":"a number is wanted"}', status=422)
+    elif asked.get("stream"):
+        values = map(json.dumps, nim.chunks(asked))
+        blocks = [f"data: {each}\n\n".encode() for each in values]
+        send(handler, b"".join([*blocks, DONE]), "text/event-stream")
+    else:
+        send(handler, json.dumps(nim.body(asked)).encode())
+
+
+# -- running it ------------------------------------------------------------------------
+
+
+def outside(*given: str, **env: str) -> subprocess.CompletedProcess[str]:
+    paths = [str(ROOT / name) for name in ("scripts", "addon", "tests")]
+    return subprocess.run(
+        [sys.executable, "-c", HERE, *paths, *given],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+class Told:
+    """What a run printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def card(self) -> dict[str, Any]:
+        (card,) = json.loads(self.out)["cards"]
+        return dict(card)
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        return {row["name"]: row["verdict"] for row in self.card["rows"]}
+
+    @property
+    def left(self) -> list[str]:
+        return [f"{each['rule']}: {each['text']}" for each in self.card["left"]]
+
+
+type Run = Callable[..., Told]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("CANARY", KEY)
+
+    def ran(*given: str) -> Told:
+        code = _doctor_run.run(doctor.parse(list(given)))
+        return Told(code, *capsys.readouterr())
+
+    return ran
+
+
+def asking(server: Server, *more: str) -> list[str]:
+    return [server.url, "--model", MODEL, "--key", "env:CANARY", *more]
+
+
+def spelled(key: str) -> list[str]:
+    return [
+        key,
+        key.replace("/", "\\/"),
+        "".join(f"\\u{ord(char):04X}" for char in key),
+        "".join(f"&#{ord(char)};" for char in key),
+        quote(key, safe=""),
+        base64.b64encode(key.encode()).decode(),
+    ]
+
+
+def keeps_quiet(told: Told) -> bool:
+    return not any(each in told.out + told.err for each in [*spelled(KEY), "canary"])
+
+
+# -- providers of every kind -----------------------------------------------------------
+
+
+def test_conforming_provider_gets_a_card_that_says_so(start: Start) -> None:
+    server = start(openai)
+    done = outside(*asking(server), CANARY=KEY)
+    assert done.returncode == 0, done.stderr
+    assert "Conforms: 7 answers" in done.stdout
+    assert f"7 requests to {server.url}/chat/completions" in done.stderr
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert server.keys == [f"Bearer {KEY}"] * 7
+    assert {each["path"] for each in server.asked} == {"/v1/chat/completions"}
+    assert all(each["max_tokens"] <= 100 for each in server.asked)
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_nim_like_provider_is_repaired_completely(start: Start, run: Run) -> None:
+    told = run(*asking(start(as_nim), "--json"))
+    assert told.code == 0
+    assert told.card["verdict"] == REPAIRED
+    assert told.left == []
+    assert told.verdicts["stream"] == told.verdicts["bad-model"] == REPAIRED
+    fixes = {each["name"]: each for each in told.card["fixes"]}
+    assert {"role-null", "content-null", "tool-call-whole", "error-unwrapped"} <= {
+        *fixes
+    }
+    null = fixes["role-null"]
+    assert null["first"] == "stream, event 1"
+    assert null["shown"] == [
+        {"place": "choices[0].delta.role", "old": "null", "new": None}
+    ]
+    assert "Strict clients" in null["why"]
+    rules = {each["rule"] for each in told.card["broken"]}
+    assert {"content", "finish", "usage", "tool-calls", "error"} <= rules
+
+
+def test_card_of_a_repaired_provider_can_be_read(start: Start, run: Run) -> None:
+    told = run(*asking(start(as_nim)))
+    assert "Repaired completely: 6 of 7 answers" in told.out
+    assert "choices[0].delta.role: null → removed" in told.out
+    assert told.out.rstrip().endswith("Left, that no fix repairs\n  nothing")
+    assert max(map(len, told.out.splitlines())) <= 80
+
+
+def test_what_no_fix_repairs_is_left(start: Start, run: Run) -> None:
+    @streaming
+    def endless(handler: Handler, asked: dict[str, Any]) -> None:
+        send(handler, b"".join(events(asked)[:-2]), "text/event-stream")
+
+    told = run(*asking(start(endless), "--only", "plain,stream", "--json"))
+    assert told.code == 1
+    assert told.verdicts == {"plain": CONFORMS, "stream": LEFT}
+    assert "finish: is the last, and choice 0 is open" in told.left
+    assert not any("made up" in each for each in told.left)
+
+
+def test_tools_that_are_refused_are_left(start: Start, run: Run) -> None:
+    @streaming
+    def toolless(handler: Handler, asked: dict[str, Any]) -> None:
+        if "tools" in asked:
+            send(handler, refusal("tools are not supported"), status=400)
+        else:
+            openai(handler, asked)
+
+    told = run(*asking(start(toolless), "--only", "stream,tools", "--json"))
+    assert told.code == 1
+    assert told.left == ["request: refused with 400: tools are not supported"]
+
+
+def test_usage_that_was_asked_for_and_never_came_is_left(
+    start: Start, run: Run
+) -> None:
+    @streaming
+    def mute(handler: Handler, asked: dict[str, Any]) -> None:
+        asked.pop("stream_options", None)
+        openai(handler, asked)
+
+    told = run(*asking(start(mute), "--only", "usage", "--json"))
+    assert told.code == 1
+    assert told.left == ["usage: is the last, and usage was asked for"]
+
+
+def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
+    def hollow(handler: Handler, _: dict[str, Any]) -> None:
+        body = {**completion({}), "choices": []}
+        send(handler, json.dumps(body).encode())
+
+    told = run(*asking(start(hollow), "--only", "plain", "--json"))
+    assert told.code == 1
+    assert told.left == ["finish: the body has no choice"]
+
+
+def test_model_that_calls_no_tool_is_told(start: Start, run: Run) -> None:
+    @streaming
+    def talks(handler: Handler, asked: dict[str, Any]) -> None:
+        asked.pop("tools", None)
+        openai(handler, asked)
+
+    told = run(*asking(start(talks), "--only", "tools", "--json"))
+    assert told.code == 0
+    assert told.card["notes"] == ["tools: no tool was called: that form was not seen"]
+
+
+def test_request_that_openai_refuses_is_told_when_it_is_answered(
+    start: Start, run: Run
+) -> None:
+    def lax(handler: Handler, asked: dict[str, Any]) -> None:
+        openai(handler, {**asked, "model": MODEL})
+
+    told = run(*asking(start(lax), "--only", "bad-model", "--json"))
+    assert told.code == 0
+    note = "bad-model: answered with 200, where OpenAI refuses the request"
+    assert told.card["notes"] == [note]
+
+
+def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) -> None:
+    @streaming
+    def named(handler: Handler, asked: dict[str, Any]) -> None:
+        send(handler, b"".join(events(asked)), "text/plain")
+
+    told = run(*asking(start(named), "--only", "stream", "--json"))
+    assert told.code == 0
+    (fix,) = told.card["fixes"]
+    assert fix["name"] == "content-type-wrong"
+    assert fix["shown"] == [
+        {"place": "content-type", "old": "text/plain", "new": "text/event-stream"}
+    ]
+    (broken,) = told.card["broken"]
+    assert broken["text"] == "the content type is text/plain, not text/event-stream"
+
+
+def test_json_in_place_of_a_stream_becomes_one(start: Start, run: Run) -> None:
+    @streaming
+    def at_once(handler: Handler, asked: dict[str, Any]) -> None:
+        openai(handler, {**asked, "stream": False})
+
+    told = run(*asking(start(at_once), "--only", "stream", "--json"))
+    assert told.code == 0
+    assert "body-in-stream" in {each["name"] for each in told.card["fixes"]}
+
+
+def test_answer_that_can_be_fetched_later_is_not_fetched(
+    start: Start, run: Run
+) -> None:
+    def pending(handler: Handler, _: dict[str, Any]) -> None:
+        send(handler, b"{}", status=202, nvcf_reqid="1")
+
+    server = start(pending)
+    told = run(*asking(server, "--only", "stream", "--json"))
+    assert told.code == 0
+    assert [each["name"] for each in told.card["fixes"]] == ["answer-pending"]
+    assert len(server.asked) == 1
+
+
+def test_newer_name_of_the_limit_is_tried(start: Start, run: Run) -> None:
+    def newer(handler: Handler, asked: dict[str, Any]) -> None:
+        if "max_tokens" in asked:
+            send(handler, refusal("use 'max_completion_tokens' instead"), status=400)
+        else:
+            openai(handler, asked)
+
+    server = start(newer)
+    told = run(*asking(server, "--only", "plain,stream", "--json"))
+    assert told.code == 0
+    assert told.verdicts == {"plain": CONFORMS, "stream": CONFORMS}
+    assert len(server.asked) == 3
+    assert "max_completion_tokens" in server.asked[-1]
+
+
+# -- the key ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("key", spelled(KEY))
+def test_refused_key_is_told_and_not_shown(
+    start: Start, run: Run, form: list[str], key: str
+) -> None:
+    def refused(handler: Handler, _: dict[str, Any]) -> None:
+        words = f"Incorrect API key provided: {key}"
+        body = refusal("WORDS").replace(b"WORDS", words.encode())
+        send(handler, body, status=401, x_key=KEY)
+
+    server = start(refused)
+    told = run(*asking(server, *form))
+    assert told.code == 3
+    assert "refuses the key, with status 401" in told.out + told.err
+    assert "Incorrect API key provided: ***" in told.out + told.err
+    assert keeps_quiet(told)
+    assert len(server.asked) == 1
+
+
+def test_missing_key_is_asked_for(start: Start, run: Run) -> None:
+    def refused(handler: Handler, _: dict[str, Any]) -> None:
+        send(handler, refusal("no key"), status=401)
+
+    told = run(start(refused).url, "--model", MODEL)
+    assert told.code == 3
+    assert "wants a key (--key), with status 401. It says: no key" in told.err
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("key", spelled(KEY))
+def test_key_that_is_echoed_anywhere_is_not_shown(
+    start: Start, run: Run, form: list[str], key: str
+) -> None:
+    def echoes(handler: Handler, asked: dict[str, Any]) -> None:
+        if asked.get("stream"):
+            parts = [chunk({"role": None, "content": "KEY", "KEY": None})]
+            data = wire([*parts, b": KEY\n\n", b"KEY\n\n", b"data: {KEY\n\n"])
+            kind = f"text/KEY-{key}; KEY={KEY}"
+        else:
+            body = completion({"role": "assistant", "content": None, "KEY": None})
+            data = json.dumps({**body, "id": "KEY"}).encode()
+            kind = "application/json"
+        data = data.replace(b"KEY", key.encode())
+        send(handler, data, kind.replace("KEY", KEY))
+
+    told = run(*asking(start(echoes), *form))
+    assert told.code == 1
+    assert "***" in told.out
+    assert keeps_quiet(told)
+
+
+def test_key_that_is_cut_by_two_reads_is_not_shown(start: Start, run: Run) -> None:
+    @streaming
+    def cuts(handler: Handler, _: dict[str, Any]) -> None:
+        begin(handler)
+        for part in (f"data: {{{KEY[:8]}", f"{KEY[8:]}\n\n"):
+            event(handler, part.encode())
+            time.sleep(0.05)
+        event(handler, b"")
+
+    told = run(*asking(start(cuts), "--only", "stream"))
+    assert told.code == 1
+    assert keeps_quiet(told)
+
+
+def test_key_is_not_in_a_traceback(
+    start: Start, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise RuntimeError(f"with {KEY}\x1b[31m")
+
+    monkeypatch.setattr(_doctor_run, "card_of", fails)
+    told = run(*asking(start(openai), "--only", "plain"))
+    assert told.code == 3
+    assert "RuntimeError: with ***" in told.err
+    assert "\x1b" not in told.err
+    assert keeps_quiet(told)
+
+
+def test_key_in_what_is_no_http_is_not_shown(start: Start, run: Run) -> None:
+    def garbles(handler: Handler, _: dict[str, Any]) -> None:
+        handler.wfile.write(f"HTTP/9 {KEY} {KEY}\r\n\r\n".encode())
+
+    told = run(*asking(start(garbles)))
+    assert told.code == 3
+    assert "gave no answer" in told.err
+    assert keeps_quiet(told)
+
+
+def test_redirect_is_not_followed(start: Start, run: Run) -> None:
+    other = start(openai)
+
+    def elsewhere(handler: Handler, _: dict[str, Any]) -> None:
+        place = f"{other.url}/\u202echat?key={KEY}".encode().decode("latin-1")
+        send(handler, b"", status=307, location=place)
+
+    server = start(elsewhere)
+    told = run(*asking(server))
+    assert told.code == 3
+    assert "answers with 307 and names " in told.err
+    assert f"127.0.0.1:{other.server_address[1]}" in told.err
+    assert other.asked == []
+    assert len(server.asked) == 1
+    assert keeps_quiet(told)
+
+
+def test_proxy_variables_do_not_lead_what_is_here_elsewhere(
+    start: Start, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, server = start(openai), start(openai)
+    monkeypatch.setenv("http_proxy", proxy.url)
+    assert run(*asking(server, "--only", "plain")).code == 0
+    assert proxy.asked == []
+
+
+def test_proxy_variables_are_honoured(
+    start: Start, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = start(openai)
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+    url = "http://provider.invalid/v1"
+    told = run(url, "--model", MODEL, "--only", "plain", "--json")
+    assert told.code == 0
+    (asked,) = proxy.asked
+    assert asked["path"] == f"{url}/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--key", KEY], "--key takes env:NAME or file:PATH"),
+        ([f"--key={KEY}"], "--key takes env:NAME or file:PATH"),
+        (["--key", f"env:{KEY}"], "the environment variable that --key names"),
+        (["--key", f"file:/{KEY}"], "the file that --key names cannot be read"),
+        (["--timeout", KEY], "--timeout takes a number"),
+        (["--token", KEY], "there is no such option: --token"),
+        ([f"--api-key={KEY}"], "there is no such option: --api-key"),
+        ([KEY], "give one URL"),
+    ],
+)
+def test_key_on_the_command_line_is_refused_and_not_quoted(
+    given: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        doctor.parse(["https://provider.invalid/v1", "--model", "m", *given])
+    told = Told(2, *capsys.readouterr())
+    assert ended.value.code == 2
+    assert words in told.err
+    assert keeps_quiet(told)
+
+
+def test_key_is_read_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    url = "https://provider.invalid/v1"
+    flags = doctor.parse([url, "--model", "m", "--key", f"file:{tmp_path}/key"])
+    assert flags.secret == KEY
+
+
+def test_every_spelling_of_a_key_is_masked() -> None:
+    secrets = Secrets(
+        "https://x/v1?api-key=query-canary", {"authorization": f"Bearer {KEY}"}
+    )
+    text = " ".join([*spelled(KEY), "query-canary"])
+    assert set(secrets.masked(text).split()) == {"***"}
+    assert secrets.masked_bytes(text.encode()) == secrets.masked(text).encode()
+
+
+# -- what cannot be asked --------------------------------------------------------------
+
+
+def test_nothing_listens_there(run: Run) -> None:
+    server = Server(openai)
+    server.server_close()
+    told = run(server.url, "--model", MODEL)
+    assert told.code == 3
+    assert "127.0.0.1" in told.err
+    assert "cannot be reached" in told.err
+
+
+def test_what_speaks_no_tls_is_told(start: Start, run: Run) -> None:
+    url = start(openai).url.replace("http://", "https://")
+    told = run(url, "--model", MODEL, "--json")
+    assert told.code == 3
+    assert "TLS failed" in json.loads(told.out)["error"]
+
+
+def test_unreadable_certificates_are_told(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.pem").write_text("none")
+    monkeypatch.setenv("SSL_CERT_FILE", f"{tmp_path}/bad.pem")
+    told = run("https://127.0.0.1:9/v1", "--model", MODEL)
+    assert told.code == 3
+    assert "no certificates can be read" in told.err
+
+
+def test_path_that_is_not_there_is_told(start: Start, run: Run) -> None:
+    def nothing(handler: Handler, _: dict[str, Any]) -> None:
+        send(handler, b"404 page not found", "text/plain", 404)
+
+    server = start(nothing)
+    told = run(*asking(server))
+    assert told.code == 3
+    assert f"{server.url}/chat/completions is not found (404)" in told.err
+
+
+def test_nothing_but_failures_is_no_verdict(start: Start, run: Run) -> None:
+    def busy(handler: Handler, _: dict[str, Any]) -> None:
+        send(handler, refusal("too many requests", 429), status=429)
+
+    told = run(*asking(start(busy), "--only", "plain,stream", "--json"))
+    assert told.code == 3
+    assert told.verdicts == {"plain": NONE, "stream": NONE}
+    note = "plain and 1 more: refused with 429: too many requests"
+    assert told.card["notes"] == [note]
+
+
+def test_error_in_a_stream_is_no_verdict_on_that_stream(start: Start, run: Run) -> None:
+    @streaming
+    def fails(handler: Handler, _: dict[str, Any]) -> None:
+        data = b'data: {"error":{"message":"overloaded"}}\n\n'
+        send(handler, data, "text/event-stream")
+
+    told = run(*asking(start(fails), "--only", "plain,stream", "--json"))
+    assert told.code == 0
+    assert told.verdicts == {"plain": CONFORMS, "stream": NONE}
+    assert told.card["notes"] == ["stream: an error in place of an answer: overloaded"]
+
+
+# -- time and size ---------------------------------------------------------------------
+
+
+def test_provider_that_hangs_is_asked_twice(start: Start, run: Run) -> None:
+    def hangs(_: Handler, __: dict[str, Any]) -> None:
+        server.over.wait(20)
+
+    server = start(hangs)
+    told = run(*asking(server, "--timeout", "1"))
+    assert told.code == 3
+    assert "did not answer within 1 s" in told.err
+    assert len(server.asked) == 2
+
+
+def test_one_request_that_hangs_does_not_hide_the_others(
+    start: Start, run: Run
+) -> None:
+    def hangs(handler: Handler, asked: dict[str, Any]) -> None:
+        if "stream_options" in asked:
+            server.over.wait(20)
+        else:
+            openai(handler, asked)
+
+    server = start(hangs)
+    told = run(*asking(server, "--timeout", "2", "--json"))
+    assert told.code == 1
+    assert len(told.verdicts) == 7
+    assert [name for name, word in told.verdicts.items() if word != CONFORMS] == [
+        "usage"
+    ]
+    (left,) = told.left
+    assert left.endswith(" did not answer within 2 s")
+
+
+def test_one_request_that_is_hung_up_on_does_not_hide_the_others(
+    start: Start, run: Run
+) -> None:
+    def hangs_up(handler: Handler, asked: dict[str, Any]) -> None:
+        if asked.get("stream"):
+            openai(handler, asked)
+
+    told = run(*asking(start(hangs_up), "--only", "plain,stream"))
+    assert told.code == 1
+    assert "gave no answer: Server disconnected" in told.out
+
+
+def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -> None:
+    @streaming
+    def drips(handler: Handler, asked: dict[str, Any]) -> None:
+        begin(handler)
+        event(handler, events(asked)[0])
+        while not server.over.wait(0.05):
+            event(handler, b": wait\n\n")
+
+    server = start(drips)
+    told = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
+    assert told.code == 1
+    assert told.left == ["transport: it had not come to its end within 1.5 s"]
+
+
+def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:
+    @streaming
+    def pours(handler: Handler, _: dict[str, Any]) -> None:
+        begin(handler)
+        for at in itertools.count():
+            event(handler, wire([chunk({"content": "x" * 60_000}, n=at)]))
+
+    told = run(*asking(start(pours), "--only", "stream", "--json"))
+    assert told.code == 1
+    assert "transport: it is longer than 2 MiB" in told.left
+    assert len(told.out) < 20_000
+
+
+def test_connection_that_breaks_is_left_and_nothing_is_made_up(
+    start: Start, run: Run
+) -> None:
+    @streaming
+    def breaks(handler: Handler, asked: dict[str, Any]) -> None:
+        begin(handler)
+        for each in as_nim_blocks(asked)[:3]:
+            event(handler, each)
+
+    told = run(*asking(start(breaks), "--only", "stream", "--json"))
+    assert told.code == 1
+    said = "transport: the connection broke off before the end of the answer"
+    assert told.left == [said]
+    assert "role-null" in {each["name"] for each in told.card["fixes"]}
+
+
+def as_nim_blocks(asked: dict[str, Any]) -> list[bytes]:
+    return [f"data: {json.dumps(each)}\n\n".encode() for each in nim.chunks(asked)]
+
+
+def test_buffering_is_told_from_streaming(start: Start, run: Run) -> None:
+    @streaming
+    def buffers(handler: Handler, asked: dict[str, Any]) -> None:
+        time.sleep(0.2)
+        send(handler, b"".join(events(asked)), "text/event-stream")
+
+    @streaming
+    def paces(handler: Handler, asked: dict[str, Any]) -> None:
+        begin(handler)
+        for each in events(asked):
+            event(handler, each)
+            time.sleep(0.1)
+        event(handler, b"")
+
+    for act, arrival in ((buffers, "at once"), (paces, "spread")):
+        told = run(*asking(start(act), "--only", "plain,stream", "--json"))
+        assert [row["arrival"] for row in told.card["rows"]] == ["", arrival]
+        plain, stream = told.card["rows"]
+        assert plain["events"] is None
+        assert stream["events"] == 6
+        assert 0 < stream["first_ms"] <= stream["total_ms"]
+
+
+# -- bytes of every kind ---------------------------------------------------------------
+
+
+def test_web_page_in_place_of_an_answer_is_told(start: Start, run: Run) -> None:
+    def page(handler: Handler, _: dict[str, Any]) -> None:
+        data = b"<!DOCTYPE html><title>Welcome</title><script>alert(1)</script>"
+        send(handler, data, "text/html")
+
+    told = run(*asking(start(page)))
+    assert told.code == 1
+    assert "that is a web page: is the URL right?" in told.out
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_compressed_answers_are_read(start: Start, run: Run, encoding: str) -> None:
+    press = gzip.compress if encoding == "gzip" else zlib.compress
+
+    def compresses(handler: Handler, asked: dict[str, Any]) -> None:
+        data, kind = b"".join(events(asked)), "text/event-stream"
+        if not asked.get("stream"):
+            body = completion({"role": "assistant", "content": "One."})
+            data, kind = json.dumps(body).encode(), "application/json"
+        send(handler, press(data), kind, content_encoding=encoding)
+
+    told = run(*asking(start(compresses), "--only", "plain,stream", "--json"))
+    assert told.code == 0
+    assert told.card["verdict"] == CONFORMS
+    assert [row["encoding"] for row in told.card["rows"]] == [encoding] * 2
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("gzip", "the compressed body is corrupt"),
+        ("zstd", "the encoding zstd is not undone"),
+    ],
+)
+def test_what_cannot_be_decoded_is_left(
+    start: Start, run: Run, encoding: str, words: str
+) -> None:
+    @streaming
+    def corrupt(handler: Handler, asked: dict[str, Any]) -> None:
+        data = bytearray(gzip.compress(b"".join(events(asked))))
+        data[40:50] = bytes(10)
+        send(handler, bytes(data), "text/event-stream", content_encoding=encoding)
+
+    told = run(*asking(start(corrupt), "--only", "stream", "--json"))
+    assert told.code == 1
+    assert words in told.left[-1]
+
+
+HOSTILE = "<script>\x1b[31m\u202e\x00\x85\ud800" + "A" * 100_000
+
+
+def test_hostile_words_are_shown_escaped_and_cut(start: Start, run: Run) -> None:
+    def hostile(handler: Handler, asked: dict[str, Any]) -> None:
+        if asked["model"] != MODEL:
+            error = {"error": {"message": HOSTILE, "input": 1}}
+            send(handler, json.dumps(error).encode(), status=400)
+        elif asked.get("stream"):
+            delta = {"role": None, HOSTILE: None, "content": HOSTILE}
+            data = json.dumps({"choices": [{"delta": delta}]})
+            lines = [f"data: {data}", HOSTILE[:6], ": \x1b[2J"]
+            send(handler, "\n\n".join(lines).encode(), "text/event-stream")
+        else:
+            body = {"choices": [], "id": HOSTILE, "object": HOSTILE}
+            send(handler, json.dumps(body).encode())
+
+    server = start(hostile)
+    told = run(*asking(server))
+    assert told.code == 1
+    assert "<script>\\u001b[31m\\u202e\\u0000\\x85\\ud800A" in told.out
+    assert all(each.isprintable() for each in told.out.split("\n"))
+    assert len(told.out) < 40_000
+    as_json = run(*asking(server, "--json"))
+    assert as_json.out.isascii()
+    assert len(as_json.out) < 80_000
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_bytes_get_a_card(seed: int) -> None:
+    noise = zlib.compress(str(seed).encode() * 50)
+    for stream, status in ((True, 200), (False, 200), (False, 400), (True, 500)):
+        data = b"data: " + noise + b"\n\ndata: {\n\n" + noise
+        answer = Answer(
+            "a", request_body(stream=stream), stream, status=status, data=data
+        )
+        verdict = judge(answer)
+        assert verdict.broken
+        text = "\n".join(_doctor_text.as_text(card_of("s", "recorded", [verdict])))
+        assert all(line.isprintable() for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("depth", [900, 3000, 20_000])
+def test_any_depth_gets_a_card(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    for text in ("%s", '{"error":%s}', 'data: {"choices":[{"delta":%s,"role":null}]}'):
+        data = text.replace("%s", deep).encode()
+        for stream, status in ((True, 200), (False, 200), (False, 400)):
+            body = request_body(stream=stream)
+            answer = Answer("a", body, stream, status=status, data=data, live=True)
+            card = card_of("s", "recorded", [judge(answer)])
+            assert card.verdict == LEFT or status == 400
+            assert len("".join(_doctor_text.as_text(card))) < 10_000
+
+
+# -- the command line ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([], "give a URL, a --provider, or files"),
+        (["https://h/v1"], "--model is missing"),
+        (["--provider", "nobody", "--model", "m"], "--list prints"),
+        (["https://h/v1", "https://i/v1", "--model", "m"], "give one URL"),
+        (["https://h/v1", "a.sse", "--model", "m"], "give one URL"),
+        (["ftp://h/v1", "--model", "m"], "the URL must be"),
+        (["https:///v1", "--model", "m"], "the URL must be"),
+        (["https://h:x/v1", "--model", "m"], "the URL must be"),
+        (["https://me:word@h/v1", "--model", "m"], "no name or password"),
+        (["a.sse", "--model", "m"], "--key and --model go with"),
+        (["a.sse", "--asked", "luck"], "--asked takes names"),
+        (["https://h/v1", "--model", "m", "--only", "all"], "--only takes names"),
+        (["https://h/v1", "--model", "m", "--only", ""], "--only takes names"),
+        (["https://h/v1", "--model", "m", "--timeout", "0"], "--timeout takes"),
+        (["https://h/v1", "--model", "m", "--timeout", "nan"], "--timeout takes"),
+        (["http://h/v1", "--model", "m", "--key", "env:CANARY"], "--insecure-http"),
+        (["https://h/v1", "--model", "m", "--key", "env:BLANK"], "not set"),
+        (["https://h/v1", "--model", "m", "--key", "env:TWO"], "that no key has"),
+    ],
+)
+def test_bad_command_line_is_refused(
+    given: list[str],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CANARY", KEY)
+    monkeypatch.setenv("BLANK", " ")
+    monkeypatch.setenv("TWO", "two words")
+    with pytest.raises(SystemExit) as ended:
+        doctor.parse(given)
+    assert ended.value.code == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert "word@" not in told
+    assert "two words" not in told
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("https://h/v1", "https://h/v1/chat/completions"),
+        ("https://h/v1/", "https://h/v1/chat/completions"),
+        ("HTTPS://h/v1/chat/completions", "https://h/v1/chat/completions"),
+        ("https://h/v1?api-version=1#a", "https://h/v1/chat/completions?api-version=1"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1/chat/completions"),
+    ],
+)
+def test_url_leads_to_chat_completions(given: str, url: str) -> None:
+    assert doctor.parse([given, "--model", "m"]).url == url
+
+
+def test_http_is_for_this_machine_or_said_to_be_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CANARY", KEY)
+    more = ["--model", "m", "--key", "env:CANARY"]
+    for given in (["http://localhost/v1"], ["http://h/v1", "--insecure-http"]):
+        assert doctor.parse([*given, *more]).secret == KEY
+    assert doctor.parse(["http://h/v1", "--model", "m"]).secret == ""
+
+
+def test_provider_brings_its_url_and_its_usual_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NVIDIA_API_KEY", KEY)
+    flags = doctor.parse(["--provider", "nvidia", "--model", "m"])
+    assert flags.url == "https://integrate.api.nvidia.com/v1/chat/completions"
+    assert flags.secret == KEY
+    monkeypatch.delenv("NVIDIA_API_KEY")
+    assert doctor.parse(["--provider", "nvidia", "--model", "m"]).secret == ""
+
+
+def test_known_providers_are_those_of_the_addon() -> None:
+    hosts = Hosts.parse(PROVIDERS)
+    for name, (url, _) in KNOWN.items():
+        host = Provider(url, "", 1).host
+        here = doctor.is_loopback(host.partition(":")[0])
+        assert here or name == "openai" or hosts.include(host, 443), name
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "words"),
+    [
+        (["--list"], 0, "NVIDIA_API_KEY"),
+        (["--help"], 0, "env:NAME"),
+        (["--key", KEY], 2, "give a URL"),
+    ],
+)
+def test_plain_python_answers_without_an_environment(
+    given: list[str], code: int, words: str
+) -> None:
+    bare = [sys.executable, "-I", "-S", str(SCRIPT), *given]
+    # -I leaves the script's own folder out, where its neighbour is.
+    start = f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); "
+    start += (
+        f"sys.argv = {bare[3:]!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    done = subprocess.run(
+        [*bare[:3], "-c", start], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert words in done.stdout + done.stderr
+    assert KEY not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["doctor", "_doctor_providers"])
+def test_entry_is_written_for_python_3_8(name: str) -> None:
+    source = SCRIPT.with_stem(name).read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 8))
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("scripts/*doctor*.py")), ids=lambda path: path.stem
+)
+def test_module_has_its_size(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 270
+
+
+# -- recorded answers ------------------------------------------------------------------
+
+
+def rows(card: dict[str, Any]) -> dict[str, str]:
+    return {row["name"]: row["verdict"] for row in card["rows"]}
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-2:]))
+def test_capture_gets_the_card_that_it_tells_of(path: Path) -> None:
+    (answer,) = recorded.answers([path], ())
+    verdict = judge(answer)
+    card = card_of("captures", "recorded", [verdict])
+    fixes = set(tomllib.loads((path / "about.toml").read_text("utf-8"))["fixes"])
+    assert {each.name for each in card.fixes} == fixes
+    assert card.verdict == (REPAIRED if fixes else CONFORMS)
+    assert card.left == []
+    assert all(each.shown or each.name == "finish-early" for each in card.fixes)
+
+
+def test_all_captures_are_one_card(run: Run) -> None:
+    told = run(str(ROOT / "tests" / "captures"), "--json")
+    assert told.code == 0
+    assert len(told.card["rows"]) == len(CAPTURES)
+    text = run(str(ROOT / "tests" / "captures")).out
+    assert f"and {len(CAPTURES) - 40} more (--json has all)" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: "/".join(path.parts[-2:]))
+def test_recorded_answer_gets_a_card(path: Path) -> None:
+    (answer,) = recorded.answers([path], ())
+    verdict = judge(answer)
+    assert (verdict.word == LEFT) is (answer.name == TWO_ANSWERS)
+    if answer.name.startswith("openai/"):
+        assert verdict.word == CONFORMS
+    assert list(_doctor_text.as_text(card_of("s", "recorded", [verdict])))
+
+
+def test_file_of_a_capture_is_that_capture(run: Run) -> None:
+    told = run(str(CAPTURES[0] / next(CAPTURES[0].glob("response.*")).name), "--json")
+    assert [*rows(told.card)] == ["/".join(CAPTURES[0].parts[-2:])]
+    assert told.card["notes"] == []
+
+
+def test_single_file_is_taken_for_what_its_name_says(tmp_path: Path, run: Run) -> None:
+    asked = request_body(stream=True, usage=True)
+    (tmp_path / "a.sse").write_bytes(b"".join(events(asked)))
+    (tmp_path / "b.json").write_bytes(refusal("no"))
+    told = run(str(tmp_path), "--json")
+    assert rows(told.card) == {"a.sse": REPAIRED, "b.json": CONFORMS}
+    assert "assumed: a stream was asked for, with no usage" in told.card["notes"][0]
+    told = run(f"{tmp_path}/a.sse", "--asked", "usage,tools", "--json")
+    assert rows(told.card) == {"a.sse": CONFORMS}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("nothing.sse", None),
+        ("nothing.jsonl", None),
+        ("about.toml", "asked = ["),
+        ("about.toml", "asked = 1"),
+        ("about.toml", "status = 'x'"),
+        ("about.toml", ""),
+        ("manifest.json", "[1]"),
+    ],
+)
+def test_what_cannot_be_read_is_told(
+    tmp_path: Path, run: Run, name: str, text: str | None
+) -> None:
+    place = tmp_path / "\x1b[31m"
+    place.mkdir()
+    given = place / name
+    if text is not None:
+        given.write_text(text)
+        given = place
+    if name == "manifest.json":
+        (place / "a.sse").write_bytes(DONE)
+    elif text:
+        (place / "response.sse").write_bytes(DONE)
+    told = run(str(given))
+    assert told.code == 2
+    assert told.err.startswith("doctor.py: ")
+    assert "\x1b" not in told.err
+
+
+# -- before/after logs -----------------------------------------------------------------
+
+
+def pair(flow: str, before: str | None, *after: str, n: int = 1) -> dict[str, Any]:
+    fixes = ["role-null"]
+    body = {"n": n, "ms": 1.0, "fixes": fixes, "before": before, "after": [*after]}
+    return {"type": "pair", "v": 1, "flow": flow, **body}
+
+
+def flow(name: str, host: str = "api.x", **more: Any) -> dict[str, Any]:
+    told = {"host": host, "model": "m", "events": 5, "changed": 1, "end": "complete"}
+    return {"type": "flow", "v": 1, "flow": name, **told, **more}
+
+
+def write(path: Path, *records: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    return path
+
+
+NULL = wire([chunk({"role": None, "content": "a"})]).decode()
+GOOD = wire([chunk({"content": "a"})]).decode()
+
+
+def test_log_gives_a_card_for_each_host_and_model(tmp_path: Path, run: Run) -> None:
+    log = write(
+        tmp_path / "pairs.jsonl",
+        pair("f1", NULL, GOOD),
+        pair("f2", NULL, GOOD),
+        flow("f2", "api.y", end="upstream-broke"),
+        flow("f1"),
+        pair("f3", NULL, GOOD),
+        flow("f3", mode="observe"),
+        flow("f4", "api.z", changed=0),
+    )
+    (tmp_path / "pairs.jsonl.1.gz").write_bytes(
+        gzip.compress(
+            write(tmp_path / "x", pair("f0", NULL, GOOD), flow("f0")).read_bytes()
+        )
+    )
+    told = run(str(log), "--json")
+    assert told.code == 0
+    cards = {each["subject"]: each for each in json.loads(told.out)["cards"]}
+    x, y, z = (cards[f"api.{name}, model m"] for name in "xyz")
+    (fix,) = x["fixes"]
+    assert (fix["name"], fix["count"]) == ("role-null", 3)
+    assert fix["first"] == "answer f0, event 1"
+    assert fix["shown"][0]["place"] == "choices[0].delta.role"
+    assert "1 answers were observed, not repaired" in x["notes"]
+    assert "1 answers broke off" in y["notes"]
+    assert (x["verdict"], z["verdict"]) == (REPAIRED, NONE)
+    assert all(
+        "a log has changed events alone" in each["notes"][-1] for each in (x, y, z)
+    )
+
+
+def test_changed_event_that_still_breaks_a_rule_is_left(
+    tmp_path: Path, run: Run
+) -> None:
+    body = json.dumps(completion({"role": "assistant", "content": None}))
+    error = '{"error":{"message":""}}'
+    log = write(
+        tmp_path / "pairs.jsonl",
+        pair("f1", NULL, NULL),
+        pair("f1", None, "data: {\n\n"),
+        pair("f1", body, body, n=0),
+        pair("f1", error, error, n=0),
+        flow("f1"),
+    )
+    told = run(str(log), "--json")
+    assert told.code == 1
+    assert told.left == [
+        "content: has a null role in choice 0",
+        "framing: carries no JSON",
+        "content: choice 0 has null content",
+        "error: the body has an error without a message",
+        "error: the body has an error without the key type",
+        "error: the body has an error without the key param",
+        "error: the body has an error without the key code",
+    ]
+
+
+def test_event_that_needs_its_neighbours_is_not_judged_alone(
+    tmp_path: Path, run: Run
+) -> None:
+    calls = [calling(rest(1)), chunk({}, finish="stop"), chunk(None, usage=USAGE)]
+    records = [pair("f", NULL, wire([each]).decode()) for each in calls]
+    told = run(str(write(tmp_path / "p.jsonl", *records, flow("f"))), "--json")
+    assert told.code == 0
+    assert told.left == []
+
+
+def test_odd_logs_are_read_as_far_as_they_go(tmp_path: Path, run: Run) -> None:
+    log = write(
+        tmp_path / "pairs.jsonl",
+        {"type": "pair", "flow": "f", "after": 1, "fixes": []},
+        {"type": "pair", "flow": "\x1b[2J", "after": ["\ud800"], "fixes": ["\x1b", 1]},
+        {"type": "flow", "host": "\x1b[31m", "model": 1},
+        {"type": "lost", "count": 3},
+    )
+    log.write_text(log.read_text() + "junk\n{")
+    told = run(str(log))
+    assert told.code == 1  # what is no event was sent
+    assert "\x1b" not in told.out
+    assert "answers without a record, model -" in told.out
+    assert "3 lines were lost when the log was written" in told.out
+    empty = run(str(write(tmp_path / "empty.jsonl")))
+    assert empty.code == 0
+    assert "The logs tell nothing." in empty.out
+
+
+# -- what is printed -------------------------------------------------------------------
+
+
+def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    card = Card("s", "logged", headline="All is well.")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[1ms\x1b[0m" in list(_doctor_text.as_text(card))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in "".join(_doctor_text.as_text(card))
+
+
+def test_reader_that_leaves_is_no_fault() -> None:
+    command = [sys.executable, "-c", HERE]
+    command += [str(ROOT / name) for name in ("scripts", "addon", "tests")]
+    with subprocess.Popen(
+        [*command, str(ROOT / "tests" / "captures")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
