@@ -6,7 +6,7 @@ sheet gives the colours, so that they follow the colour scheme.
 """
 
 import re
-import xml.etree.ElementTree as ET  # noqa: S405 - a tree that was made here
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,7 +29,7 @@ _STYLE = pygal.style.Style(
 _WIDTH = 960
 _TIMES = 8  # that stand below bars
 _FEW = 10  # marks of an axis
-_DROPPED = {"script", "style", "title"}
+_KEPT = {"g", "path", "rect", "circle", "text"}
 _DANGEROUS = ("on", "href", "{http://www.w3.org/1999/xlink}")
 
 
@@ -166,16 +166,9 @@ def _title_shapes(series: ET.Element, title: str) -> None:
 def _prune(node: ET.Element) -> None:
     for child in list(node):
         classes = (child.get("class") or "").split()
-        tooltip = "tooltip" in classes or "tooltip-overlay" in classes
-        is_ours = child.tag == "desc" and not classes
-        if is_ours:
-            child.tag = "title"
-        elif (
-            not isinstance(child.tag, str)  # a comment
-            or child.tag in _DROPPED
-            or child.tag == "desc"
-            or tooltip
-        ):
+        if child.tag == "desc" and not classes:
+            child.tag = "title"  # of our own
+        elif child.tag not in _KEPT or "tooltip-overlay" in classes:
             node.remove(child)
-            continue
-        _prune(child)
+        else:
+            _prune(child)

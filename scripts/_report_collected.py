@@ -148,7 +148,10 @@ class Collected(pairs.Summary):
     def models_of(self) -> Counter[str]:
         """Return how many pairs of host and model needed each fix."""
         return Counter(
-            name for (_, group) in self.rows() for name in group.fixes if group.fixes[name]
+            name
+            for (_, group) in self.rows()
+            for name in group.fixes
+            if group.fixes[name]
         )
 
     def latest(self) -> list[Broken]:

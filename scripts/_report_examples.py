@@ -1,7 +1,6 @@
 """Examples of each fix: a few, short ones first, of different models and kinds."""
 
 import collections
-import os.path
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -129,7 +128,11 @@ class Examples:
         kept = self._best.setdefault(name, [])
         fixes = tuple(sorted(pair.fixes))
         for at, each in enumerate(kept):
-            if (each.host, each.model, tuple(sorted(each.fixes))) == (host, model, fixes):
+            if (each.host, each.model, tuple(sorted(each.fixes))) == (
+                host,
+                model,
+                fixes,
+            ):
                 if pair.score < each.score:
                     kept[at] = _example(pair, host, model)
                 return
@@ -141,7 +144,11 @@ class Examples:
         # Of the model that has the most of them, the longest makes room.
         crowded = max(models.values())
         worst = max(
-            (at for at, each in enumerate(kept) if models[each.host, each.model] == crowded),
+            (
+                at
+                for at, each in enumerate(kept)
+                if models[each.host, each.model] == crowded
+            ),
             key=lambda at: kept[at].score,
         )
         same = models[host, model] == crowded
@@ -198,13 +205,21 @@ def _diff(before: str | None, after: list[str]) -> Iterator[Line]:
 
 def _without_head(gone: list[str], come: list[str]) -> tuple[list[str], list[str]]:
     """Leave out what all begin with, up to the object that holds what differs."""
-    head = os.path.commonprefix([*gone, *come]) if len(gone) + len(come) > 1 else ""
+    lines = sorted([*gone, *come])
+    head = _common(lines[0], lines[-1]) if len(lines) > 1 else ""
     start = head.rfind("{", 0, head.rfind("{")) + 1
     if start <= len("data: {"):
         return gone, come
     return [f"data: …{each[start:]}" for each in gone], [
         f"data: …{each[start:]}" for each in come
     ]
+
+
+def _common(one: str, other: str) -> str:
+    ends = (
+        at for at, pair in enumerate(zip(one, other, strict=False)) if len({*pair}) > 1
+    )
+    return one[: next(ends, min(len(one), len(other)))]
 
 
 def _short(text: str) -> str:

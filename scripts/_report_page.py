@@ -85,7 +85,9 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
         "time_charts": _time_charts(found),
         "latency_charts": _latency_charts(rows),
         "ends": [
-            each for each in (*pairs.ENDS, OTHER_END) if each != "complete" and whole.ends[each]
+            each
+            for each in (*pairs.ENDS, OTHER_END)
+            if each != "complete" and whole.ends[each]
         ],
         "broken_hosts": [
             (host, group)
@@ -114,7 +116,9 @@ def _fixes(found: Collected, whole: Group) -> list[dict[str, Any]]:
         {
             "name": name,
             "anchor": f"fix-{name}" if name in known else "",
-            "changes": known[name].changes.replace(" -> ", " → ") if name in known else "",
+            "changes": known[name].changes.replace(" -> ", " → ")
+            if name in known
+            else "",
             "breaks": known[name].why if name in known else "",
             "answers": answers,
             "events": whole.fixes[name],
@@ -186,7 +190,9 @@ def _time_charts(found: Collected) -> list[Chart]:
         for end in (*pairs.ENDS, OTHER_END)
         if any(bucket.ends.get(end) for _, bucket in buckets)
     ]
-    answers = [(end, [bucket.ends.get(end, 0) for _, bucket in buckets]) for end in ends]
+    answers = [
+        (end, [bucket.ends.get(end, 0) for _, bucket in buckets]) for end in ends
+    ]
     changed = [bucket.changed for _, bucket in buckets]
     same = [bucket.events - bucket.changed for _, bucket in buckets]
     events = [("repaired", changed), ("as they came", same)]

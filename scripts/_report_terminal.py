@@ -29,7 +29,9 @@ def summary(found: Collected, notes: reader.Notes) -> Iterator[str]:
 
 def _models(found: Collected) -> Iterator[str]:
     rows = found.rows()
-    table = [["host", "model", "most needed", "answers", "repaired", "first p50", "p99"]]
+    table = [
+        ["host", "model", "most needed", "answers", "repaired", "first p50", "p99"]
+    ]
     for (host, model, mode), group in rows[:MODELS]:
         table.append(
             [
@@ -88,7 +90,9 @@ def _broken(found: Collected) -> Iterator[str]:
         yield f"{text.counted(total, 'answer')} broke off: {ends}; the latest:"
         for each in found.latest()[:BROKEN]:
             when = text.moment(each.at) if each.at is not None else "without a time"
-            name = f"{text.cut(each.host, _MOST_NAME)} {text.cut(each.model, _MOST_NAME)}"
+            name = (
+                f"{text.cut(each.host, _MOST_NAME)} {text.cut(each.model, _MOST_NAME)}"
+            )
             yield f"  {when}  {each.end}  {name}  {text.counted(each.events, 'event')}"
     first = f"half began within {text.duration(whole.begin.at(0.5))}"
     yield f"Of the answers, {first}, 99 % within {text.duration(whole.begin.at(0.99))}."

@@ -1,8 +1,11 @@
 """Text of logs and figures, as people read them."""
 
-import datetime
+import datetime as dt
 
 import _pairs_reader as reader
+
+UNTOLD = "-"
+"""Stands for a figure that there is none of."""
 
 LONG = 80  # characters of a name
 
@@ -45,7 +48,7 @@ def counted(value: int, what: str) -> str:
 def share(part: int, whole: int) -> str:
     """Return *part* of *whole* as a percentage; never 0 or 100 for what is not."""
     if not whole:
-        return "–"
+        return UNTOLD
     percent = 100 * part / whole
     if 0 < percent < 1:
         return "under 1 %"
@@ -57,7 +60,7 @@ def share(part: int, whole: int) -> str:
 def duration(ms: float | None) -> str:
     """Return a time with a unit that fits it."""
     if ms is None:
-        return "–"
+        return UNTOLD
     for least, unit, name, places in (
         (_HOUR, _HOUR, "h", 1),
         (2 * _MINUTE, _MINUTE, "min", 1),
@@ -81,4 +84,4 @@ def size(value: float) -> str:
 
 def moment(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """Return a time in UTC."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime(form)
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime(form)

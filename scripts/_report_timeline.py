@@ -1,6 +1,6 @@
 """What happened when: answers and events in spans of time that grow as need be."""
 
-import datetime
+import datetime as dt
 from dataclasses import dataclass, field
 
 SPANS = {
@@ -27,8 +27,7 @@ _SHOWN = 48
 _MONDAY = 4 * 86_400  # weeks begin on one; the epoch was a Thursday
 # A clock that is wrong says 1970, say: such a bar would leave no room for the others.
 _FIRST, _LAST = (
-    datetime.datetime(year, 1, 1, tzinfo=datetime.UTC).timestamp()
-    for year in (2020, 2100)
+    dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp() for year in (2020, 2100)
 )
 _LONG = 40  # characters of a time
 
@@ -126,8 +125,8 @@ def seconds(time: str) -> float | None:
     if len(time) > _LONG:
         return None
     try:
-        read = datetime.datetime.fromisoformat(time)
-        at = (read if read.tzinfo else read.replace(tzinfo=datetime.UTC)).timestamp()
+        read = dt.datetime.fromisoformat(time)
+        at = (read if read.tzinfo else read.replace(tzinfo=dt.UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
     return at if _FIRST <= at < _LAST else None

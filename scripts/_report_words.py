@@ -12,7 +12,11 @@ _MOST = 3  # names in a sentence
 
 def summary(found: Collected, notes: reader.Notes) -> list[str]:
     """Return paragraphs, plain text with code between backticks."""
-    told = [" ".join(_answers(found)), " ".join(_ends(found)), " ".join(_losses(found, notes))]
+    told = [
+        " ".join(_answers(found)),
+        " ".join(_ends(found)),
+        " ".join(_losses(found, notes)),
+    ]
     return [each for each in told if each]
 
 
@@ -72,7 +76,9 @@ def _ends(found: Collected) -> Iterator[str]:
             if whole.ends[end]
         ]
         other = broke - sum(whole.ends[end] for end in said)
-        ends += [f"{text.number(other)} ended in a way the log does not tell"] * bool(other)
+        ends += [f"{text.number(other)} ended in a way the log does not tell"] * bool(
+            other
+        )
         yield f"{text.counted(broke, 'answer')} did not come to an end: {_listed(ends)}."
     else:
         yield "Every answer came to its end."

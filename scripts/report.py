@@ -41,7 +41,7 @@ def parse(given: list[str] | None = None) -> argparse.Namespace:
         default=[DEFAULT],
         metavar="PAIRS",
         help="a log (its rotated files come along), a pattern, or a folder that is "
-        "searched for logs (default: %s)" % DEFAULT,
+        f"searched for logs (default: {DEFAULT})",
     )
     parser.add_argument(
         "-o",
@@ -57,7 +57,7 @@ def parse(given: list[str] | None = None) -> argparse.Namespace:
     if flags.output is not None:
         problem = unfit(flags.output)
         if problem:
-            parser.error("-o %s: %s" % (flags.output, problem))
+            parser.error(f"-o {flags.output}: {problem}")
     return flags
 
 
@@ -68,7 +68,7 @@ def unfit(output: Path) -> str:
     if output.exists() and not output.is_file():
         return "it is no regular file"
     if not output.parent.is_dir():
-        return "there is no folder %s" % output.parent
+        return f"there is no folder {output.parent}"
     return ""
 
 
@@ -80,7 +80,10 @@ def main() -> int:
     try:
         paths = reader.find(flags.logs)
         if flags.output is not None and flags.output.resolve() in paths:
-            print("report.py: -o %s: it is one of the logs" % flags.output, file=sys.stderr)
+            print(
+                f"report.py: -o {flags.output}: it is one of the logs",
+                file=sys.stderr,
+            )
             return 2
         _venv.ensure()
         sys.path.insert(0, str(_venv.ROOT / "addon"))
@@ -88,7 +91,7 @@ def main() -> int:
 
         return _report_main.run(paths, flags.output, json=flags.json)
     except reader.LogError as error:
-        print("report.py: %s" % reader.printable(str(error)), file=sys.stderr)
+        print(f"report.py: {reader.printable(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
