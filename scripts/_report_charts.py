@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pygal
+import pygal.etree
 import pygal.style
 from markupsafe import Markup
 
 Series = Sequence[tuple[str, Sequence[float]]]
 """Names, each with a value for each label."""
 
+pygal.etree.etree.to_etree()  # lxml, where it is installed, makes trees of another kind
 _FONT = "system-ui, sans-serif"
 _STYLE = pygal.style.Style(
     font_family=_FONT,

@@ -13,6 +13,7 @@ UNKNOWN = "not known"  # whose an example is that no record of an answer follows
 
 _FIX_WEIGHT = 500  # an event that needed one fix alone shows it best
 _PENDING = 16_000_000  # characters of examples whose answer has not come to its end
+_WEIGHT = 1000  # characters that an example is worth beside its own
 _ID = 200  # characters of a flow's id
 _TOO_LONG = 200_000  # characters of an event that is not looked into
 _LINES = 12
@@ -81,13 +82,14 @@ class Examples:
     def add(self, record: reader.Record, fixes: Iterable[str]) -> None:
         """Take in the record of a pair, an example of *fixes*."""
         before, after = record.get("before"), record.get("after")
-        texts = [*after, before] if isinstance(after, list) else [None]
-        if not all(isinstance(each, str) for each in texts[:-1] or [""]):
+        if not isinstance(after, list) or not isinstance(before, (str, type(None))):
             return
-        if not (texts[-1] is None or isinstance(texts[-1], str)) or after is None:
+        if not all(isinstance(each, str) for each in after):
             return
         names = tuple(fixes)
-        size = sum(len(each) for each in texts if each)
+        if not names:
+            return
+        size = sum(map(len, after)) + len(before or "")
         score = size + _FIX_WEIGHT * (len(names) - 1)
         flow = reader.text_of(record, "flow")[:_ID]
         waiting = self._pending.setdefault(flow, {})
@@ -104,7 +106,7 @@ class Examples:
                 after,
                 score,
             )
-            self._waiting += score - (known.score if known else 0)
+            self._waiting += score - known.score if known else score + _WEIGHT
             waiting[name] = pair
         while self._waiting > _PENDING:
             self.close(next(iter(self._pending)), UNKNOWN, UNKNOWN)
@@ -112,7 +114,7 @@ class Examples:
     def close(self, flow: str, host: str, model: str) -> None:
         """Take in that the answer *flow* came from *host* and *model*."""
         for name, pair in self._pending.pop(flow[:_ID], {}).items():
-            self._waiting -= pair.score
+            self._waiting -= pair.score + _WEIGHT
             self._offer(name, pair, host, model)
 
     def finish(self) -> None:

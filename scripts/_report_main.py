@@ -64,7 +64,7 @@ def _beside(output: Path) -> Iterator[IO[bytes]]:
 
     Its owner alone can read it: a model's words are in it.
     """
-    number, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
+    number, name = tempfile.mkstemp(prefix=".report-", dir=output.parent)
     try:
         with os.fdopen(number, "wb") as file:
             yield file

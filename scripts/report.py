@@ -63,12 +63,15 @@ def parse(given: list[str] | None = None) -> argparse.Namespace:
 
 def unfit(output: Path) -> str:
     """Return why no report can be written to *output*; empty if it can, as it seems."""
-    if output.is_dir():
-        return "it is a folder"
-    if output.exists() and not output.is_file():
-        return "it is no regular file"
-    if not output.parent.is_dir():
-        return f"there is no folder {output.parent}"
+    try:
+        if output.is_dir():
+            return "it is a folder"
+        if output.exists() and not output.is_file():
+            return "it is no regular file"
+        if not output.parent.is_dir():
+            return f"there is no folder {output.parent}"
+    except OSError as error:  # a name that is too long, say
+        return error.strerror or str(error)
     return ""
 
 
