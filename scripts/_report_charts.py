@@ -30,6 +30,7 @@ _STYLE = pygal.style.Style(
 )
 _WIDTH = 960
 _TIMES = 8  # that stand below bars
+_LEAST = 12  # bars that there is room for
 _FEW = 10  # marks of an axis
 _KEPT = {"g", "path", "rect", "circle", "text"}
 _DANGEROUS = ("on", "href", "{http://www.w3.org/1999/xlink}")
@@ -42,7 +43,7 @@ def dots(
     chart = _made(
         pygal.Dot,
         rows,
-        height=150 + 30 * len(rows),
+        height=100 + 34 * len(rows),
         show_legend=False,
         show_x_guides=True,
         x_label_rotation=35,
@@ -71,9 +72,10 @@ def stacked(
         y_labels=list(range(int(highest) + 1)) if highest < _FEW else None,
         max_scale=_FEW,
     )
-    chart.x_labels = list(labels)
+    room = [None] * max(0, _LEAST - len(labels))  # or a few bars would be giants
+    chart.x_labels = [*labels, *("" for _ in room)]
     for title, values in series:
-        chart.add(title, list(values))
+        chart.add(title, [*values, *room])
     return _drawn(chart, name, [title for title, _ in series])
 
 

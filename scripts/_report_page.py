@@ -22,6 +22,7 @@ TEMPLATE = "_report_page.html.jinja"
 SHOWN = 12  # models in the tables
 MODELS = 100  # with those that are folded away
 FILES = 50
+FEW = 8  # changes of an example that are not folded away
 
 _DRAWN = 12  # models in a chart
 _COLUMNS = 16  # fixes in one
@@ -95,6 +96,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
             if group.flows > group.ends["complete"]
         ][:MODELS],
         "latest": found.latest(),
+        "few": FEW,
         "accuracy": ACCURACY,
     }
 

@@ -581,6 +581,7 @@ class Parsed(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags[tag] += 1
+        self.text += " " * (tag in {"td", "dd", "bdi"})
         self._inside.append(tag)
         given = {name: value or "" for name, value in attrs}
         self.attributes |= set(given)
