@@ -174,6 +174,8 @@ def _example(pair: _Pair, host: str, model: str) -> Example:
         return example
     example.changes += changes(pair.before, pair.after)
     example.lines += _diff(pair.before, pair.after)
+    if not example.changes and not example.lines:
+        example.lines.append(Line("note", "the same, but it left after a later event"))
     return example
 
 
