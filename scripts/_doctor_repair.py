@@ -13,6 +13,7 @@ from llm_normalize.jsontext import dumps
 from llm_normalize.record import KEY
 from llm_normalize.running import Settings
 from llm_normalize.stats import Stats
+from llm_normalize.stream import Rewriter
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"
@@ -76,7 +77,8 @@ def repaired(answer: Answer) -> Repaired:
         answers.begin(exchange, _SETTINGS)
         rewriter = response.stream
         out: bytes | None = None
-        if callable(rewriter):
+        if isinstance(rewriter, Rewriter):
+            rewriter.on_growth = _nobody_looks
             out = _joined(rewriter(answer.data)) if answer.data else b""
             out += b"" if answer.broke else _joined(rewriter(b""))
         elif not answer.broke:
@@ -97,10 +99,14 @@ def repaired(answer: Answer) -> Repaired:
         fixes=dict(told["fixes"]),
         pairs=[
             Pair(n, fixes, before, after)
-            for n, _, fixes, before, after in told["pairs"]
+            for n, _, fixes, before, after, *_ in told["pairs"]
         ],
         warnings=warnings.found,
     )
+
+
+def _nobody_looks() -> None:
+    """Stand in for what shows a stream while it runs: that takes a mitmproxy."""
 
 
 def _joined(out: bytes | Any) -> bytes:

@@ -19,6 +19,10 @@ Record = Dict[str, Any]
 KEPT = 4
 """Rotated files beside a log: NAME.1 is the newest."""
 
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a line that is read; a longer one is none of the addon's."""
+
+_MOST = 2**53
 _NAME = re.compile(r"(?P<log>.+?\.jsonl)(?:\.(?P<number>\d+))?(?P<gz>\.gz)?")
 _GZIP = b"\x1f\x8b"
 
@@ -35,6 +39,7 @@ class Notes:
         torn: Files that end in half a line: still being written, or cut off.
         unreadable: Lines in the midst of a file that are no record.
         lost: Lines that a log says it could not write.
+        size: Bytes of all lines so far, unpacked.
     """
 
     def __init__(self) -> None:
@@ -42,6 +47,7 @@ class Notes:
         self.torn = 0
         self.unreadable = 0
         self.lost = 0
+        self.size = 0
 
 
 def find(given: Iterable[str]) -> list[Path]:
@@ -115,9 +121,14 @@ def _opened(path: Path) -> gzip.GzipFile | IO[bytes]:
     return path.open("rb")
 
 
-def _records(file: Iterable[bytes], notes: Notes) -> Iterator[Record]:
+def _records(file: gzip.GzipFile | IO[bytes], notes: Notes) -> Iterator[Record]:
     # As bytes: text has more line ends than "\n", and a model may write them.
-    for line in file:
+    for line in iter(lambda: file.readline(LONGEST), b""):
+        notes.size += len(line)
+        if len(line) == LONGEST and not line.endswith(b"\n"):
+            notes.unreadable += 1
+            _skip_line(file, notes)
+            continue
         try:
             record = json.loads(line.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
@@ -133,10 +144,25 @@ def _records(file: Iterable[bytes], notes: Notes) -> Iterator[Record]:
             yield record
 
 
+def _skip_line(file: gzip.GzipFile | IO[bytes], notes: Notes) -> None:
+    for rest in iter(lambda: file.readline(LONGEST), b""):
+        notes.size += len(rest)
+        if rest.endswith(b"\n"):
+            return
+
+
 def number_of(record: Record, key: str) -> int:
-    """Return the count under *key*; 0 where there is none."""
+    """Return the count under *key*; 0 where there is none that can be one."""
     value = record.get(key)
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if isinstance(value, int) and 0 < value <= _MOST else 0
+
+
+def time_of(record: Record, key: str) -> float | None:
+    """Return the time under *key*, in milliseconds; None where there is none."""
+    value = record.get(key)
+    if isinstance(value, (int, float)) and 0 <= value <= _MOST:
+        return float(value)
+    return None
 
 
 def text_of(record: Record, key: str) -> str:

@@ -19,8 +19,29 @@ ENDS = ("complete", "client-left", "upstream-broke", "error")
 _NO_MODEL = "-"
 
 
+class Times:
+    """Milliseconds, all of them kept, so that percentiles are exact."""
+
+    def __init__(self) -> None:
+        self._all: list[float] = []
+
+    def add(self, ms: float) -> None:
+        """Take in the time of one answer."""
+        self._all.append(ms)
+
+    def at(self, part: float) -> float | None:
+        """Return the time that *part* of the answers needed at most; None without any."""
+        if not self._all:
+            return None
+        place = max(0, -int(-part * len(self._all) // 1) - 1)  # the nearest rank
+        return sorted(self._all)[place]
+
+
 class Group:
     """The answers of one model on one host, repaired or only observed.
+
+    Args:
+        first: Takes the time until the first event, of each answer that had one.
 
     Attributes:
         flows: How many answers.
@@ -30,15 +51,14 @@ class Group:
         ends: How often each end.
         fixes: Events that each fix changed.
         fixed: Answers that each fix changed.
-        first: Milliseconds until the first event, of each answer that had one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: Times | None = None) -> None:
         self.flows = self.events = self.changed = self.requests = 0
         self.ends: Counter[str] = Counter()
         self.fixes: Counter[str] = Counter()
         self.fixed: Counter[str] = Counter()
-        self.first: list[float] = []
+        self.first = Times() if first is None else first
 
     def add(self, record: Record) -> None:
         """Take in the record of one answer."""
@@ -51,9 +71,9 @@ class Group:
             for name in fixes:
                 self.fixes[name] += reader.number_of(fixes, name)
                 self.fixed[name] += 1
-        first = record.get("first_ms")
-        if isinstance(first, (int, float)):
-            self.first.append(float(first))
+        first = reader.time_of(record, "first_ms")
+        if first is not None:
+            self.first.add(first)
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it, for a program."""
@@ -66,16 +86,13 @@ class Group:
             "first_ms": {name: self.percentile(at) for name, at in _PERCENTILES},
             "fixes": {
                 name: {"events": count, "flows": self.fixed[name]}
-                for name, count in _ranked(self.fixes)
+                for name, count in ranked(self.fixes)
             },
         }
 
     def percentile(self, part: float) -> float | None:
-        """Return the time that *part* of the answers needed at most; None without any."""
-        if not self.first:
-            return None
-        place = max(0, -int(-part * len(self.first) // 1) - 1)  # the nearest rank
-        return sorted(self.first)[place]
+        """Return the time until the first event that *part* of the answers had at most."""
+        return self.first.at(part)
 
 
 _PERCENTILES = (("p50", 0.5), ("p99", 0.99))
@@ -94,8 +111,8 @@ class Summary:
         if kind not in ("flow", "request"):
             return
         mode = reader.text_of(record, "mode") or "repair"
-        key = (reader.text_of(record, "host"), reader.text_of(record, "model"), mode)
-        group = self.groups.setdefault(key, Group())
+        host, model = reader.text_of(record, "host"), reader.text_of(record, "model")
+        group = self.group(host, model, mode)
         if kind == "request":
             group.requests += 1
             return
@@ -105,12 +122,17 @@ class Summary:
             self.since = min(self.since or time, time)
             self.until = max(self.until, time)
 
+    def group(self, host: str, model: str, mode: str) -> Group:
+        """Return where the answers of these are counted."""
+        return self.groups.setdefault((host, model, mode), Group())
+
     def ordered(self) -> list[tuple[tuple[str, str, str], Group]]:
         """Return the groups by host, model and mode."""
         return sorted(self.groups.items())
 
 
-def _ranked(counts: Counter[str]) -> list[tuple[str, int]]:
+def ranked(counts: Counter[str]) -> list[tuple[str, int]]:
+    """Return *counts*, the largest first."""
     return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
 
 
@@ -137,7 +159,7 @@ def tables(summary: Summary) -> Iterator[list[list[str]]]:
         times = [group.percentile(part) for _, part in _PERCENTILES]
         shown = ["-" if each is None else f"{each:.1f}" for each in times]
         models.append([*name, *map(str, counts), *shown])
-        for fix, count in _ranked(group.fixes):
+        for fix, count in ranked(group.fixes):
             fixes.append([*name, fix, str(count), str(group.fixed[fix])])
     yield models
     if len(fixes) > 1:
@@ -147,18 +169,19 @@ def tables(summary: Summary) -> Iterator[list[list[str]]]:
 def heading(summary: Summary, notes: Notes) -> str:
     """Return what was read, as one line."""
     flows = sum(group.flows for group in summary.groups.values())
-    said = [f"{_count(flows, 'answer')} in {_count(len(notes.files), 'file')}"]
+    said = [f"{counted(flows, 'answer')} in {counted(len(notes.files), 'file')}"]
     if summary.since:
         said.append(f"{summary.since} to {summary.until}")
-    said += [f"{_count(notes.lost, 'lost line')}"] if notes.lost else []
-    said += [f"{_count(notes.torn, 'torn end')}"] if notes.torn else []
+    said += [f"{counted(notes.lost, 'lost line')}"] if notes.lost else []
+    said += [f"{counted(notes.torn, 'torn end')}"] if notes.torn else []
     said += (
-        [f"{_count(notes.unreadable, 'unreadable line')}"] if notes.unreadable else []
+        [f"{counted(notes.unreadable, 'unreadable line')}"] if notes.unreadable else []
     )
     return reader.printable("; ".join(said))
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """Return `1 answer`, `2 answers` and the like."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
@@ -167,14 +190,19 @@ def as_text(summary: Summary, notes: Notes) -> Iterator[str]:
     yield heading(summary, notes)
     for table in tables(summary):
         yield ""
-        rows = [[reader.printable(cell) for cell in row] for row in table]
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        for row in rows:
-            cells = [
-                cell.rjust(width) if _is_figure(at, table) else cell.ljust(width)
-                for at, (cell, width) in enumerate(zip(row, widths))
-            ]
-            yield "  ".join(cells).rstrip()
+        yield from aligned(table, _first_figure(table))
+
+
+def aligned(table: Sequence[Sequence[str]], figures: int) -> Iterator[str]:
+    """Yield the rows of *table* as lines, its columns from *figures* on to the right."""
+    rows = [[reader.printable(cell) for cell in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if at >= figures else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths))
+        ]
+        yield "  ".join(cells).rstrip()
 
 
 def as_markdown(summary: Summary, notes: Notes) -> Iterator[str]:
@@ -182,16 +210,15 @@ def as_markdown(summary: Summary, notes: Notes) -> Iterator[str]:
     yield heading(summary, notes)
     for table in tables(summary):
         yield ""
-        rule = [
-            "---:" if _is_figure(at, table) else "---" for at in range(len(table[0]))
-        ]
+        figures = _first_figure(table)
+        rule = ["---:" if at >= figures else "---" for at in range(len(table[0]))]
         cells = [[_escaped(cell) for cell in row] for row in table]
         for row in (cells[0], rule, *cells[1:]):
             yield f"| {' | '.join(row)} |"
 
 
-def _is_figure(at: int, table: Sequence[Sequence[str]]) -> bool:
-    return at >= table[0].index("mode") + (2 if "fix" in table[0] else 1)
+def _first_figure(table: Sequence[Sequence[str]]) -> int:
+    return table[0].index("mode") + (2 if "fix" in table[0] else 1)
 
 
 def _escaped(text: str) -> str:
