@@ -90,6 +90,7 @@ def _captured(folder: Path) -> Answer:
         stream=stream,
         status=_status(told.get("status", 200)),
         data=_read(response),
+        fragment=told.get("ended") is False,
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import MOST, growth
 from llm_normalize.difference import Change, aligned, changes
 
 
@@ -94,6 +95,13 @@ def test_what_is_no_chunk_is_told_with_what_it_became() -> None:
 def test_other_json_than_an_object() -> None:
     assert told(event("1"), event("2")) == ["data: 1 → 2"]
     assert told(event("1"), event("1")) == []
+
+
+def test_event_of_many_lines_takes_no_longer_for_each_line() -> None:
+    def compare(block: str) -> None:
+        changes(block, [block.replace("data:", "data: ")])
+
+    assert growth(lambda n: "data:1,\n" * n, compare, 2_000) < MOST
 
 
 def test_long_values_and_many_changes_are_bounded() -> None:

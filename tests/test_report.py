@@ -1,8 +1,8 @@
 """scripts/report.py: what before/after logs say, as a page, as JSON and in short."""
 
 import ast
-import errno
 import contextlib
+import errno
 import gzip
 import io
 import itertools

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
-COMMANDS = ("check", "deploy_local", "doctor", "run", "test")
+COMMANDS = ("add_capture", "check", "deploy_local", "doctor", "report", "run", "test")
 PLAIN = ("deploy_drain", "pairs")
 """Commands that need no environment at all."""
 

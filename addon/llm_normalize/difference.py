@@ -78,7 +78,7 @@ def _changes(before: str | None, after: Sequence[str]) -> Iterator[Change]:
 
 def _between(before: str, after: str, prefix: str) -> Iterator[Change]:
     old, new = _payload(before), _payload(after)
-    frames = _frame(before, old), _frame(after, new)
+    frames = _frame(before), _frame(after)
     old_value, new_value = _value(old), _value(new)
     if old_value is None or new_value is None:
         if before != after:
@@ -127,12 +127,21 @@ def _payload(block: str) -> str:
     return "\n".join(_FIELD.sub("", line, count=1) for line in data)
 
 
-def _frame(block: str, payload: str) -> str:
-    """Return what is around the *payload* of *block*, its line ends spelled out."""
-    for part in [payload, *payload.split("\n")]:
-        if part:
-            block = block.replace(part, "…", 1)
-    return _cut(block.replace("\r", "\\r").replace("\n", "\\n"))
+def _frame(block: str) -> str:
+    """Return what is around the payload of *block*, its line ends spelled out."""
+    pieces = re.split("(\r\n|\r|\n)", block)
+    if any(line.startswith("data:") for line in pieces):
+        pieces[::2] = map(_name_of, pieces[::2])
+    else:
+        pieces = block.split(block.strip() or None, maxsplit=1)
+        pieces.insert(1, "…")
+    return _cut("".join(pieces).replace("\r", "\\r").replace("\n", "\\n"))
+
+
+def _name_of(line: str) -> str:
+    """Return a line of data without the data; any other as it is."""
+    found = _FIELD.match(line)
+    return line if found is None else found.group() + "…"[: len(line) - found.end()]
 
 
 def _value(payload: str) -> tuple[Json] | None:

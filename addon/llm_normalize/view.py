@@ -185,6 +185,9 @@ def _event(row: Row, found: Sequence[Change], events: int) -> Iterator[str]:
     yield f"{place}, {ms:,g} ms: {escaped(', '.join(fixes))}"
     for change in found:
         yield f"    {escaped(str(change))}"
+    if not found:
+        yield "    the event itself is as it was"  # it left later, or its status changed
+        return
     old = _lines(before or b"")
     new = [line for block in after for line in _lines(block)]
     if len(old) == len(new) == 1:

@@ -1,0 +1,77 @@
+"""Make capture folders of saved flows: for a bug report, or as tests of this repository."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import _venv
+
+
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False,
+        description=(
+            "Make a folder of each answer to a chat completion in files of saved flows: "
+            "what came, what becomes of it, and what was asked. Keys, ids, and what a "
+            "provider echoes of the request are replaced; the request is not in it."
+        ),
+        epilog=(
+            "example: mitmdump -s addon/normalize.py -w flows; then "
+            "python3 scripts/add_capture.py flows -o report --fill. Ends with exit code 1 "
+            "if an answer has not the form that OpenAI gives it even when repaired, 3 if "
+            "there is nothing to make a folder of. The first start makes the environment "
+            "in .venv."
+        ),
+    )
+    parser.add_argument(
+        "flows",
+        nargs="+",
+        type=Path,
+        metavar="FLOWS",
+        help="a file of mitmproxy's (-w)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("captures"),
+        metavar="DIR",
+        help="where the folders go (default: captures, here); below "
+        "tests/captures/PROVIDER they belong to the suite",
+    )
+    parser.add_argument(
+        "--fill",
+        action="store_true",
+        help="replace all words by others of the same length",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="TEXT",
+        default="",
+        help="leave out flows whose id or address does not contain TEXT",
+    )
+    return parser.parse_args(given)
+
+
+def main() -> int:
+    """Make the folders and return the exit code."""
+    flags = parse(sys.argv[1:])
+    for path in flags.flows:
+        if not path.is_file():
+            print(f"add_capture.py: {path}: there is no such file", file=sys.stderr)
+            return 2
+    _venv.ensure()
+    sys.path.append(str(_venv.ROOT / "addon"))
+    import _capture_run  # noqa: PLC0415 - it needs what the environment holds
+
+    return _capture_run.run(flags.flows, flags.output, flags.only, fill=flags.fill)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

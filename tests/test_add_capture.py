@@ -1,0 +1,108 @@
+"""scripts/add_capture.py: from a file of flows to folders that run as tests."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from mitmproxy import http
+from mitmproxy.io import FlowWriter
+from mitmproxy.test import tflow
+
+from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
+
+SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "add_capture.py"
+
+
+def add(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *args],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def flows(tmp_path: Path) -> Path:
+    """A file of flows: repaired, broken off, no chat completion, no HTTP, beyond repair."""
+    made = [chat_flow() for _ in range(3)]
+    with Proxy(tmp_path) as proxy:
+        proxy.stream(made[0], BAD)
+        proxy.addon.responseheaders(made[1])
+        proxy.feed(made[1], BAD[:400])
+        broken(made[1], "connection closed")
+        proxy.addon.error(made[1])
+        proxy.stream(made[2], b"data: nonsense\n\n" + GOOD)
+    other = chat_flow(path="/v1/models")
+    response_of(other).content = b"{}"
+    path = tmp_path / "flows"
+    with path.open("wb") as file:
+        writer = FlowWriter(file)
+        for each in (*made, other, tflow.ttcpflow()):
+            writer.add(each)
+    return path
+
+
+def ids(path: Path) -> list[str]:
+    from mitmproxy.io import FlowReader  # noqa: PLC0415
+
+    with path.open("rb") as file:
+        return [
+            each.id
+            for each in FlowReader(file).stream()
+            if isinstance(each, http.HTTPFlow)
+        ]
+
+
+def test_folders_run_as_tests_at_once(flows: Path, tmp_path: Path) -> None:
+    first, broke, *_ = ids(flows)
+    for flow in (first, broke):
+        done = add(tmp_path, "flows", "-o", "report", "--fill", "--only", flow)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "data-space-missing" in done.stdout
+        assert "1 of 1 have the form that OpenAI gives them" in done.stdout
+    folders = sorted((tmp_path / "report").iterdir())
+    assert len(folders) == 2
+    for folder in folders:
+        assert b'"Hi"' not in (folder / "response.sse").read_bytes()
+    abouts = [tomllib.loads((each / "about.toml").read_text()) for each in folders]
+    assert [about.get("ended", True) for about in abouts] == [True, False]
+
+
+@pytest.mark.usefixtures("flows")
+def test_what_is_beyond_repair_fails_and_says_where_to_look(tmp_path: Path) -> None:
+    done = add(tmp_path, "flows")
+    folder = Path("captures/integrate.api.nvidia.com-m-stream-3")
+    assert done.returncode == 1
+    assert f"{folder}: not yet as OpenAI would send it" in done.stdout
+    assert f"doctor.py {folder}" in done.stdout
+    assert "left out: it asks for no chat completion" in done.stdout
+    assert "left out: it is no HTTP" in done.stdout
+    assert (tmp_path / folder / "response.sse").exists()
+
+
+@pytest.mark.usefixtures("flows")
+def test_nothing_to_make_a_folder_of_is_told(tmp_path: Path) -> None:
+    done = add(tmp_path, "flows", "--only", "nowhere.test")
+    assert done.returncode == 3
+    assert "there is no answer to a chat completion" in done.stderr
+
+
+@pytest.mark.usefixtures("flows")
+def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no flows")
+    done = add(tmp_path, "text")
+    assert done.returncode == 1
+    assert done.stderr.startswith("add_capture.py: text: no file of flows (")
+    assert done.stderr.count("\n") == 1
+    done = add(tmp_path, "missing")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "add_capture.py: missing: there is no such file\n",
+    )
+    done = add(tmp_path, "flows", "-o", "text")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
