@@ -117,7 +117,7 @@ def test_view_opens_by_itself_and_tells_what_changed(
             'choices[0].delta.content: null → ""',
             "next 41 events: choices[0].delta.role: null → removed",
         )
-        keep(page, "before-after")
+        keep(page, "before-after", ".flow-detail")
         choose(page, "transcript")
         sees(page, "Mill brook brook", "finish: stop")
         keep(page, "transcript")
@@ -246,3 +246,23 @@ def test_saved_flow_is_shown_without_the_log(
         sees(page, "44 of 45 events repaired", "next 41 events")
         choose(page, "transcript")
         sees(page, "Mill brook", "finish: stop")
+
+
+def test_commands_can_be_called_in_the_command_bar(
+    browser: Browser, web: Mitmweb, provider: Provider
+) -> None:
+    ask(web, provider.script(*STREAM))
+    with page_of(browser, web.page) as page:
+        page.get_by_text("Options", exact=True).click()
+        page.get_by_text("Display Command Bar").click()
+        bar = page.locator(".command input")
+        for command, result in (
+            ("normalize.fixes role-null", "whom it breaks"),
+            ("normalize.rerun @all", "the same"),
+            ("normalize.stats", "acme/brook-8b"),
+        ):
+            bar.fill(command)
+            bar.press("Enter")
+            expect(page.locator(".command-result")).to_contain_text(result)
+        expect(page.locator(".available-commands")).to_contain_text("normalize.capture")
+        keep(page, "commands")

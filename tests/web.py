@@ -95,7 +95,7 @@ def _local(url: str, errors: list[str]) -> None:
         errors.append(url)
 
 
-def keep(page: Page, name: str) -> None:
-    """Keep what is seen now, if somebody wants to look at it."""
+def keep(page: Page, name: str, part: str = "body") -> None:
+    """Keep what is seen now of a *part* of the page, if somebody wants to look at it."""
     if SCREENSHOTS:
-        page.screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"))
+        page.locator(part).screenshot(path=str(Path(SCREENSHOTS) / f"{name}.png"))

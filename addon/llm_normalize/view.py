@@ -89,9 +89,10 @@ def _summary(record: dict[str, Any]) -> Iterator[str]:
     yield f"provider  {brief(record['host'])}"
     yield f"model     {brief(record['model'] or '-')}"
     yield f"answer    {_end(record)}"
+    until = "so far" if record["end"] == "running" else "all after"
     times = [
         f"{what} {record[key]:,.0f} ms"
-        for what, key in (("first event after", "first_ms"), ("all after", "total_ms"))
+        for what, key in (("first event after", "first_ms"), (until, "total_ms"))
         if record[key] is not None
     ]
     yield f"time      {', '.join(times)}"
@@ -100,13 +101,21 @@ def _summary(record: dict[str, Any]) -> Iterator[str]:
     if record["fixes"]:
         yield BLANK
     width = max((len(f"{count:,}") for _, count in record["fixes"]), default=0)
-    indent = " " * (width + 3)
     for name, count in record["fixes"]:
-        fix = _ABOUT.get(name)
-        does = f": {fix.changes.replace('`', '')}" if fix else ""
-        yield f"{count:>{width},} x {escaped(name)}{does}"
-        why = fix.why.replace("`", "") if fix else ""
-        yield from textwrap.indent(textwrap.fill(why, 72), indent).splitlines()
+        yield from _about(f"{count:>{width},} x ", name)
+
+
+def _about(count: str, name: str) -> Iterator[str]:
+    """Yield what a fix changes, and whom that breaks."""
+    fix = _ABOUT.get(name)
+    told = [f"{name}: {fix.changes}", fix.why] if fix else [name]
+    for lead, text in zip((count, ""), told, strict=False):
+        yield from textwrap.wrap(
+            escaped(text.replace("`", "")),
+            78,
+            initial_indent=lead or " " * len(count),
+            subsequent_indent=" " * len(count),
+        )
 
 
 def _end(record: dict[str, Any]) -> str:
