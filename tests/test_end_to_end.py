@@ -1611,6 +1611,6 @@ def test_flow_file_holds_what_was_sent_and_what_the_view_needs(
         view = contentviews.registry.get_view(flow.response.content, shown)
         assert view.name == "Before/After"
         text = view.prettify(flow.response.content, shown)
-        assert "repaired\n" in text
-        assert "x content-null\n" in text
-        assert "\n@@ event 0, " in text
+        assert " repaired\n" in text
+        assert "x content-null: " in text
+        assert "\nevent 0, " in text
