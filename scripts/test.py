@@ -31,14 +31,22 @@ UNMEASURED = [*CORE, *GROWTH]
 # Left out on the other versions, where they would take half of the time. They import no
 # mitmproxy, and what of the core an interpreter could change runs there by the tests
 # that are measured here, since those reach its every branch.
-PURE = [*CORE, "tests/test_form.py", "tests/test_learning.py"]
+PURE = [
+    *CORE,
+    "tests/test_form.py",
+    "tests/test_learning.py",
+    "tests/test_redaction.py",
+]
 # Left out there, too: they are about tools, which run on one version.
 TOOLS = [
+    "tests/test_add_capture.py",
     "tests/test_bench.py",
     "tests/test_bench_parts.py",
+    "tests/test_doctor.py",
     "tests/test_fuzz.py",
     "tests/test_load.py",
     "tests/test_pairs_script.py",
+    "tests/test_report.py",
     "tests/test_scripts.py",
     "tests/test_soak.py",
     "tests/test_traffic.py",
