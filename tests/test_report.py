@@ -1010,7 +1010,13 @@ def test_ctrl_c_ends_it_without_a_trace(tmp_path: Path) -> None:
     fifo = tmp_path / "p.jsonl"
     os.mkfifo(fifo)
     output = tmp_path / "r.html"
-    command = [sys.executable, str(SCRIPTS / "report.py"), str(fifo), "-o", str(output)]
+    # What a shell starts in the background ignores Ctrl-C, and so would this.
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    start = f"{heed}; import runpy, sys; sys.argv = sys.argv[1:]"
+    start += "; sys.path.insert(0, sys.argv[0].rpartition('/')[0])"
+    start += "; runpy.run_path(sys.argv[0], run_name='__main__')"
+    script = [sys.executable, "-c", start, str(SCRIPTS / "report.py")]
+    command = [*script, str(fifo), "-o", str(output)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as running:
         end = time.monotonic() + 30
         while True:  # until it reads
@@ -1020,6 +1026,7 @@ def test_ctrl_c_ends_it_without_a_trace(tmp_path: Path) -> None:
             except OSError:
                 assert time.monotonic() < end
                 time.sleep(0.05)
+        said = None
         try:
             # One that comes just before a read begins waits for its end.
             for _ in range(6):
