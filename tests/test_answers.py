@@ -727,3 +727,26 @@ def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) ->
     (record,) = proxy.records("flow")
     assert (record["end"], record["status"]) == ("client-left", 201)
     assert record["events"] == 4
+
+
+def test_stream_that_outlives_a_reload_is_kept_whole(proxy: Proxy) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    half = len(BAD) // 2
+    out = proxy.feed(made, BAD[:half])
+    proxy.addon.done()
+    out += proxy.feed(made, BAD[half:]) + proxy.feed(made, b"")
+    assert out == GOOD == response_of(made).raw_content
+    assert made.metadata[KEY]["end"] == "complete"
+
+
+def test_stream_that_runs_when_mitmproxy_ends_is_kept_as_broken_off(
+    proxy: Proxy,
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    out = proxy.feed(made, BAD[: len(BAD) - 20])
+    proxy.context.master.should_exit.set()
+    proxy.addon.done()
+    assert response_of(made).raw_content == out
+    assert made.metadata[KEY]["end"] == "upstream-broke"

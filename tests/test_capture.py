@@ -57,6 +57,24 @@ def test_secrets_go(tmp_path: Path) -> None:
     assert b"kettle" not in (made.folder / "response.sse").read_bytes()
 
 
+def test_who_asked_is_in_no_name(tmp_path: Path) -> None:
+    asked = replace(CAPTURE.asked, model="ft:gpt-4o:acme:secret:x")
+    host = "acme-corp.openai.azure.com"
+    made = write(tmp_path, replace(CAPTURE, asked=asked, host=host), FIXES, fill=True)
+    about = (made.folder / "about.toml").read_text()
+    assert "acme" not in about + made.folder.name
+    assert 'shape = "openai.azure.com, ft:gpt-4o:' in about
+    other = write(tmp_path, replace(CAPTURE, host="llm.acme.test"), FIXES, fill=True)
+    assert other.folder.name.startswith("host-")
+
+
+def test_place_that_a_link_leads_nowhere_from_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "nowhere").touch()
+    with pytest.raises(OSError, match="link"):
+        write(tmp_path / "link", CAPTURE, FIXES)
+
+
 def test_each_capture_has_a_folder_of_its_own(tmp_path: Path) -> None:
     names = [write(tmp_path, CAPTURE, FIXES).folder.name for _ in range(3)]
     first = "api.acme.test-brook-8b-stream"
@@ -101,5 +119,5 @@ def test_place_that_is_no_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_it_is_said_when_what_was_taken_out_matters(tmp_path: Path) -> None:
-    made = write(tmp_path, CAPTURE, FIXES, ["role"])
+    made = write(tmp_path, CAPTURE, FIXES, ["assistant"])
     assert made.was_altered

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,23 @@ def test_capture_writes_folders_and_tells_where(proxy: Proxy, tmp_path: Path) ->
     assert list(second)[1] == "none"
     assert list(third)[1:] == ["", "left out: it asks for no chat completion"]
     assert (Path(str(first[0])) / "response.sse").read_bytes() == BAD
-    assert "date = 19" in (Path(str(first[0])) / "about.toml").read_text()
+    assert "date = 20" in (Path(str(first[0])) / "about.toml").read_text()
+
+
+def test_one_strange_flow_does_not_keep_others_from_being_told(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    strange = repaired(proxy)
+    strange.request.timestamp_start = math.inf
+    response_of(strange).timestamp_start = math.inf
+    strange.id = "\x1b[2J" + strange.id
+    early = repaired(proxy)
+    early.request.timestamp_start = 1e300
+    rows = rerun(proxy, strange, repaired(proxy))
+    assert rows[1][-1] == "the same"
+    assert rows[0][0].isprintable()
+    table = proxy.addon.capture_command([strange, early], str(tmp_path / "c"))
+    assert len(list(table)) == 3
 
 
 def test_capture_fills_if_it_is_asked_to(proxy: Proxy, tmp_path: Path) -> None:

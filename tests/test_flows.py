@@ -433,11 +433,26 @@ def test_elsewhere_anybody_can() -> None:
     context.master.event_loop.close()
 
 
+MARKS = (":star:", ":mag:")
+
+
 def test_a_note_is_one_line_and_no_longer_than_a_list_can_show() -> None:
     made = chat_flow()
-    note(made, "a\nb" + "x" * 999, ":star:")
-    assert made.comment.startswith("a\\nb")
+    note(made, "a\nb" + "x" * 999, ":star:", MARKS)
+    assert made.comment.startswith("normalize: a\\nb")
     assert len(made.comment) == 200
+
+
+def test_a_note_of_ours_gives_way_and_one_of_the_users_stays() -> None:
+    made = chat_flow()
+    note(made, "old", ":star:", MARKS)
+    note(made, "new", ":mag:", MARKS)
+    assert (made.comment, made.marked) == ("normalize: new", ":mag:")
+    note(made, "", "", MARKS)
+    assert (made.comment, made.marked) == ("", "")
+    made.comment, made.marked = "mine", ":zap:"
+    note(made, "new", ":mag:", MARKS)
+    assert (made.comment, made.marked) == ("mine", ":zap:")
 
 
 def test_whoever_lists_flows_is_told_that_there_is_more() -> None:

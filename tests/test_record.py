@@ -14,7 +14,7 @@ from mitmproxy.test import tflow
 from llm_normalize import record
 from llm_normalize.kept import Kept, unpacked
 from llm_normalize.line import Entry, Form, Known, Record
-from llm_normalize.record import KEY, Answer
+from llm_normalize.record import KEY, VERSION, Answer
 from llm_normalize.step import Step
 from llm_normalize.template import Template
 
@@ -183,7 +183,7 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each.step(Step(2, b"a", [], ["y"]))
     closed = each.close(200, "client-left", 2, 1, 2)
     assert each.metadata(closed, Kept()) == {
-        "v": 1,
+        "v": VERSION,
         "observe": False,
         "host": "a.test",
         "model": "m",
@@ -203,7 +203,7 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
         "left_out": 0,
         "left_out_at": 3,
         "is_cut": False,
-        "came": [],
+        "came": None,
     }
 
 
@@ -215,7 +215,7 @@ def test_the_metadata_holds_what_came() -> None:
     closed = each.close(200, "complete", 1, 6, 5)
     assert unpacked(each.metadata(closed, kept)["came"]) == b"before"
     running = each.told(200, "running", 1, 6, 5)
-    assert each.metadata(running, kept)["came"] == []  # not before the end
+    assert each.metadata(running, kept)["came"] is None  # not before the end
 
 
 @pytest.mark.usefixtures("clock")

@@ -1,12 +1,14 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import MOST, growth
 from llm_normalize.again import repair
 from llm_normalize.fix import calling, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
@@ -89,7 +91,33 @@ def test_names_that_hide_nothing_stay(name: str) -> None:
 
 
 def test_who_asked_goes_in_any_case() -> None:
-    assert value_of(cleaned(event(user="some.person")))["user"] != "some.person"
+    given = {"user": "alice", "account": "acme_corp_team", "user_id": 123456789012}
+    out = value_of(cleaned(event(**given)))
+    assert not {*map(str, given.values())} & {*map(str, out.values())}
+    assert isinstance(out["user_id"], int)
+
+
+def test_name_that_stands_elsewhere_goes_there_too() -> None:
+    name = "xyz-8f7e6d5c4b3a"
+    out = value_of(cleaned(event(request_id=name, message=f"see {name}.")))
+    assert out["message"] == f"see {out['request_id']}."
+    assert name not in str(out)
+
+
+def test_ids_of_events_go() -> None:
+    out = cleaned(b"id: 9a8b7c6d5e4f\nevent: x\ndata: {}\n\n")
+    assert b"9a8b7c6d5e4f" not in out
+    assert out.endswith(b"event: x\ndata: {}\n\n")
+
+
+def test_owner_of_a_model_goes() -> None:
+    redaction = Redaction()
+    name = "ft:gpt-4o:acme-corp:secret:abc"
+    said = value_of(redaction.of(event(model=name)))["model"]
+    assert str(said).startswith("ft:gpt-4o:")
+    assert "acme" not in str(said)
+    assert redaction.name(name) == said
+    assert redaction.name("meta/llama") == "meta/llama"
 
 
 def test_call_that_is_told_twice_is_still_the_same() -> None:
@@ -121,8 +149,36 @@ def test_protocol_stays() -> None:
     ],
 )
 def test_keys_go_from_wherever_they_stand(text: str) -> None:
-    for data in (event(content=f"use {text} now"), f": {text}\n\n".encode()):
-        assert text.encode() not in cleaned(data, "own-secret")
+    for data in (
+        event(content=f"use {text} now"),
+        event(content=f"use\n{text}"),
+        f": {text}\n\n".encode(),
+    ):
+        out = cleaned(data, "own-secret")
+        assert text.encode() not in out
+        if not data.startswith(b":"):
+            assert "use" in str(value_of(out)["content"])
+
+
+def test_secret_in_another_spelling_goes() -> None:
+    out = cleaned(
+        rb'{"content":"abc\/d\u0065f","n":100000,"abc":1}', "abc/def", "100000", "n"
+    )
+    assert out.startswith(b'{"content":')  # no key is renamed
+    assert b'"n":100000' in out
+    assert b"abc\\/" not in out
+
+
+def test_keys_under_telling_names_go() -> None:
+    out = cleaned(b'{"api_key":"0a1bcdefabcd","url":"https://x?api-key=0a1bffff&x=1"}')
+    assert b"0a1b" not in out
+    assert b"?api-key=" in out
+
+
+def test_echo_in_a_message_goes() -> None:
+    said = "1 error: {'input': {'content': 'my private prompt'}}"
+    assert "private" not in cleaned(event(message=said)).decode()
+    assert "1 error:" in cleaned(event(message=said)).decode()
 
 
 def test_what_a_provider_echoes_of_the_request_goes() -> None:
@@ -191,6 +247,22 @@ def test_escapes_stay_escapes() -> None:
     assert re.search(rb'"\\u00[67].[a-z]\\u00[67].\\n\\t\\/ \\ud83d"', out)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'data: {"choices":[{"delta":{"content":"my private half',
+        b'{"arguments":"print(private) {\'private\': x}"}',
+        b'{"arguments":{"private":4711,"code":"private","n":[{"status":"private"}]}}',
+        b"{'message': 'private', 'n': 1}",
+        b'<p>private</p> {"a":1} private',
+        b": private\n\ndata: private\n\n",
+        b'{"request_id":"private words 7","trace":"private words"}',
+    ],
+)
+def test_words_go_from_wherever_they_stand(data: bytes) -> None:
+    assert b"private" not in filled(data)
+
+
 def test_error_page_goes_but_its_tags() -> None:
     out = filled(b"<h1>Bad gateway</h1>\nnginx")
     assert re.fullmatch(rb"<h1>[A-Z][a-z]{2} [a-z]{7}</h1>\n[a-z]{5}", out)
@@ -212,3 +284,17 @@ def test_any_text_stays_json(text: str) -> None:
     data = json.dumps({"content": text, "arguments": text}).encode()
     out = json.loads(filled(data))
     assert len(out["content"]) == len(text)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: b"<a>" * n,
+        lambda n: b'{"a":"' + b'\\"' * n,
+        lambda n: b'{"a":"' + b"a" * n + b'"}',
+        lambda n: b'{"a":"' + b"<" * n + b'"}',
+        lambda n: b'{"a":"' + b"a.b-" * n + b'"}',
+    ],
+)
+def test_no_text_takes_longer_the_longer_it_is(make: Callable[[int], bytes]) -> None:
+    assert growth(make, Redaction(fill=True).of, 2_000) < MOST

@@ -80,3 +80,13 @@ def test_the_same_pair_again_and_again_is_one_row() -> None:
         (4, 0, []),
         (5, 0, []),
     ]
+
+
+def test_last_pair_of_a_row_is_not_kept_if_it_is_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rows, "_LONG", 5)
+    made = Rows()
+    row = add(made, 0)
+    made.count(row, 1, (1, b"x" * 5, [b"y"]))
+    assert made.told()["pairs"][0][5:] == [1, [1, b"b", [b"a"]]]

@@ -2,21 +2,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import MOST, growth
-from llm_normalize.scanner import plain_lines, texts
+from llm_normalize.scanner import pieces
 
 
-def found(text: str) -> list[tuple[str, tuple[str | int, ...]]]:
-    for each in texts(text):
+def found(text: str, *kinds: str) -> list[tuple[str, tuple[str | int, ...]]]:
+    for each in pieces(text):
         assert text[each.start :].startswith(each.raw)
-    return [(each.raw, each.path) for each in texts(text)]
+    wanted = kinds or ("string", "number")
+    return [(each.raw, each.path) for each in pieces(text) if each.kind in wanted]
+
+
+def words(text: str, *kinds: str) -> list[str]:
+    return [raw for raw, _ in found(text, *kinds)]
 
 
 def test_strings_and_numbers_are_found_with_their_path() -> None:
-    assert found('data: {"a":[1.5,{"b c":"x\\"y"},["z"]],"d":null,"e":true}\n\n') == [
+    event = 'data: {"a":[1.5,{"b c":"x\\"y"},["z"]],"d":null,"e":true}\n\n'
+    assert found(event) == [
         ("1.5", ("a", 0)),
         ('x\\"y', ("a", 1, "b c")),
         ("z", ("a", 2, 0)),
     ]
+    assert found(event, "key")[:2] == [("a", ("a",)), ("b c", ("a", 1, "b c"))]
+    assert words(event, "plain", "comment", "id") == []
 
 
 def test_choices_and_calls_are_told_by_their_index_wherever_it_stands() -> None:
@@ -30,7 +38,7 @@ def test_choices_and_calls_are_told_by_their_index_wherever_it_stands() -> None:
 
 
 def test_each_event_begins_anew() -> None:
-    assert found('data: {"a":{"b":"cut\n\ndata: {"c":"x"}\r\n\r\n') == [("x", ("c",))]
+    assert found('data: {"a":{"b":cut\n\ndata: {"c":"x"}\r\n\r\n') == [("x", ("c",))]
     assert found('data: {"a":"x"}data: {"b":"y"}') == [("x", ("a",)), ("y", ("b",))]
 
 
@@ -38,25 +46,41 @@ def test_body_may_span_lines() -> None:
     assert found('{\n "a": {\n\n  "b": "x"\n }\n}') == [("x", ("a", "b"))]
 
 
-def test_words_outside_of_json_are_no_strings() -> None:
-    assert found(': say "hello", 5\n\n"x"\n') == []
+def test_string_that_breaks_off_is_one() -> None:
+    assert found('data: {"a":"half of it') == [("half of it", ("a",))]
+    assert found('data: {"a":"half\\') == [("half", ("a",))]
+    assert found('data: {"a":"half\n\n') == [("half", ("a",))]
 
 
-def test_plain_lines_are_what_is_no_json() -> None:
-    stream = 'event: error\ndata: Busy now\n\n: "x"\nid: 1\n\ndata: [DONE]\n\ndata: {"a":1}\n\n'
-    assert [line for _, line in plain_lines(stream)] == ["Busy now"]
-    page = "<h1>Bad gateway</h1>\nTry later\n"
-    lines = list(plain_lines(page))
-    assert [line for _, line in lines] == ["<h1>Bad gateway</h1>", "Try later"]
-    assert all(page[start:].startswith(line) for start, line in lines)
+def test_words_outside_of_json_are_plain() -> None:
+    stream = 'event: error\ndata: Busy now\n\ndata: [DONE]\n\ndata: {"a":1} and\n\n'
+    assert words(stream, "plain") == ["Busy now", " and"]
+    page = '<h1>Bad gateway</h1>\nTry {"a":1} later\n'
+    assert words(page, "plain") == ["<h1>Bad gateway</h1>", "Try ", " later"]
+    assert words("{'a': 'b', c: 1}", "plain") == ["'a'", " 'b'", " c"]
+
+
+def test_comments_and_ids_are_told_apart() -> None:
+    stream = ': say "hello"\nid: 5\nretry: 7\nevent: x\ndata: [done]\n\n'
+    assert words(stream, "comment") == [' say "hello"']
+    assert words(stream, "id") == ["5"]
+    assert words(stream, "plain", "string", "number") == []
 
 
 @given(st.text(alphabet='{}[],:"\\ a1\n', max_size=60))
 def test_any_text_can_be_scanned(text: str) -> None:
     found(text)
     found(f"data: {text}")
-    list(plain_lines(text))
 
 
-def test_deep_nesting_takes_no_longer_for_each_level() -> None:
-    assert growth(lambda n: "[" * n + '"x"' * n, lambda t: list(texts(t)), 2_000) < MOST
+def test_nothing_takes_longer_the_longer_it_is() -> None:
+    def scan(text: str) -> None:
+        list(pieces(text))
+
+    for make in (
+        lambda n: "[" * n + '"x"' * n,
+        lambda n: '{"a":"' + '\\"' * n,
+        lambda n: '"' * n,
+        lambda n: 'data: {"a":x}\n\n' * n,
+    ):
+        assert growth(make, scan, 2_000) < MOST

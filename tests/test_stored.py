@@ -92,6 +92,28 @@ def test_flow_that_was_never_repaired_came_as_it_left() -> None:
     assert told.asked.strict
 
 
+def test_what_nobody_could_look_at_is_not_kept(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_normalize.addon.is_shown", lambda: False)
+    made = chat_flow()
+    proxy.stream(made, BAD)
+    with pytest.raises(ValueError, match="what came is not kept"):
+        stored(made)
+
+
+def test_body_that_is_not_whole_cannot_be_looked_at(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_normalize.kept.LIMIT", 10)
+    made = chat_flow(
+        request={"model": "m"}, headers={"content-type": "application/json"}
+    )
+    proxy.body(made, dumps(BAD_BODY))
+    with pytest.raises(ValueError, match="too long"):
+        stored(made)
+
+
 def test_what_cannot_be_looked_at_says_why(proxy: Proxy) -> None:
     for made, why in (
         (chat_flow(path="/v1/models"), "no chat completion"),

@@ -1,3 +1,4 @@
+import gzip
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from llm_normalize.fix import DONE, USAGE, calling, chunk, completion, head, res
 from llm_normalize.jsontext import dumps
 from llm_normalize.record import KEY
 from llm_normalize.transcript import Transcript
+from test_view import RECORD
 
 VIEW = Transcript()
 OPENING = chunk({"role": "assistant", "content": ""})
@@ -90,19 +92,24 @@ def test_errors_and_what_is_no_chunk_are_told() -> None:
 
 
 def test_a_cut_body_says_so() -> None:
-    record = {"v": 1, "end": "complete"}
-    assert "this is its beginning" in text(OPENING, is_cut=True, **record)
-    assert "this is its beginning" not in text(OPENING, is_cut=False, **record)
+    assert "this is its beginning" in text(OPENING, **RECORD | {"is_cut": True})
+    assert "this is its beginning" not in text(OPENING, **RECORD)
 
 
-def test_a_stream_on_its_way_is_told_as_far_as_it_has_come() -> None:
-    asked = answer(v=1, end="running", is_cut=False)
+@pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
+def test_a_stream_on_its_way_is_told_as_far_as_it_has_come(encoding: str) -> None:
+    asked = answer(**RECORD | {"end": "running"})
     assert isinstance(asked.flow, http.HTTPFlow)
+    asked.flow.live = True
+    sent = wire([OPENING, chunk({"content": "Hi"})])
 
     def refresh(flow: http.HTTPFlow) -> None:
         assert flow is asked.flow
         assert flow.response is not None
-        flow.response.data.content = wire([OPENING, chunk({"content": "Hi"})])
+        if encoding:
+            flow.response.headers["content-encoding"] = encoding
+        made = gzip.compress(sent) if encoding == "gzip" else sent
+        flow.response.data.content = made
 
     told = Transcript(refresh).prettify(wire([OPENING]), asked)
     assert told.splitlines()[2:] == [

@@ -4,12 +4,12 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
-from llm_normalize.record import KEY
+from llm_normalize.record import KEY, VERSION
 from llm_normalize.view import BeforeAfter
 
 VIEW = BeforeAfter()
 RECORD: dict[str, Any] = {
-    "v": 1,
+    "v": VERSION,
     "observe": False,
     "host": "api.test",
     "model": "acme-1",
@@ -26,12 +26,14 @@ RECORD: dict[str, Any] = {
     "left_out_at": 0,
     "is_cut": False,
     "came": [],
+    "came_status": 200,
 }
 
 
 def shown(**more: Any) -> contentviews.Metadata:
     """Return what mitmproxy tells a view of a response with this record."""
     flow = tflow.tflow(resp=True)
+    flow.live = True
     flow.metadata[KEY] = RECORD | more
     return contentviews.Metadata(flow=flow, http_message=flow.response)
 
@@ -70,7 +72,7 @@ def not_ours() -> list[contentviews.Metadata]:
     strange.flow.metadata[KEY] = "a string"
     older = shown()
     assert older.flow is not None
-    older.flow.metadata[KEY] = {"fixes": []}
+    older.flow.metadata[KEY] = RECORD | {"v": 1}
     return [
         contentviews.Metadata(),
         contentviews.Metadata(flow=flow, http_message=flow.response),

@@ -68,7 +68,7 @@ class Answers:
             response.stream = True
             return
         running.rewriter = rewriter = _rewriter(flow, running, decoder)
-        rewriter.on_growth = functools.partial(running.grew, flow)
+        rewriter.on_growth = running.grew
         if not settings.observe:
             _prepare(flow, response, running)
         response.stream = rewriter
@@ -100,7 +100,7 @@ class Answers:
         if rewriter is None:
             figures = repair_whole(response, running, _label(flow))
             status = response.status_code
-            running.keep(flow, running.write(self._stats, status, "complete", figures))
+            running.keep(running.write(self._stats, status, "complete", figures))
             return
         if not rewriter.bytes_in and response.raw_content:
             # Made by another addon, or a server replay: it never passed the rewriter.
@@ -110,7 +110,7 @@ class Answers:
             rewriter.pipeline.abandon()
         end = "upstream-broke" if rewriter.given_up else "complete"
         record = running.close(self._stats, response.status_code, end)
-        running.keep(flow, record)
+        running.keep(record)
 
     async def _fetch(
         self, flow: http.HTTPFlow, response: http.Response, running: Running
@@ -119,7 +119,7 @@ class Answers:
         try:
             before = response.raw_content or b""
             if not await fetch(flow):
-                running.keep(flow, running.close(self._stats, None, "client-left"))
+                running.keep(running.close(self._stats, None, "client-left"))
                 return
             after = [response.raw_content or b""]
             running.came_status = response.status_code
@@ -165,13 +165,13 @@ class Answers:
             # Nothing had been sent: mitmproxy answers in the provider's place.
             status = gateway_status(flow)
         end = "client-left" if client_left(flow) else "upstream-broke"
-        running.keep(flow, running.close(self._stats, status, end))
+        running.keep(running.close(self._stats, status, end))
 
     def refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has left so far, if it is on its way."""
         running = self._running.get(flow.id)
         if running is not None and running.rewriter is not None:
-            running.show(flow)
+            running.show()
 
     def hand_over(self, idle: Callable[[], None]) -> None:
         """Let open streams go on without hooks, as at a reload of the addon.
@@ -192,7 +192,7 @@ class Answers:
                 idle()
 
         def stream_ended(running: Running) -> None:
-            running.close(self._stats, running.status, "complete")
+            running.keep(running.close(self._stats, running.status, "complete"))
             ended()
 
         def stream_broke(running: Running, flow: http.HTTPFlow) -> None:
@@ -212,7 +212,8 @@ class Answers:
         for running in self._running.values():
             if running.rewriter is not None:
                 running.rewriter.pipeline.abandon()
-            running.close(self._stats, running.status, "upstream-broke")
+            record = running.close(self._stats, running.status, "upstream-broke")
+            running.keep(record)
         self._running.clear()
 
 

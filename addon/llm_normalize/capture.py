@@ -7,12 +7,13 @@ what was asked and which fixes fire. Nothing of the request but that is in it.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from .again import Repaired, repair
 from .fix import Fix
 from .redaction import Redaction
+from .selection import PROVIDERS, HostPattern
 from .stream_state import Asked
 
 _BAD = 400
@@ -92,16 +93,33 @@ def write(
         OSError: It cannot be written.
     """
     before = _repair(capture, capture.came, fixes)
-    came = Redaction(secrets, fill=fill).of(capture.came)
-    after = _repair(capture, came, fixes)
-    folder = _new_folder(where, capture.name)
+    redaction = Redaction(secrets, fill=fill)
+    came = redaction.of(capture.came)
+    model = redaction.name(capture.asked.model)
+    told = replace(
+        capture,
+        came=came,
+        asked=replace(capture.asked, model=model),
+        host=_family(capture.host) if fill else redaction.name(capture.host),
+    )
+    after = _repair(told, came, fixes)
+    where.mkdir(parents=True, exist_ok=True)
+    folder = _new_folder(where, told.name)
     kind = "sse" if capture.is_stream else "json"
     (folder / f"response.{kind}").write_bytes(came)
     (folder / f"expected.{kind}").write_bytes(after.out)
     names = [fix.name for fix in fixes if fix.name in after.fixes]
-    about = "".join(f"{line}\n" for line in _about(capture, names, fill=fill))
+    about = "".join(f"{line}\n" for line in _about(told, names, fill=fill))
     (folder / "about.toml").write_text(about, encoding="utf-8")
     return Written(folder, dict(after.fixes.most_common()), before.fixes != after.fixes)
+
+
+def _family(host: str) -> str:
+    """Return whose host it is, without the name of a customer in it."""
+    for known in map(HostPattern.parse, PROVIDERS):
+        if known.matches(host, None):
+            return str(known).replace("*.", "")
+    return "host"
 
 
 def _repair(capture: Capture, came: bytes, fixes: Sequence[type[Fix]]) -> Repaired:
@@ -135,7 +153,7 @@ def _new_folder(where: Path, name: str) -> Path:
     while True:
         folder = where / (name if number == 1 else f"{name}-{number}")
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir()
         except FileExistsError:
             number += 1
         else:

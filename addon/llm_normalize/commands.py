@@ -101,12 +101,11 @@ def capture_rows(
             yield [_name(each)[0], "", f"left out: {told}"]
             continue
         assert isinstance(each, http.HTTPFlow)
-        begun = each.response.timestamp_start if each.response else time.time()
         capture = Capture(
             told.came,
             told.asked,
             told.host,
-            time.strftime("%Y-%m-%d", time.gmtime(begun)),
+            _day(each),
             told.status,
             told.is_stream,
             told.is_whole,
@@ -121,6 +120,14 @@ def capture_rows(
         yield [str(made.folder), fired or "none", "; ".join(note)]
 
 
+def _day(each: http.HTTPFlow) -> str:
+    begun = each.request.timestamp_start
+    try:
+        return time.strftime("%Y-%m-%d", time.gmtime(begun))
+    except (ValueError, OverflowError, OSError):  # a file may say anything
+        return time.strftime("%Y-%m-%d")
+
+
 def _each(
     flows: Sequence[flow.Flow], *, strict: bool
 ) -> Iterator[tuple[flow.Flow, Stored | str]]:
@@ -131,10 +138,10 @@ def _each(
             continue
         try:
             yield each, stored(each, strict=strict)
-        except ValueError as error:
-            yield each, str(error)
+        except (ValueError, OverflowError) as error:  # a file may say anything
+            yield each, brief(str(error))
 
 
 def _name(each: flow.Flow, told: Stored | None = None) -> list[str]:
     host = told.host if told else ""
-    return [each.id[:8], brief(host), brief(told.asked.model if told else "")]
+    return [brief(each.id[:8]), brief(host), brief(told.asked.model if told else "")]

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -71,10 +72,22 @@ def is_shown() -> bool:
     )
 
 
-def note(flow: http.HTTPFlow, text: str, mark: str) -> None:
-    """Say something of *flow* in the list of flows, where the user has said nothing."""
-    flow.comment = flow.comment or brief(text)
-    flow.marked = flow.marked or mark
+_NOTE = "normalize: "
+
+
+def note(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
+    """Say something of *flow* in the list of flows, where the user has said nothing.
+
+    Args:
+        flow: The flow; a replayed one may have a note of ours.
+        text: What to say, maybe nothing.
+        mark: The sign, maybe none.
+        marks: Signs that are ours.
+    """
+    if not flow.comment or flow.comment.startswith(_NOTE):
+        flow.comment = text and brief(_NOTE + text)
+    if not flow.marked or flow.marked in marks:
+        flow.marked = mark
 
 
 def show_anew(flow: http.HTTPFlow) -> None:

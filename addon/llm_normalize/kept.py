@@ -11,6 +11,7 @@ LIMIT = 4 * 1024 * 1024
 """Bytes that are kept of either."""
 
 _BLOCK = 16 * 1024
+_MOST = 4 * LIMIT // _BLOCK  # blocks
 _LARGEST = 2 * LIMIT  # bytes of a block, unpacked: one read may be as long as the limit
 
 
@@ -28,7 +29,7 @@ class Kept:
         self._came: list[bytes] = []  # since the last block
         self._left: list[bytes] = []
         self._size = 0  # of both, since then
-        self._due = 1  # of it, for the next block: the first bytes are one
+        self._has_left = False
         self._came_room = self._left_room = LIMIT
         self._is_cut = False
 
@@ -42,7 +43,8 @@ class Kept:
         """Take what left, and tell whether a block is full: now and then, one is."""
         self._left.append(left)
         self._size += len(left)
-        if self._size < self._due:
+        is_first = bool(left) and not self._has_left
+        if self._size < _BLOCK and not is_first:
             return False
         self._gather()
         return True
@@ -60,8 +62,13 @@ class Kept:
         return self._is_cut
 
     @property
-    def came(self) -> list[bytes]:
-        """What came, packed, for `unpacked`; nothing if it left as it came."""
+    def came(self) -> list[bytes] | None:
+        """What came, packed, for `unpacked`.
+
+        Nothing if it left as it came, None if it is not kept.
+        """
+        if not self._both:
+            return None
         self._gather()
         if all(came is None for _, came in self._blocks):
             return []
@@ -77,15 +84,21 @@ class Kept:
         self._left.clear()
         self._came.clear()
         self._size = 0
-        if left:
-            self._due = _BLOCK
-        is_same = came == left
-        self._is_cut |= len(left) > self._left_room or len(came) > self._came_room
-        left, came = left[: self._left_room], came[: self._came_room]
-        self._left_room -= len(left)
-        self._came_room -= len(came)
-        if left or came:
-            self._blocks.append((left, None if is_same else zlib.compress(came, 1)))
+        self._has_left = self._has_left or bool(left)
+        kept_left, kept_came = left[: self._left_room], came[: self._came_room]
+        # What is cut ends there: nothing later may look as if it followed.
+        self._left_room = _room(self._left_room, left)
+        self._came_room = _room(self._came_room, came)
+        self._is_cut |= len(kept_left) < len(left) or len(kept_came) < len(came)
+        if kept_left or kept_came:
+            is_same = kept_left == kept_came
+            packed = None if is_same else zlib.compress(kept_came, 1)
+            self._blocks.append((kept_left, packed))
+
+
+def _room(room: int, block: bytes) -> int:
+    """Return the room that is left behind *block*: none where it did not fit."""
+    return max(0, room - len(block))
 
 
 def unpacked(came: Sequence[bytes]) -> bytes:
@@ -94,11 +107,12 @@ def unpacked(came: Sequence[bytes]) -> bytes:
     Raises:
         ValueError: It is no such thing: it comes from a file, so it may be anything.
     """
-    blocks = []
+    blocks, size = [], 0
     try:
-        for block in came:
+        for block in came[:_MOST]:
             blocks.append(zlib.decompressobj().decompress(block, _LARGEST))
-            if sum(map(len, blocks)) > _LARGEST:
+            size += len(blocks[-1])
+            if size > _LARGEST:
                 break
     except (TypeError, zlib.error) as error:
         raise ValueError(f"what came is damaged ({error})") from error

@@ -14,6 +14,8 @@ from .template import Template
 
 KEY = "llm_normalize"
 """Where a flow's metadata holds the record that the view shows."""
+VERSION = 2
+"""Of what is there."""
 
 
 @dataclass
@@ -208,13 +210,13 @@ class Answer:
         )
         keys = ("host", "model", "status", "stream", "events", "changed")
         return {
-            "v": 1,
+            "v": VERSION,
             "observe": self.observe,
             **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
             **told,
             "is_cut": kept.is_cut,
-            "came": [] if record["end"] == "running" else kept.came,
+            "came": None if record["end"] == "running" else kept.came,
         }
 
     def _mode(self, record: Record) -> Record:

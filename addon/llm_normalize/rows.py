@@ -12,7 +12,7 @@ type Row = list[Any]
 """What a flow's metadata can hold: n, ms, fixes, before, after, more, and the last pair.
 
 The first five are those of a pair. `more` counts the events after it that were changed in
-the same way; of the last of them, `[n, before, after]` is kept, too.
+the same way; of the last of them, `[n, before, after]` is kept, too (of a long one, `n`).
 """
 
 FIRST = 250
@@ -71,9 +71,12 @@ class Rows:
         self, row: Row, events: int, last: tuple[int, bytes | None, Sequence[bytes]]
     ) -> None:
         """Count *events* that were changed as *row* tells, and keep the last pair."""
+        n, before, after = last
         self._pairs += events
         row[5] += events
-        row[6] = [last[0], last[1], list(last[2])] if row[5] else []
+        if row[5]:
+            is_long = len(before or b"") + sum(map(len, after)) > _LONG
+            row[6] = [n, *row[3:5]] if is_long else [n, before, list(after)]
 
     def told(self) -> dict[str, Any]:
         """Return it all, in types that mitmproxy saves with a flow."""

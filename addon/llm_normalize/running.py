@@ -53,6 +53,7 @@ class Running:
     """One answer on its way.
 
     Attributes:
+        flow: Its flow.
         answer: What is known of it.
         asked: What its request asked.
         settings: What counts for it.
@@ -64,6 +65,7 @@ class Running:
         on_end: Called when that has come to its end.
     """
 
+    flow: http.HTTPFlow
     answer: Answer
     asked: Asked
     settings: Settings
@@ -81,7 +83,7 @@ class Running:
         """Return the answer of *flow*, whose headers may have come."""
         asked = asked_of(flow, strict=settings.strict)
         kept = Kept(both=settings.shown)
-        running = cls(_answer(flow, asked, settings), asked, settings, kept)
+        running = cls(flow, _answer(flow, asked, settings), asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
         return running
 
@@ -121,35 +123,35 @@ class Running:
             )
         return record
 
-    def keep(self, flow: http.HTTPFlow, record: Record) -> None:
+    def keep(self, record: Record) -> None:
         """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
-        self._show(flow, record)
-        if self.settings.shown and record["fixes"]:
+        self._show(record)
+        if self.settings.shown:
             mark = _OBSERVED if self.answer.observe else _REPAIRED
-            note(flow, f"normalize: {_said(record)}", mark)
+            said = (_said(record), mark) if record["fixes"] else ("", "")
+            note(self.flow, *said, marks=(_OBSERVED, _REPAIRED))
 
-    def show(self, flow: http.HTTPFlow) -> None:
+    def show(self) -> None:
         """Let mitmweb and the console show what has been sent so far."""
-        told = self.answer.told(self.status, "running", *self._figures())
-        self._show(flow, told)
+        self._show(self.answer.told(self.status, "running", *self._figures()))
 
-    def _show(self, flow: http.HTTPFlow, record: Record) -> None:
+    def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
-        flow.metadata[KEY] = told | {"came_status": self.came_status}
-        response = flow.response
+        self.flow.metadata[KEY] = told | {"came_status": self.came_status}
+        response = self.flow.response
         if self.rewriter is None or response is None:
             return
         if not response.raw_content or response.raw_content is self._body:
             # Not the `content` setter: it would encode, and set a content-length.
             response.data.content = self._body = self.kept.body
 
-    def grew(self, flow: http.HTTPFlow) -> None:
-        """Have *flow* shown anew where more than twice as much has left since."""
+    def grew(self) -> None:
+        """Have the flow shown anew where more than twice as much has left since."""
         _, _, left = self._figures()
-        if self.settings.shown and left >= 2 * self._shown:
+        if self.settings.shown and left and left >= 2 * self._shown:
             self._shown = left
-            self.show(flow)
-            show_anew(flow)
+            self.show()
+            show_anew(self.flow)
 
 
 def _said(record: Record) -> str:

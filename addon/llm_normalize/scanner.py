@@ -1,37 +1,50 @@
-"""The strings and numbers of an answer, with their places, whatever surrounds them.
+"""What an answer is made of, piece by piece, whatever shape it is in.
 
-Nothing is decoded: who replaces one of them leaves all other bytes as they are. It reads
-what a parser would refuse as well, for that is what a bug report is about.
+Nothing is lost and nothing decoded: who replaces a piece leaves all other bytes as they
+are. It reads what a parser would refuse as well, for that is what a bug report is about:
+JSON that breaks off, words where JSON should be, pages.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 type Path = tuple[str | int, ...]
 """Keys, and places in lists; of a choice, or a tool call, `#` and what its index says."""
+type Kind = Literal["string", "key", "number", "plain", "comment", "id"]
 
-_TOKEN = re.compile(r'"((?:[^"\\\r\n]|\\.)*)"|([{}\[\],:])|(-?\d[\d.eE+-]*)')
+_TOKEN = re.compile(
+    r'"((?:[^"\\\r\n]|\\[^\r\n])*+)(?:"|(?=[\r\n]|\Z)|\\)'
+    r"|([{}\[\],:])|(-?[0-9][0-9.eE+-]*)"
+)
+_LITERALS = {"true", "false", "null"}
+_DONE = {"[done]", "true", "null"}
+"""What says nothing, where an event brings no JSON object; without quotes."""
+_IS_DONE = re.compile(r"\[done\]", re.IGNORECASE).match
+_FIELD = re.compile(
+    r"\ufeff?(?:(?P<colon>:)|(?P<id>id: ?)|(?:event|retry):.*|(?:data: ?)+|error: ?)|\ufeff"
+)
+_LINE = re.compile(r"[^\r\n]+")
 _DEEP = 20  # levels
-_PLAIN = ("[done]", '"[done]"', "null", "true")
-"""What is no JSON object, and says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """One string, or number, of an answer.
+class Piece:
+    """One piece of an answer.
 
     Attributes:
         start: Where its characters begin.
         raw: They, as they are spelled.
         path: Where it is in its JSON value; choices and tool calls by their index.
-        is_number: Whether it is a number.
+        kind: A string or a number of JSON, a key, words outside of JSON, or those of a
+            comment or of an `id` line.
     """
 
     start: int
     raw: str
     path: Path
-    is_number: bool
+    kind: Kind
 
 
 @dataclass(slots=True, eq=False)
@@ -65,61 +78,100 @@ class _Container:
         return tuple(reversed(found))
 
 
-def texts(text: str) -> Iterator[Text]:
-    """Yield the strings and numbers of the JSON values in *text*, wherever they stand."""
-    for start, region in _regions(text):
-        yield from _texts_in(region, start)
-
-
-def _regions(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the events of a stream, with their places; of what is none, all of it."""
+def pieces(text: str) -> Iterator[Piece]:
+    """Yield what *text* is made of, but for framing and punctuation."""
     if not re.search(r"^(?:data|event|id|retry)?:", text, re.MULTILINE):
-        yield 0, text
+        yield from _Region(text, 0, is_event=False).pieces()
         return
     for match in re.finditer(r"(?:[^\r\n]+(?:\r\n|\r|\n)?)+", text):
-        yield match.start(), match.group()
+        yield from _Region(match.group(), match.start(), is_event=True).pieces()
 
 
-def _texts_in(region: str, start: int) -> Iterator[Text]:
-    top: _Container | None = None
-    found: list[tuple[re.Match[str], _Container, str | int]] = []
-    for token in _TOKEN.finditer(region):
+class _Region:
+    """An event, or a body.
+
+    Args:
+        text: All of it.
+        start: Where it begins.
+        is_event: Whether it has the framing of one.
+    """
+
+    def __init__(self, text: str, start: int, *, is_event: bool) -> None:
+        self._text = text
+        self._start = start
+        self._is_event = is_event
+        self._top: _Container | None = None
+        self._end = 0  # of what has been looked at
+        self._plain: list[Piece] = []
+        self._found: list[tuple[int, str, _Container, str | int, Kind]] = []
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield what it is made of."""
+        for token in _TOKEN.finditer(self._text):
+            mark = token[2]
+            if self._top is None and not (mark and self._opens(token)):
+                continue
+            self._between(token.start())
+            self._end = token.end()
+            if mark and mark in "{[":
+                place = _place(self._top)
+                at = None if mark == "{" else 0
+                self._top = _Container(self._top, place, mark == "{", at)
+            else:
+                assert self._top is not None
+                self._take(token, self._top)
+        self._between(len(self._text))
+        yield from self._plain
+        # By now it is known at which index they are.
+        for at, raw, within, place, kind in self._found:
+            yield Piece(self._start + at, raw, (*within.path(), place), kind)
+
+    def _opens(self, token: re.Match[str]) -> bool:
+        """Tell whether a value begins here; `[DONE]` is none."""
+        return token[2] in "{[" and not _IS_DONE(self._text, token.start())
+
+    def _take(self, token: re.Match[str], top: _Container) -> None:
         name, mark, number = token[1], token[2], token[3]
-        if mark and mark in "{[":
-            top = _Container(top, _place(top), mark == "{", None if mark == "{" else 0)
-        elif top is None:
-            continue
-        elif mark and mark in "}]":
-            top = top.parent
-        elif mark == ",":
-            top.at = None if isinstance(top.at, str) or top.at is None else top.at + 1
+        if mark:
+            if mark in "}]":
+                self._top = top.parent
+            elif mark == ",":
+                top.at = top.at + 1 if isinstance(top.at, int) else None
         elif name is not None and top.is_object and top.at is None:
             top.at = name
-        elif not mark:
-            if number and top.at == "index":
+            self._found.append((token.start(1), name, top, name, "key"))
+        elif name is not None:
+            self._found.append((token.start(1), name, top, _place(top), "string"))
+        else:
+            if top.at == "index":
                 top.index = number
-            found.append((token, top, _place(top)))
-    for token, within, at in found:
-        is_number = token[1] is None
-        place = token.start(3 if is_number else 1)
-        yield Text(
-            start + place, token[3] or token[1] or "", (*within.path(), at), is_number
-        )
+            self._found.append((token.start(3), number, top, _place(top), "number"))
+
+    def _between(self, end: int) -> None:
+        """Take what is between two tokens: blanks and literals, if all is well."""
+        gap, start = self._text[self._end : end], self._start + self._end
+        found = _plain(gap, start, is_event=self._is_event)
+        if self._top is not None:  # a value may go on in the next line, after its name
+            known = _LITERALS | ({"data"} if self._is_event and "\n" in gap else set())
+            found = (each for each in found if each.raw.strip() not in known)
+        self._plain += found
 
 
 def _place(container: _Container | None) -> str | int:
     return 0 if container is None or container.at is None else container.at
 
 
-def plain_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what is no JSON, with its place: an error page, say; framing is not."""
-    for start, region in _regions(text):
-        if any(True for _ in _texts_in(region, start)):
-            continue
-        for match in re.finditer(r"[^\r\n]+", region):
-            line = match.group()
-            if re.match(r":|(?:event|id|retry):", line):
-                continue
-            payload = re.sub(r"^(?:data: ?)+", "", line)
-            if payload.strip().lower() not in _PLAIN:
-                yield start + match.end() - len(payload), payload
+def _plain(text: str, start: int, *, is_event: bool) -> Iterator[Piece]:
+    """Yield what of *text*, which is no JSON, is no framing either."""
+    for match in _LINE.finditer(text):
+        line = match.group()
+        field = _FIELD.match(line) if is_event else None
+        skip = field.end() if field else 0
+        kind: Kind = "plain"
+        if field and field["colon"]:
+            kind = "comment"
+        elif field and field["id"]:
+            kind = "id"
+        rest = line[skip:]
+        if rest.strip(' "').lower() not in _DONE and rest.strip():
+            yield Piece(start + match.start() + skip, rest, (), kind)

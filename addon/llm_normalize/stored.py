@@ -1,13 +1,12 @@
 """A flow that is over, as what came and what left: for commands that look at it again."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from mitmproxy import http
 
 from .flows import asked_of, secrets_of
 from .kept import unpacked
-from .record import KEY
+from .noted import noted
 from .selection import is_chat_request
 from .stream_state import Asked
 
@@ -59,21 +58,27 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     if response is None or response.raw_content is None:
         raise ValueError("no answer is kept of it")
     left = response.get_content(strict=False) or b""
-    record = flow.metadata.get(KEY)
-    told: dict[str, Any] = record if isinstance(record, dict) else {}
+    told = noted(flow) or {}
     if told.get("end") == "running":
         raise ValueError("it is still running")
-    came = unpacked(told["came"]) if told.get("came") else left
+    packed = told.get("came")
+    if told.get("fixes") and packed is None:
+        raise ValueError("what came is not kept of it")
+    came = unpacked(packed) if packed else left
     asked = asked_of(flow, strict=strict)
     status = told.get("came_status") or response.status_code
+    is_stream = asked.stream and status in _GOOD
+    is_whole = not told.get("is_cut") and told.get("end", "complete") == "complete"
+    if not (is_stream or is_whole):
+        raise ValueError("it is too long, or did not come to its end")
     return Stored(
         host=request.pretty_host,
         asked=asked,
         status=status,
         came=came,
         left=left,
-        is_stream=asked.stream and status in _GOOD,
-        is_whole=not told.get("is_cut") and told.get("end", "complete") == "complete",
+        is_stream=is_stream,
+        is_whole=is_whole,
         is_observed=bool(told.get("observe")),
         fixes={str(name): int(count) for name, count in told["fixes"]}
         if told

@@ -74,10 +74,13 @@ class Rewriter:
         if not self._repair:
             out = data
         self.bytes_out += len(out)
-        if self._is_plain:
-            self.kept.take(data)
-        if self.kept.add(out):
-            self._try("it is not shown", self.on_growth)
+        try:
+            if self._is_plain:
+                self.kept.take(data)
+            if self.kept.add(out):
+                self.on_growth()
+        except Exception:  # whoever looks cannot cost bytes
+            logger.exception("%s: it is not shown", self._label)
         if not data:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []

@@ -12,8 +12,10 @@ from mitmproxy import contentviews, http
 
 from .assembly import Told, told
 from .chunk import Chunk, calls, choices, function, usage_of
+from .decoding import decoder_for
 from .fixes import FIXES
 from .jsontext import Json, dumps
+from .kept import LIMIT
 from .legible import escaped
 from .selection import is_chat_request
 from .stream_state import Asked
@@ -50,19 +52,27 @@ class Transcript(contentviews.Contentview):
         if not _is_answer(metadata):
             raise ValueError("not an answer to a chat completion")
         record = record_of(metadata, self._refresh)
-        if record is not None and record["end"] == "running":
-            assert metadata.http_message is not None
-            data = metadata.http_message.raw_content or b""  # there may be more by now
+        is_running = record is not None and record["end"] == "running"
+        if is_running:
+            assert isinstance(metadata.http_message, http.Response)
+            data = _so_far(metadata.http_message)
         lines = list(_lines(told(data, Asked(stream=True), FIXES, "transcript")))
-        if record is not None and record["is_cut"]:
+        if record is not None and record["is_cut"] and len(data) <= LIMIT:
             lines += [BLANK, "the answer was too long to keep: this is its beginning"]
-        if record is not None and record["end"] == "running":
+        if is_running:
             lines += [BLANK, "still running: there is more to come"]
         return "\n".join(lines) + "\n"
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
         """Come before raw events, and behind what was repaired."""
         return 0.5 if data and _is_answer(metadata) else -1
+
+
+def _so_far(response: http.Response) -> bytes:
+    """Return what has left of an answer by now, decoded as far as it goes."""
+    data = response.raw_content or b""
+    decoder = decoder_for(response.headers.get("content-encoding", ""))
+    return b"".join(decoder.feed(data)) if decoder is not None else data
 
 
 def _is_answer(metadata: contentviews.Metadata) -> bool:

@@ -8,7 +8,6 @@ has not the form that the addon gives it is no record.
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from mitmproxy import contentviews, http
 
@@ -16,7 +15,7 @@ from .difference import Change, aligned, changes
 from .fixes import FIXES
 from .legible import brief, escaped
 from .masking import text_of
-from .record import KEY
+from .noted import Noted, noted
 from .rows import Row
 
 type Refresh = Callable[[http.HTTPFlow], None]
@@ -62,12 +61,12 @@ class BeforeAfter(contentviews.Contentview):
         record = record_of(metadata, self._refresh)
         if record is None:
             return -1
-        return 10 if record.get("fixes") else 0.1
+        return 10 if record["fixes"] else 0.1
 
 
 def record_of(
     metadata: contentviews.Metadata, refresh: Refresh = lambda _: None
-) -> dict[str, Any] | None:
+) -> Noted | None:
     """Return what the addon noted of a response; None if it is none of its answers."""
     flow = metadata.flow
     if (
@@ -76,11 +75,10 @@ def record_of(
     ):
         return None
     refresh(flow)
-    record = flow.metadata.get(KEY)
-    return record if isinstance(record, dict) and record.get("v") == 1 else None
+    return noted(flow)
 
 
-def _summary(record: dict[str, Any]) -> Iterator[str]:
+def _summary(record: Noted) -> Iterator[str]:
     observe = record["observe"]
     changed, events = record["changed"], record["events"]
     verb = "would be repaired (observe)" if observe else "repaired"
@@ -118,12 +116,13 @@ def _about(count: str, name: str) -> Iterator[str]:
         )
 
 
-def _end(record: dict[str, Any]) -> str:
+def _end(record: Noted) -> str:
     status = "" if record["status"] is None else f"status {record['status']}, "
     kind = "stream" if record["stream"] else "body"
     ends = {
         "complete": "complete",
         "running": "still running",
+        "unfinished": "still running when it was saved",
         "client-left": "ended early: the client left",
         "upstream-broke": "ended early: the provider broke off",
         "error": "none came",
@@ -131,7 +130,7 @@ def _end(record: dict[str, Any]) -> str:
     return f"{status}{kind}, {ends.get(record['end'], escaped(str(record['end'])))}"
 
 
-def _events(record: dict[str, Any]) -> Iterator[str]:
+def _events(record: Noted) -> Iterator[str]:
     rows = record["pairs"]
     at = record["left_out_at"] if record["left_out"] else len(rows)
     yield from _runs(rows[:at], record["events"])
