@@ -209,6 +209,55 @@ def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
     assert more[-1]["usage"]["x_usage"] == 1
 
 
+LONG_TEXT = "Salt and wind, and a long way to go before the harbour is in sight again."
+
+
+def test_a_long_text_comes_in_pieces() -> None:
+    found = [delta.get("content") for delta in deltas_of(said(content=LONG_TEXT))]
+    assert found == [
+        "",
+        "Salt and wind, and a long way to",
+        " go before the harbour is in sight",
+        " again.",
+        None,
+    ]
+
+
+@pytest.mark.parametrize("keys", [["reasoning"], ["reasoning", "reasoning_content"]])
+def test_reasoning_comes_in_pieces_under_each_of_its_names(keys: list[str]) -> None:
+    body = said(x_more=1, **dict.fromkeys(keys, LONG_TEXT))
+    first, *more = deltas_of(body)[1:-2]
+    assert first.pop("x_more") == 1
+    assert [set(delta) for delta in (first, *more)] == [set(keys)] * 3
+    for key in keys:
+        assert "".join(delta[key] for delta in (first, *more)) == LONG_TEXT
+    message = there_and_back(body)["choices"][0]["message"]
+    assert message["reasoning_content"] == LONG_TEXT
+
+
+def test_reasoning_of_two_kinds_stays_whole() -> None:
+    both = {"reasoning": LONG_TEXT, "reasoning_content": "so"}
+    assert deltas_of(said(**both))[1] == both
+    assert deltas_of(said(reasoning={"x": LONG_TEXT}))[1]["reasoning"]["x"] == LONG_TEXT
+
+
+def test_a_text_with_log_probabilities_stays_whole() -> None:
+    body = with_choice(said(content=LONG_TEXT), logprobs={"content": [TOKEN]})
+    assert {"content": LONG_TEXT} in deltas_of(body)
+
+
+def test_a_long_envelope_is_not_multiplied() -> None:
+    body = {**said(content=LONG_TEXT), "id": "x" * 999}
+    assert {"content": LONG_TEXT} in deltas_of(body)
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 64), (8, 64), (100, 100)])
+def test_texts_of_a_body_come_in_a_bounded_number_of_pieces(n: int, most: int) -> None:
+    choice = said(content=LONG_TEXT * 99)["choices"][0]
+    body = {**said(), "choices": [{**choice, "index": at} for at in range(n)]}
+    assert len(chunks_of(body)) <= most + 2 * n
+
+
 def test_every_chunk_has_the_envelope() -> None:
     body = {**said(), "system_fingerprint": "fp", "service_tier": "default"}
     shared = {

@@ -172,3 +172,22 @@ def test_depth_costs_no_error_its_status(key: str) -> None:
     for _ in range(400):
         deep = {key: [deep]}
     assert status_of(deep) == 500
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"success": False, "errors": [{"code": 3036, "message": "used up"}]}, 429),
+        ({"success": False, "errors": {"code": 5006, "message": "Bad input"}}, 400),
+        ({"success": False, "errors": [{"message": "AiError: 3007: late"}]}, 408),
+        ({"success": False, "errors": [{"code": 1, "message": "not found"}]}, 404),
+        ({"errors": [{"code": 3036, "message": "used up"}]}, 500),
+        ({"name": "E", "internalCode": 5006, "httpCode": 400, "message": "no"}, 400),
+    ],
+)
+def test_a_code_of_the_providers_own_tells_the_status(body: Any, status: int) -> None:
+    assert status_of(body) == status
+
+
+def test_an_internal_code_is_a_code() -> None:
+    assert code_of({"internalCode": 5006, "httpCode": 400}) == 5006

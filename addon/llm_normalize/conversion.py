@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from .chunk import (
     ENVELOPE,
+    LONG,
     Chunk,
     calls,
     choices,
@@ -17,9 +18,12 @@ from .chunk import (
     usage_of,
 )
 from .jsontext import Json
+from .pieces import pieces
 from .stream_state import Asked, Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
+_MOST = 64  # pieces that the texts of one body come in, of each kind
 _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_call")
 
 
@@ -58,7 +62,7 @@ def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     """Return the chunks that say what *body* says; each of its choices has a message.
 
     That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
-    the calls, the finish reason. What stands beside the choices rides on the first
+    the calls, the finish reason. Reasoning and text come in pieces of some words. What stands beside the choices rides on the first
     chunk, the usage on the last, what else stands in a choice on its finish. A missing
     reason is what the message implies, `stop` where the request *forced* a call.
     """
@@ -66,7 +70,11 @@ def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     usage = frame.pop("usage", None)
     frame.pop("choices", None)
     rest = {key: value for key, value in frame.items() if key in ENVELOPE}
-    parts = [part for choice in choices(body) for part in _parts(choice, forced)]
+    found = choices(body)
+    # What is shared stands on each chunk: a long one would be multiplied.
+    is_long = any(len(each) > LONG for each in rest.values() if isinstance(each, str))
+    most = 1 if is_long else max(1, _MOST // len(found))
+    parts = [part for choice in found for part in _parts(choice, forced, most)]
     made = [{**rest, "choices": [part]} for part in parts]
     made[:1] = [{**frame, **each} for each in made[:1]]
     # More may follow, for all one can see here: the ending has a place for the figures.
@@ -74,8 +82,14 @@ def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     return made
 
 
-def _parts(choice: Chunk, forced: bool) -> list[Chunk]:
-    """Return what the chunks of one *choice* have as their choice."""
+def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
+    """Return what the chunks of one *choice* have as their choice.
+
+    Args:
+        choice: A choice with a message.
+        forced: Whether the request forced a call.
+        most: How many pieces a text may come in.
+    """
     message = dict(choice["message"])
     opening = {"role": message.pop("role", None) or "assistant", "content": ""}
     said = {key: each for key, each in message.items() if each not in (None, "", [])}
@@ -86,11 +100,14 @@ def _parts(choice: Chunk, forced: bool) -> list[Chunk]:
         for key in list(said)
         if key not in _ORDER or (parted and key == "content")
     }
-    ours = [{key: said[key]} for key in _ORDER if key in said]
+    if choice.get("logprobs") is not None:
+        most = 1  # they stand beside the text that they are of
+    ours = [each for key in _ORDER if key in said for each in _cut(key, said, most)]
+    thoughts = [theirs] if parted else _cut_thoughts(theirs, most)
     index = choice.get("index", 0)
     parts: list[Chunk] = [
         {"index": index, "delta": delta, "finish_reason": None}
-        for delta in [opening, *([theirs] if theirs else []), *ours]
+        for delta in [opening, *(thoughts if theirs else []), *ours]
     ]
     if choice.get("logprobs") is not None:
         texts = [
@@ -101,6 +118,26 @@ def _parts(choice: Chunk, forced: bool) -> list[Chunk]:
     implied = "stop" if forced else _implied_reason(message)
     reason = choice.get("finish_reason") or implied
     return [*parts, {"index": index, "delta": {}, "finish_reason": reason, **rest}]
+
+
+def _cut(key: str, said: Chunk, most: int) -> list[Chunk]:
+    text = said[key]
+    if key != "content" or not isinstance(text, str):
+        return [{key: text}]
+    return [{key: piece} for piece in pieces(text, most)]
+
+
+def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
+    """Return *theirs* with the reasoning in pieces, under each name that it has.
+
+    Two that differ stay whole: side by side, each piece would be taken for the other.
+    """
+    told = {key: theirs[key] for key in _THOUGHTS if theirs.get(key)}
+    text = next(iter(told.values()), None)
+    if not isinstance(text, str) or any(each != text for each in told.values()):
+        return [theirs]
+    first, *more = (dict.fromkeys(told, piece) for piece in pieces(text, most))
+    return [{**theirs, **first}, *more]
 
 
 def _implied_reason(message: Chunk) -> str:

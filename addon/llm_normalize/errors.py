@@ -18,7 +18,7 @@ _KINDS: dict[int, str] = {
 }
 _STATUS = (
     "code", "status", "status_code", "statusCode", "type", "error_code", "Code",
-    "errorcode",
+    "errorcode", "httpCode",
 )  # fmt: skip
 # What types and messages say, the surest first.
 _TOLD: tuple[tuple[int, str], ...] = (
@@ -48,6 +48,14 @@ _CODES = {
     "1220": 403, "1222": 404, "1261": 400, "1301": 400, "1302": 429, "1303": 429,
     "1304": 429, "1305": 429, "1308": 429, "1310": 429,
 }  # fmt: skip
+# https://developers.cloudflare.com/workers-ai/platform/errors/, beside `success: false`;
+# 5006: https://github.com/anomalyco/opencode/issues/30381
+_INTERNAL = {
+    "3003": 400, "3006": 413, "3007": 408, "3008": 408, "3023": 403, "3036": 429,
+    "3039": 400, "3040": 429, "3041": 403, "3042": 404, "5004": 400, "5005": 405,
+    "5006": 400, "5007": 400, "5016": 403, "5018": 403, "5019": 405,
+}  # fmt: skip
+_IN_WORDS = re.compile(r"\b[0-9]{4}(?=: )")
 _WORDS = ("title", "message", "error", "detail", "error_message", "msg", "error_msg")
 _MORE = (
     "errors", "error_description", "reason", "err", "Message", "details", "issues",
@@ -125,7 +133,14 @@ def code_of(body: Chunk) -> Json:
     codes = [
         part.get(key)
         for part in _objects(body)
-        for key in ("code", "status_code", "error_code", "Code", "errorcode")
+        for key in (
+            "code",
+            "status_code",
+            "error_code",
+            "Code",
+            "errorcode",
+            "internalCode",
+        )
     ]
     return next((code for code in codes if code), None)
 
@@ -174,7 +189,16 @@ def status_of(body: Chunk) -> int:
         if each in _NUMBERS:
             return int(each)
     message = message_of(body, HTTPStatus.INTERNAL_SERVER_ERROR)
-    for words in (" ".join(told), message):
+    if body.get("success") is False:
+        codes = [str(code_of(body)), *_IN_WORDS.findall(message)]
+        known = [_INTERNAL[each] for each in codes if each in _INTERNAL]
+        if known:
+            return known[0]
+    return _status_in((" ".join(told), message))
+
+
+def _status_in(texts: tuple[str, ...]) -> int:
+    for words in texts:
         for status, known in _TOLD:
             if re.search(known, words, re.IGNORECASE):
                 return status

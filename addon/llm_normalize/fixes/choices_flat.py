@@ -2,17 +2,18 @@
 
 from ..chunk import Chunk, is_flat
 from ..fix import Example, Fix, chunk, completion
-from ..jsontext import Json
+from ..jsontext import Json, dumps
 from ..stream_state import Asked
 
 _BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
 _HI = {"role": "assistant", "content": "Hi"}
 _BODY = {key: each for key, each in completion(_HI).items() if key != "choices"}
 _CHOICE = {"index": 0, "message": _HI, "finish_reason": None}
+_OURS = {"response": "content", "result": "content"}
 
 
 class ChoicesFlat(Fix):
-    """Put `response` and `tool_calls` into a choice; the padding `p` goes."""
+    """Put what stands at the top into a choice; the padding `p` goes."""
 
     name = "choices-flat"
     changes = "`response`, `tool_calls` at the top -> `choices[0]`"
@@ -67,10 +68,10 @@ def _unwrap(body: Chunk, reason: Json) -> bool:
 
 
 def _enclose(value: Chunk, key: str, said: dict[str, Json], reason: Json) -> bool:
-    for theirs in ("response", "result", "tool_calls"):
-        if theirs in value:
-            ours = "tool_calls" if theirs == "tool_calls" else "content"
-            said[ours] = value.pop(theirs)
+    keys = ("response", "result", "reasoning", "reasoning_content", "tool_calls")
+    said |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
+    if isinstance(said.get("content"), list):  # JSON, and no parts
+        said["content"] = dumps(said["content"]).decode()
     value.pop("p", None)
     reason = "stop" if value.get("is_end") is True else reason
     reason = value.pop("finish_reason", reason)
