@@ -63,11 +63,11 @@ LAYERS = (
     ("pipeline",),
     ("assembly",),
     ("body",),
-    ("again", "stream", "view", "polling"),
+    ("again", "cors", "keys", "models", "routes", "stream", "view", "polling"),
     ("capture", "running", "pending", "transcript"),
     ("stored", "whole"),
     ("answers",),
-    ("commands",),
+    ("commands", "reach"),
     ("options",),
     ("addon",),
 )
@@ -75,10 +75,13 @@ KNOWS_MITMPROXY = {
     "addon",
     "answers",
     "commands",
+    "cors",
     "flows",
+    "keys",
     "noted",
     "options",
     "pending",
+    "reach",
     "reset",
     "running",
     "stored",
@@ -92,10 +95,10 @@ BRINGS = {"decoding": {"brotli"}, "upstream": {"certifi", "tornado"}}
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
-    "functools", "hashlib", "html", "http", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"stream_state": 275, "pipeline": 285, "sse": 292}
+BUDGET = {"addon": 300, "stream_state": 278, "pipeline": 285, "sse": 292}
 LINES = 270
 FIX_LINES = 80
 

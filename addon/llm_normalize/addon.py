@@ -16,6 +16,7 @@ from mitmproxy import (
     tls,
     types,
 )
+from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
 from . import options
 from .answers import Answers
@@ -25,6 +26,7 @@ from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
 from .legible import brief
 from .pairs import PairsLog
+from .reach import Reach
 from .running import Settings
 from .selection import PROVIDERS, HostPattern, Hosts
 from .stats import Stats
@@ -50,6 +52,7 @@ class Normalize:
         self._logs: dict[Path, PairsLog] = {}
         self._answers = Answers(self.stats)
         self._distrustful: set[str] = set()
+        self._reach = Reach()
 
     # -- options -----------------------------------------------------------------
 
@@ -68,6 +71,7 @@ class Normalize:
         options.check_mode(ctx.options.normalize_mode)
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
+        options.reach(self._reach, updated)
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_pairs_size" in updated:
@@ -78,8 +82,16 @@ class Normalize:
             options.check_pairs(ctx.options.normalize_pairs)
             self._log = None  # running answers keep theirs
 
+    def running(self) -> None:
+        """Warn of what stands open."""
+        modes = [ModeSpec.parse(each) for each in ctx.options.mode]
+        self._reach.warn(
+            modes, ctx.options.listen_host, guarded=bool(ctx.options.proxyauth)
+        )
+
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
+        self._reach.done()
         if ctx.master.should_exit.is_set():
             self._answers.close_all()
             self._close_logs()
@@ -138,8 +150,10 @@ class Normalize:
 
     def tls_clienthello(self, data: tls.ClientHelloData) -> None:
         """Leave the TLS of hosts that are not ours closed."""
+        is_routed = self._reach.client_hello(data)
         if (
-            not ctx.options.normalize_only
+            is_routed
+            or not ctx.options.normalize_only
             or ctx.options.allow_hosts  # names what to open: the user's word
             or is_reverse(data.context.client.proxy_mode)
         ):
@@ -173,17 +187,31 @@ class Normalize:
 
     # -- requests and answers ----------------------------------------------------
 
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        """Ask nothing of a host that has a route."""
+        self._reach.connect(flow)
+
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        """Ask for a plain answer: what is not compressed need not be undone."""
+        """Send a request where it is to go, and ask for a plain answer.
+
+        What is not compressed need not be undone.
+        """
+        if self._reach.begin(flow, is_selected=is_selected(flow, self.hosts)):
+            return
         if is_ours(flow, self.hosts):
             self._answers.expect(flow)
             if ctx.options.normalize_mode == "repair":
                 flow.request.headers["accept-encoding"] = "identity"
 
+    def request(self, flow: http.HTTPFlow) -> None:
+        """Put on the request what the provider wants: it leaves after this."""
+        self._reach.send(flow, is_selected=is_selected(flow, self.hosts))
+
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide how the answer passes: its headers leave right after this."""
         response = flow.response
         assert response is not None
+        self._reach.answered(flow)
         if is_ours(flow, self.hosts):
             try:
                 self._answers.begin(flow, self._settings(flow))
@@ -201,11 +229,22 @@ class Normalize:
 
         mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
         """
-        return self._answers.end(flow)
+        awaitable = self._answers.end(flow)
+        if awaitable is not None:
+            return self._await(awaitable, flow)
+        self._reach.end(flow)
+        return None
+
+    async def _await(self, awaitable: Awaitable[None], flow: http.HTTPFlow) -> None:
+        try:
+            await awaitable
+        finally:
+            self._reach.end(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """Close the record of an answer that broke off, or never came."""
         self._answers.broke(flow, lambda: self._settings(flow))
+        self._reach.end(flow)
 
     # -- what counts for one answer ----------------------------------------------
 

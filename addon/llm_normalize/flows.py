@@ -17,6 +17,11 @@ from .stream_state import Asked
 
 logger = logging.getLogger(__name__)
 
+ASKED = "llm_normalize_asked"
+"""Where a flow's metadata holds the model asked for, where another one was sent."""
+ROUTED = "llm_normalize_routed"
+"""Where it holds the URL that was asked, and the target of its route."""
+
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
 
@@ -44,8 +49,9 @@ def is_selected(flow: http.HTTPFlow, hosts: Hosts) -> bool:
     (mitmproxy/master.py, `load_flow`), but it has been repaired, or not, long ago.
     """
     request = flow.request
-    return flow.live and (
-        is_reverse(flow.client_conn.proxy_mode)
+    return bool(flow.live) and (
+        ROUTED in flow.metadata
+        or is_reverse(flow.client_conn.proxy_mode)
         or hosts.include(request.host, request.port)
         or hosts.include(request.pretty_host, request.port)
     )
@@ -110,6 +116,9 @@ def asked_of(flow: http.HTTPFlow, *, strict: bool) -> Asked:
     else:
         asked = Asked.from_body(request.get_content(strict=False))
     begun = response.timestamp_start if response else request.timestamp_start
+    name = flow.metadata.get(ASKED)
+    if isinstance(name, str):
+        asked = replace(asked, model=name, is_mapped=True)
     return replace(asked, id=flow.id, time=int(begun), strict=strict)
 
 

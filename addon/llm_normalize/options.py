@@ -1,13 +1,19 @@
 """The addon's options: their declarations, and what their values mean."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from mitmproxy import addonmanager, ctx, exceptions
 from mitmproxy.utils import human
 
+from .cors import origins
 from .fixes import FIXES
+from .keys import Keys, Secret
+from .models import Models
+from .reach import Reach
+from .routes import Routes
 from .selection import PROVIDERS, HostPattern, Hosts
 
 _MODES = ("repair", "observe")
@@ -59,6 +65,68 @@ def declare(loader: addonmanager.Loader) -> None:
         "64m",
         "Size at which the before/after log rotates; four old files stay.",
     )
+    loader.add_option(
+        "normalize_models",
+        Sequence[str],
+        [],
+        "Models by other names: asked=sent, with * allowed in what is asked for.",
+    )
+    loader.add_option(
+        "normalize_routes",
+        Sequence[str],
+        [],
+        "Where requests to a host go instead: api.openai.com=https://host/v1.",
+    )
+    loader.add_option(
+        "normalize_keys",
+        Sequence[str],
+        [],
+        "The key for a host, and for no other: host=env:NAME or host=file:PATH.",
+    )
+    loader.add_option(
+        "normalize_gate",
+        str,
+        "",
+        "The bearer token that clients have to present: env:NAME or file:PATH.",
+    )
+    loader.add_option(
+        "normalize_cors",
+        Sequence[str],
+        [],
+        "Web origins whose pages may call the reverse proxy.",
+    )
+
+
+def reach(reach: Reach, updated: set[str]) -> None:
+    """Take over what has changed of routes, models, keys, gate and origins.
+
+    Raises:
+        OptionsError: A value is bad; it is named by its option, and a key by nothing else.
+    """
+    for option, attribute, parse in _REACH:
+        if f"normalize_{option}" in updated:
+            try:
+                value = parse(getattr(ctx.options, f"normalize_{option}"))
+            except ValueError as error:
+                raise exceptions.OptionsError(f"normalize_{option}: {error}") from None
+            setattr(reach, attribute, value)
+
+
+def _routes(texts: Sequence[str]) -> Routes:
+    made = Routes.parse(texts)
+    for pattern, target in made.routes:
+        if target.is_native:
+            raise ValueError(f"'{pattern}': workers-ai: targets are not supported yet")
+    return made
+
+
+_REACH: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
+    ("routes", "routes", _routes),
+    ("models", "models", Models.parse),
+    ("keys", "keys", Keys.parse),
+    ("gate", "gate", lambda text: Secret.parse(text) if text else None),
+    ("cors", "origins", origins),
+)
 
 
 def check_mode(text: str) -> None:

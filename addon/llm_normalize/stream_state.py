@@ -35,6 +35,7 @@ class Asked:
         id: Names the exchange of request and answer, for ids that have to be made up.
         time: When it took place, in seconds since 1970.
         strict: Only fields that OpenAI defines are wanted (`normalize_strict`).
+        is_mapped: Another model than that was sent (`normalize_models`).
     """
 
     stream: bool = False
@@ -46,6 +47,7 @@ class Asked:
     id: str = ""
     time: int = 1
     strict: bool = False
+    is_mapped: bool = False
 
     @classmethod
     def from_body(cls, body: bytes | None) -> Self:

@@ -87,6 +87,7 @@ from .line_end_cr import LineEndCr
 from .logprobs_incomplete import LogprobsIncomplete
 from .message_in_stream import MessageInStream
 from .message_missing import MessageMissing
+from .model_mapped import ModelMapped
 from .model_missing import ModelMissing
 from .object_wrong import ObjectWrong
 from .reasoning_null import ReasoningNull
@@ -167,6 +168,7 @@ FIXES: tuple[type[Fix], ...] = (
     ObjectWrong,
     CreatedNotSeconds,
     CreatedMissing,
+    ModelMapped,
     ModelMissing,
     EnvelopeChanging,
     ServiceTierUnknown,

@@ -1,0 +1,253 @@
+"""Requests on their way: routes, model names, keys, the gate, pages of the web.
+
+All of it is taken back when the answer comes, so that a flow shows what the client asked
+for, and no saved flow has a key.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mitmproxy import http, tls
+from mitmproxy.proxy import mode_specs
+
+from . import cors
+from .errors import wrapped
+from .flows import ASKED, ROUTED, is_reverse
+from .jsontext import dumps
+from .keys import Keys, Secret, is_let_in, put, take_off
+from .legible import brief
+from .models import Models
+from .routes import Routes, Target
+from .selection import is_chat_request
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a client has sent a request."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    host_header: str | None
+
+
+@dataclass
+class Reach:
+    """What is done to requests, and undone.
+
+    Attributes:
+        routes: Where requests go instead.
+        models: Models by other names.
+        keys: The keys for hosts.
+        gate: The token that clients have to present, if one is wanted.
+        origins: Origins whose pages may call a reverse proxy.
+    """
+
+    routes: Routes = field(default_factory=Routes)
+    models: Models = field(default_factory=Models)
+    keys: Keys = field(default_factory=Keys)
+    gate: Secret | None = None
+    origins: frozenset[str] = frozenset()
+    _routed: dict[str, Address] = field(default_factory=dict)
+    _keyed: dict[str, http.HTTPFlow] = field(default_factory=dict)
+    _lists: set[str] = field(default_factory=set)  # flows that ask for the models
+
+    # -- before a request ------------------------------------------------------------
+
+    def is_routed(self, host: str | None, port: int | None) -> bool:
+        """Tell whether requests to *host* go somewhere else."""
+        return self.routes.target(host, port) is not None
+
+    def connect(self, flow: http.HTTPFlow) -> None:
+        """Do not connect to a host that has a route: nothing is asked of it.
+
+        mitmproxy connects early unless there is an answer to CONNECT
+        (mitmproxy/proxy/layers/http/__init__.py, `handle_connect_regular`).
+        """
+        if flow.response is None and self.is_routed(
+            flow.request.host, flow.request.port
+        ):
+            flow.response = http.Response.make(200)
+            flow.response.headers.clear()
+
+    def client_hello(self, data: tls.ClientHelloData) -> bool:
+        """Tell whether a client wants TLS with a host that has a route."""
+        server = data.context.server
+        host, port, *_ = server.address or ("", None)
+        if not (
+            self.is_routed(data.client_hello.sni, port) or self.is_routed(host, port)
+        ):
+            return False
+        if not server.connected:
+            server.tls = False  # else mitmproxy would ask it first for its certificate
+        return True
+
+    # -- a request -------------------------------------------------------------------
+
+    def begin(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
+        """Let a request in, and send it where it is to go.
+
+        Returns:
+            Whether it is answered already.
+        """
+        request = flow.request
+        for key in (ASKED, ROUTED):  # of a flow that is replayed
+            flow.metadata.pop(key, None)
+        target = self.routes.target(request.host, request.port) or self.routes.target(
+            request.pretty_host, request.port
+        )
+        if not (is_selected or target is not None):
+            return False
+        origin = self._origin(flow)
+        if origin is not None and cors.is_preflight(request):
+            flow.response = cors.preflight(request, origin)
+            return True
+        if self.gate is not None:
+            refusal = _refused(request, self.gate)
+            if refusal is not None:
+                flow.response = refusal
+                return True
+        if target is not None:
+            self._route(flow, target)
+        return False
+
+    def _origin(self, flow: http.HTTPFlow) -> str | None:
+        if not (self.origins and is_reverse(flow.client_conn.proxy_mode)):
+            return None
+        return cors.origin_of(flow.request, self.origins)
+
+    def _route(self, flow: http.HTTPFlow, target: Target) -> None:
+        request = flow.request
+        self._routed[flow.id] = Address(
+            request.scheme,
+            request.host,
+            request.port,
+            request.path,
+            request.host_header,
+        )
+        flow.metadata[ROUTED] = [request.pretty_url, str(target)]
+        request.scheme = target.scheme
+        request.host = target.host
+        request.port = target.port
+        request.path = target.path(request.path)
+        request.host_header = target.netloc
+
+    def send(self, flow: http.HTTPFlow, *, is_selected: bool) -> None:
+        """Name the model that is sent, and put the key on: the request leaves after this."""
+        request = flow.request
+        is_ours = is_selected or flow.id in self._routed
+        if flow.response is not None or not is_ours:
+            return
+        if self.models.names and _is_list(request):
+            self._lists.add(flow.id)
+        renamed = request.raw_content and self.models.rename(request.raw_content)
+        if renamed and not request.headers.get("content-encoding"):
+            request.content, flow.metadata[ASKED] = renamed  # and its length
+        secret = self.keys.secret(request.host, request.port)
+        if secret is None:
+            return
+        try:
+            put(flow, secret.read())
+        except ValueError as error:
+            logger.warning(
+                "normalize: normalize_keys: %s: %s", brief(request.host), error
+            )
+            message = "The proxy has no key for this provider."
+            flow.response = _refusal(500, message, None)
+        else:
+            self._keyed[flow.id] = flow
+
+    # -- its answer ------------------------------------------------------------------
+
+    def answered(self, flow: http.HTTPFlow) -> None:
+        """Take the key off, and let a page read the answer."""
+        self._take_off(flow)
+        origin = self._origin(flow)
+        if origin is not None and flow.response is not None:
+            cors.grant(flow.response, origin)
+
+    def end(self, flow: http.HTTPFlow) -> None:
+        """Let a flow that is over show what the client has asked for."""
+        self.answered(flow)  # an answer of our own had no headers before
+        if flow.id in self._lists:
+            self._lists.discard(flow.id)
+            self._list(flow)
+        asked = self._routed.pop(flow.id, None)
+        if asked is not None:
+            request = flow.request
+            request.scheme, request.host = asked.scheme, asked.host
+            request.port, request.path = asked.port, asked.path
+            request.host_header = asked.host_header
+
+    def _list(self, flow: http.HTTPFlow) -> None:
+        """Add the names that may be asked for to a list of models."""
+        response = flow.response
+        if response is None or not response.raw_content:
+            return
+        listed = self.models.listed(response.get_content(strict=False) or b"")
+        if listed is not None:
+            response.headers.pop("content-encoding", None)
+            response.content = listed
+
+    def done(self) -> None:
+        """Take off all keys."""
+        for flow in [*self._keyed.values()]:
+            self._take_off(flow)
+
+    def _take_off(self, flow: http.HTTPFlow) -> None:
+        if self._keyed.pop(flow.id, None) is not None:
+            take_off(flow)
+
+    def warn(
+        self, modes: Sequence[mode_specs.ProxyMode], host: str, *, guarded: bool
+    ) -> None:
+        """Warn of a reverse proxy that anybody can use."""
+        if guarded or self.gate is not None:
+            return
+        for mode in modes:
+            listens = mode.listen_host(host or None)
+            if is_reverse(mode) and listens not in ("127.0.0.1", "::1", "localhost"):
+                logger.warning(
+                    "normalize: anybody who reaches %s can use this reverse proxy%s. Set "
+                    "--listen-host 127.0.0.1, or normalize_gate.",
+                    listens or "any address of this machine",
+                    " and its key" if self.keys.keys else "",
+                )
+
+
+def _refused(request: http.Request, gate: Secret) -> http.Response | None:
+    """Return what a client gets that is not let in, or wants what is not served."""
+    try:
+        known = is_let_in(request, gate.read())
+    except ValueError as error:
+        logger.warning("normalize: normalize_gate: %s; nobody is let in", error)
+        known = False
+    if not known:
+        message = "Incorrect API key provided. This proxy wants a token of its own."
+        return _refusal(401, message, "invalid_api_key")
+    if not _is_served(request):
+        message = f"Unknown request URL: {request.method} {brief(_path(request))}."
+        return _refusal(404, message, "unknown_url")
+    return None
+
+
+def _refusal(status: int, message: str, code: str | None) -> http.Response:
+    kind = "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
+    body = dumps(wrapped(message, kind, None, code))
+    return http.Response.make(status, body, {"content-type": "application/json"})
+
+
+def _path(request: http.Request) -> str:
+    return request.path.partition("?")[0]
+
+
+def _is_list(request: http.Request) -> bool:
+    return request.method == "GET" and _path(request).rstrip("/").endswith("/models")
+
+
+def _is_served(request: http.Request) -> bool:
+    return _is_list(request) or is_chat_request(request.method, request.path)

@@ -1,0 +1,184 @@
+"""Routes, model names, keys and the gate, through a real mitmdump."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import (
+    LOOPBACK,
+    BrokenEndError,
+    Http1Client,
+    Http2Client,
+    Mitmdump,
+    Provider,
+    Script,
+    connect,
+)
+from test_browser import ASKED, STREAM
+
+OPENAI = "api.openai.com"
+KEY = "nvapi-canary-4711"
+TOKEN = "token-canary-0815"
+
+type Start = Callable[..., Mitmdump]
+
+
+@pytest.fixture
+def start(
+    tmp_path: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Start]:
+    """Start a mitmdump of the test's own, with a key and a token in its environment."""
+    monkeypatch.setenv("A_KEY", KEY)
+    monkeypatch.setenv("A_TOKEN", TOKEN)
+    started: list[Mitmdump] = []
+
+    def begin(*args: str, **options: Any) -> Mitmdump:
+        folder = tmp_path / f"mitmdump{len(started)}"
+        folder.mkdir()
+        started.append(Mitmdump(folder, mitm_ca, *args, options=options))
+        return started[-1].__enter__()
+
+    yield begin
+    for each in started:
+        each.stop()
+
+
+def routed(provider: Provider, script: Script, host: str = OPENAI) -> str:
+    """Return the route of *host* to the path of *script*."""
+    base = script.path.removesuffix("/chat/completions")
+    return f"{host}=http://{LOOPBACK}:{provider.port}{base}"
+
+
+def nowhere_in(folder: Path, *words: str) -> None:
+    """See that no file of *folder* has one of *words*."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        data = path.read_bytes()
+        assert [word for word in words if word.encode() in data] == [], path
+
+
+@pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
+def test_client_that_has_its_host_wired_in_gets_another_providers_stream(
+    start: Start, provider: Provider, tmp_path: Path, alpn: str
+) -> None:
+    script = provider.script(*STREAM)
+    flows = tmp_path / "flows"
+    mitmdump = start(
+        *("-w", str(flows)),
+        normalize_routes=routed(provider, script),
+        normalize_models="gpt-4o*=acme/brook-8b",
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
+    )
+    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca, alpn=[alpn])
+    client: Http1Client | Http2Client
+    client = Http2Client(raw, OPENAI) if alpn == "h2" else Http1Client(raw, OPENAI)
+    with client:
+        own = {"authorization": "Bearer sk-the-clients-own"}
+        asked = {**ASKED, "model": "gpt-4o-mini"}
+        body = client.post("/v1/chat/completions", asked, own).rest()
+    assert body.endswith(b"data: [DONE]\n\n")
+    assert b'"role":null' not in body
+    assert b'"model":"gpt-4o-mini"' in body
+    assert b"acme" not in body
+    (got,) = script.requests
+    assert got.headers["authorization"] == f"Bearer {KEY}"
+    assert got.headers["host"] == f"{LOOPBACK}:{provider.port}"
+    assert json.loads(got.body)["model"] == "acme/brook-8b"
+    mitmdump.terminate()
+    assert OPENAI.encode() in flows.read_bytes()  # the address that was asked
+    nowhere_in(tmp_path, KEY, "sk-the-clients-own")
+    assert KEY not in mitmdump.log
+
+
+def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
+    start: Start, provider: Provider, tmp_path: Path
+) -> None:
+    gate = threading.Event()
+    script = provider.script(*STREAM, silent=gate)
+    flows = tmp_path / "flows"
+    mitmdump = start(
+        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
+    )
+    with Http1Client(connect(mitmdump.port)) as client:
+        client.send(script.path, ASKED)
+        assert script.asked.wait(20)
+        mitmdump.terminate()
+        gate.set()
+    assert script.path.encode() in flows.read_bytes()
+    nowhere_in(tmp_path, KEY)
+    assert KEY not in mitmdump.log
+
+
+def test_target_that_cannot_be_reached_is_told_and_the_key_with_nobody(
+    start: Start, tmp_path: Path
+) -> None:
+    flows = tmp_path / "flows"
+    mitmdump = start(
+        *("-w", str(flows)),
+        normalize_routes=f"{OPENAI}=http://{LOOPBACK}:1/v1",
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
+    )
+    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca)
+    with Http1Client(raw, OPENAI) as client:
+        reply = client.post("/v1/chat/completions", ASKED)
+        assert reply.status == 502
+        assert b"Connect call failed" in reply.rest()
+    mitmdump.terminate()
+    nowhere_in(tmp_path, KEY)
+
+
+def test_gate_lets_in_who_has_the_token_and_nobody_else(
+    start: Start, provider: Provider, tmp_path: Path
+) -> None:
+    script = provider.script(*STREAM)
+    flows = tmp_path / "flows"
+    mitmdump = start(
+        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
+        normalize_gate="env:A_TOKEN",
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
+    )
+    answers = []
+    for token, path in (
+        (TOKEN, script.path),
+        ("other", script.path),
+        ("", script.path),
+        (TOKEN, "/v1/files"),
+    ):
+        with Http1Client(connect(mitmdump.port)) as client:
+            headers = {"authorization": f"Bearer {token}"} if token else {}
+            reply = client.post(path, ASKED, headers)
+            answers.append((reply.status, reply.rest()))
+    assert [status for status, _ in answers] == [200, 401, 401, 404]
+    assert answers[0][1].endswith(b"data: [DONE]\n\n")
+    assert json.loads(answers[1][1])["error"]["code"] == "invalid_api_key"
+    (got,) = script.requests
+    assert got.headers["authorization"] == f"Bearer {KEY}"
+    mitmdump.terminate()
+    nowhere_in(tmp_path, KEY, TOKEN)
+
+
+def test_page_of_a_known_origin_reads_its_stream(
+    start: Start, provider: Provider
+) -> None:
+    script = provider.script(*STREAM)
+    mitmdump = start(
+        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}"),
+        normalize_cors="https://chat.test",
+    )
+    for origin, granted in (("https://chat.test", True), ("https://evil.test", False)):
+        with Http1Client(connect(mitmdump.port)) as client:
+            reply = client.post(script.path, ASKED, {"origin": origin})
+            assert ("access-control-allow-origin" in reply.headers) is granted
+            assert reply.rest().endswith(b"data: [DONE]\n\n")
+
+
+def test_host_without_a_route_stays_closed(start: Start, provider: Provider) -> None:
+    mitmdump = start(normalize_routes=routed(provider, provider.script(*STREAM)))
+    with pytest.raises((BrokenEndError, OSError, AssertionError)):
+        connect(mitmdump.port, tunnel=f"{LOOPBACK}:1", ca=mitmdump.ca)

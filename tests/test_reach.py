@@ -1,0 +1,347 @@
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from mitmproxy import exceptions, http, tls
+from mitmproxy.connection import ConnectionState
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.test import tflow
+
+from llm_normalize.flows import ASKED, ROUTED
+from llm_normalize.jsontext import dumps, loads
+from llm_normalize.record import KEY as NOTED
+from proxies import GOOD, HOST, Proxy, broken, chat_flow, messages, response_of
+
+KEY = "nvapi-canary-4711"
+OPENAI = "api.openai.com"
+ROUTE = f"{OPENAI}=https://{HOST}/base/v1"
+REVERSE = ProxyMode.parse("reverse:https://provider.test")
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    monkeypatch.setenv("A_KEY", KEY)
+    monkeypatch.setenv("A_TOKEN", "token-0815")
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def ask(proxy: Proxy, **more: Any) -> http.HTTPFlow:
+    """Play a request up to its leaving."""
+    made = chat_flow(**more)
+    made.response = None
+    send(proxy, made)
+    return made
+
+
+def send(proxy: Proxy, made: http.HTTPFlow) -> None:
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+
+
+def answer(proxy: Proxy, made: http.HTTPFlow, data: bytes = GOOD) -> bytes:
+    made.response = chat_flow().response
+    return proxy.stream(made, data)
+
+
+# -- routes and models -----------------------------------------------------------------
+
+
+def test_routed_request_goes_to_its_target_and_looks_as_it_was_afterwards(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = ask(proxy, host=OPENAI)
+    assert made.request.url == f"https://{HOST}/base/v1/chat/completions?key=SECRET"
+    assert made.request.host_header in (HOST, None)
+    assert made.request.headers["accept-encoding"] == "identity"
+    answer(proxy, made, GOOD.replace(b"data: ", b"data:"))
+    assert made.request.url == f"https://{OPENAI}/v1/chat/completions?key=SECRET"
+    assert made.metadata[ROUTED][1] == f"https://{HOST}/base/v1"
+    assert made.metadata[NOTED]["host"] == HOST
+    assert made.metadata[NOTED]["fixes"] == [["data-space-missing", 4]]
+
+
+def test_routed_answer_that_never_came_looks_as_it_was(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, host=OPENAI)
+    broken(made, "connection refused")
+    proxy.addon.error(made)
+    assert made.request.host == OPENAI
+    assert KEY not in str(made.get_state())
+
+
+def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    for host in (HOST, "other.test"):
+        assert ask(proxy, host=host).request.host == host
+
+
+def test_replayed_flow_is_routed_as_it_is_today(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = ask(proxy, host=OPENAI)
+    answer(proxy, made)
+    proxy.set(normalize_routes=[])
+    made.response = None
+    send(proxy, made)
+    assert made.request.host == OPENAI
+    assert ROUTED not in made.metadata
+
+
+def test_model_is_sent_by_its_other_name_and_answered_by_the_one_asked(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_models=["gpt-4o*=meta/llama"])
+    made = ask(proxy, request={"model": "gpt-4o-mini", "stream": True})
+    assert loads(made.request.get_content() or b"")["model"] == "meta/llama"
+    assert made.metadata[ASKED] == "gpt-4o-mini"
+    out = answer(proxy, made)
+    assert out == GOOD.replace(b'"acme-1"', b'"gpt-4o-mini"')
+    assert made.metadata[NOTED]["model"] == "gpt-4o-mini"
+
+
+def test_list_of_models_has_the_mapped_names(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE], normalize_models=["gpt-4o=meta/llama"])
+    made = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    made.response = http.Response.make(200, dumps({"data": [{"id": "x"}]}))
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    listed = loads(response_of(made).content or b"")["data"]
+    assert [each["id"] for each in listed] == ["x", "gpt-4o"]
+    for content in (None, b"<html>"):
+        other = ask(proxy, path="/v1/models", method="GET")
+        other.response = http.Response.make(502, content or b"")
+        other.response.raw_content = content
+        proxy.addon.response(other)
+        assert response_of(other).raw_content == content
+
+
+# -- early connections -----------------------------------------------------------------
+
+
+def test_host_that_has_a_route_is_not_connected_to(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = chat_flow(host=OPENAI)
+    made.response = None
+    proxy.addon.http_connect(made)
+    assert response_of(made).status_code == 200
+    other = chat_flow()
+    other.response = None
+    proxy.addon.http_connect(other)
+    assert other.response is None
+
+
+@pytest.mark.parametrize("sni", [OPENAI, None])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_host_that_has_a_route_is_opened_without_being_asked(
+    proxy: Proxy, sni: str | None, is_open: bool
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    context = Context(tflow.tclient_conn(), proxy.context.options)
+    context.server.address = (OPENAI, 443) if sni is None else ("192.0.2.1", 443)
+    context.server.tls = True
+    if is_open:
+        context.server.state = ConnectionState.OPEN
+    data = tls.ClientHelloData(context, cast(tls.ClientHello, SimpleNamespace(sni=sni)))
+    proxy.addon.tls_clienthello(data)
+    assert not data.ignore_connection
+    assert context.server.tls is is_open
+
+
+def test_host_that_has_none_is_not(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    context = Context(tflow.tclient_conn(), proxy.context.options)
+    context.server.address = ("other.test", 443)
+    client_hello = cast(tls.ClientHello, SimpleNamespace(sni="other.test"))
+    data = tls.ClientHelloData(context, client_hello)
+    assert not proxy.addon._reach.client_hello(data)
+
+
+# -- keys ------------------------------------------------------------------------------
+
+
+def test_key_is_on_the_request_until_the_answer_comes(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy)
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(made.get_state())
+    answer(proxy, made)
+    assert made.request.headers["authorization"] == "***"
+    assert ask(proxy, host="api.groq.com").request.headers["authorization"] == (
+        "Bearer nvapi-key"
+    )
+
+
+def test_keys_are_taken_off_when_mitmproxy_ends(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy)
+    proxy.addon.done()
+    assert KEY not in str(made.request.headers)
+
+
+def test_key_that_is_gone_is_told_and_nothing_is_sent(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    monkeypatch.setenv("A_KEY", "")
+    made = ask(proxy)
+    assert response_of(made).status_code == 500
+    assert "no key for this provider" in str(response_of(made).text)
+    assert f"{HOST}: the variable A_KEY is empty" in messages(caplog)[0]
+
+
+# -- the gate --------------------------------------------------------------------------
+
+
+def gated(proxy: Proxy, token: str, **more: Any) -> http.HTTPFlow:
+    made = chat_flow(**more)
+    made.response = None
+    made.request.headers["authorization"] = token
+    send(proxy, made)
+    return made
+
+
+def test_who_has_the_token_is_let_in_and_it_goes_no_further(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN", normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = gated(proxy, "Bearer token-0815")
+    assert made.response is None
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    proxy.set(normalize_keys=[])
+    assert "authorization" not in gated(proxy, "Bearer token-0815").request.headers
+
+
+def test_who_has_no_token_is_not(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN", normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = gated(proxy, "Bearer other")
+    assert response_of(made).status_code == 401
+    error = loads(response_of(made).content or b"")["error"]
+    assert (error["code"], set(error)) == (
+        "invalid_api_key",
+        {"message", "type", "param", "code"},
+    )
+    assert "authorization" not in made.request.headers
+    assert KEY not in str(made.get_state())
+
+
+def test_what_is_not_served_is_not_found(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made = gated(proxy, "Bearer token-0815", path="/v1/files\x1b", method="GET")
+    assert response_of(made).status_code == 404
+    assert "unknown_url" in str(response_of(made).text)
+    assert (
+        gated(proxy, "Bearer token-0815", path="/v1/models", method="GET").response
+        is None
+    )
+    assert gated(proxy, "x", host="other.test").response is None  # not ours
+
+
+def test_gate_without_its_token_lets_nobody_in(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    monkeypatch.setenv("A_TOKEN", "")
+    assert response_of(gated(proxy, "Bearer ")).status_code == 401
+    assert "nobody is let in" in messages(caplog)[0]
+
+
+@pytest.mark.parametrize(
+    ("mode", "host", "option", "warned"),
+    [
+        ("reverse:https://a.test", "", {}, True),
+        ("reverse:https://a.test", "0.0.0.0", {}, True),
+        ("reverse:https://a.test", "127.0.0.1", {}, False),
+        ("reverse:https://a.test@127.0.0.1:0", "", {}, False),
+        ("reverse:https://a.test", "", {"normalize_gate": "env:A_TOKEN"}, False),
+        ("regular", "", {}, False),
+    ],
+)
+def test_reverse_proxy_that_stands_open_is_warned_of(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture, mode: str, host: str,
+    option: dict[str, str], warned: bool,
+) -> None:  # fmt: skip
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"], **option)
+    proxy.addon._reach.warn([ProxyMode.parse(mode)], host, guarded=False)
+    assert ["and its key" in each for each in messages(caplog)] == [True] * warned
+    proxy.addon._reach.warn([ProxyMode.parse(mode)], host, guarded=True)
+    assert len(messages(caplog)) == int(warned)
+
+
+# -- pages of the web ------------------------------------------------------------------
+
+
+def page(proxy: Proxy, origin: str, **more: Any) -> http.HTTPFlow:
+    made = chat_flow(**more)
+    made.response = None
+    made.client_conn.proxy_mode = REVERSE
+    made.request.headers["origin"] = origin
+    made.request.headers["access-control-request-method"] = "POST"
+    send(proxy, made)
+    return made
+
+
+def test_page_of_a_known_origin_may_call_and_read(proxy: Proxy) -> None:
+    proxy.set(normalize_cors=["https://chat.test"], normalize_gate="env:A_TOKEN")
+    asked = page(proxy, "https://chat.test", method="OPTIONS")
+    assert response_of(asked).status_code == 204
+    refused = page(proxy, "https://chat.test")
+    assert response_of(refused).status_code == 401
+    proxy.addon.response(refused)
+    for made in (asked, refused):
+        granted = response_of(made).headers["access-control-allow-origin"]
+        assert granted == "https://chat.test"
+
+
+def test_other_pages_may_not(proxy: Proxy) -> None:
+    proxy.set(normalize_cors=["https://chat.test"])
+    asked = page(proxy, "https://evil.test", method="OPTIONS")
+    assert asked.response is None
+    made = page(proxy, "https://evil.test")
+    answer(proxy, made)
+    assert "access-control-allow-origin" not in response_of(made).headers
+
+
+def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
+    proxy.set(normalize_cors=["https://chat.test"])
+    made = page(proxy, "https://chat.test")
+    answer(proxy, made)
+    assert response_of(made).headers["cache-control"] == "no-cache"
+
+
+# -- options ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"normalize_routes": ["a.test"]}, "normalize_routes: 'a.test': give host="),
+        (
+            {"normalize_routes": ["a.test=workers-ai:https://b.test"]},
+            "normalize_routes: 'a.test': workers-ai:",
+        ),
+        ({"normalize_models": ["a"]}, "normalize_models: 'a': give asked=sent"),
+        (
+            {"normalize_keys": [f"a.test={KEY}"]},
+            "normalize_keys: a.test: give env:NAME",
+        ),
+        ({"normalize_gate": KEY}, "normalize_gate: give env:NAME"),
+        ({"normalize_cors": ["*"]}, "normalize_cors: '*' lets every page"),
+    ],
+)
+def test_bad_value_is_refused_and_the_old_one_stays(
+    proxy: Proxy, option: dict[str, Any], said: str
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    with pytest.raises(exceptions.OptionsError) as caught:
+        proxy.set(**option)
+    assert said in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert ask(proxy, host=OPENAI).request.host == HOST
+
+
+def test_flow_of_no_interest_is_not_looked_at(proxy: Proxy) -> None:
+    made = tflow.tflow()
+    assert not proxy.addon._reach.begin(made, is_selected=False)
+    proxy.addon._reach.end(made)
