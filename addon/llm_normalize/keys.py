@@ -6,7 +6,7 @@ while the request is under way. Even then no saved flow has it.
 
 import hmac
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,8 @@ def put(flow: http.HTTPFlow, key: str) -> None:
     for name in ("x-api-key", "api-key"):
         headers.pop(name, None)
     headers[_HEADER] = f"Bearer {key}"
-    state, copied = flow.get_state, flow.copy
+    state: Callable[[], Any] = flow.get_state
+    copied: Callable[[], http.HTTPFlow] = flow.copy
 
     def state_without_key() -> Any:
         told = state()
