@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from llm_normalize.adaptation import LEARNED
+from llm_normalize.adaptations import ADAPTATIONS
 from llm_normalize.fixes import FIXES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "addon" / "llm_normalize"
 MODULES = sorted(PACKAGE.glob("*.py"))
 FIX_MODULES = sorted(PACKAGE.glob("fixes/[a-z]*.py"))
+ADAPTATION_MODULES = sorted(PACKAGE.glob("adaptations/[a-z]*.py"))
 
 # A module imports only from layers above its own.
 LAYERS = (
@@ -32,8 +35,20 @@ LAYERS = (
         "rows",
         "scanner",
     ),
-    ("chunk", "difference", "line", "logfile", "redaction", "sse", "stats"),
     (
+        "adaptation",
+        "chunk",
+        "difference",
+        "line",
+        "logfile",
+        "redaction",
+        "refusal",
+        "sse",
+        "stats",
+    ),
+    (
+        "adaptations",
+        "parameters",
         "step",
         "stream_state",
         "errors",
@@ -47,12 +62,13 @@ LAYERS = (
         "fix",
         "finish",
         "flows",
+        "learned",
         "opening",
         "leaving",
         "template",
         "opened",
     ),
-    ("lesson", "patches", "record"),
+    ("adapting", "asking", "lesson", "patches", "record"),
     ("learning",),
     ("usage",),
     ("ending", "fixes", "chain"),
@@ -61,19 +77,22 @@ LAYERS = (
     ("body",),
     ("again", "stream", "view", "polling"),
     ("capture", "running", "pending", "transcript"),
-    ("stored", "whole"),
+    ("repeating", "stored", "whole"),
     ("answers",),
     ("commands",),
     ("options",),
     ("addon",),
 )
 KNOWS_MITMPROXY = {
+    "adapting",
     "addon",
     "answers",
+    "asking",
     "commands",
     "flows",
     "options",
     "pending",
+    "repeating",
     "reset",
     "running",
     "stored",
@@ -163,6 +182,24 @@ def test_fix_module_is_one_fix_named_as_its_file(path: Path) -> None:
 def test_every_fix_module_is_in_the_order() -> None:
     listed = {fix.__module__.rpartition(".")[2] for fix in FIXES}
     assert listed == {path.stem for path in FIX_MODULES}
+
+
+@pytest.mark.parametrize("path", ADAPTATION_MODULES, ids=lambda path: path.stem)
+def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"^class (\w+)\(Adaptation\)", text, re.MULTILINE) == [
+        "".join(part.title() for part in path.stem.split("_"))
+    ]
+    name = path.stem.replace("_", "-")
+    assert f'name = "{name}"' in text or (name == LEARNED and "name = LEARNED" in text)
+    assert len(text.splitlines()) <= FIX_LINES
+    assert imports(path)[0] == set()
+    assert imports(path)[1] <= {"adaptation", "jsontext"}
+
+
+def test_every_adaptation_module_is_in_the_order() -> None:
+    listed = [each.__module__.rpartition(".")[2] for each in ADAPTATIONS]
+    assert sorted(listed) == [path.stem for path in ADAPTATION_MODULES]
 
 
 def test_no_provider_is_named_in_the_core() -> None:

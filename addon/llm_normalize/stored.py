@@ -1,6 +1,6 @@
 """A flow that is over, as what came and what left: for commands that look at it again."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mitmproxy import http
@@ -65,6 +65,8 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         raise ValueError("it is still running")
     came = unpacked(told["came"]) if told.get("came") else left
     asked = asked_of(flow, strict=strict)
+    # The request may have asked for it before it was changed.
+    asked = replace(asked, usage=asked.usage or told.get("usage") is True)
     status = told.get("came_status") or response.status_code
     return Stored(
         host=request.pretty_host,

@@ -62,7 +62,7 @@ class BeforeAfter(contentviews.Contentview):
         record = record_of(metadata, self._refresh)
         if record is None:
             return -1
-        return 10 if record.get("fixes") else 0.1
+        return 10 if record.get("fixes") or record.get("request") else 0.1
 
 
 def record_of(
@@ -96,6 +96,9 @@ def _summary(record: dict[str, Any]) -> Iterator[str]:
         if record[key] is not None
     ]
     yield f"time      {', '.join(times)}"
+    would = "would be " if observe else ""
+    for name, verb, path in record.get("request", ()):
+        yield f"request   {brief(path)} {would}{brief(verb)} ({brief(name)})"
     if record["is_cut"]:
         yield "kept      its beginning only: it was too long"
     if record["fixes"]:
