@@ -22,10 +22,13 @@ _EXTRA = re.compile(r"extra (?:inputs|fields) (?:are )?not permitted", re.IGNORE
 
 # A name, or a path: `seed`, `messages[2].refusal`, `messages.2.assistant.x`, `body -> x`.
 # Possessive, and from its beginning only: the time is bounded, whatever is said.
-_NAME = r"(?<![\w$])[A-Za-z_$][\w$]*+(?:(?:\.\[?|\s->\s|\[)\w++\]?)*+"
+_NAME = r"(?<![\w$.\]])(?<!-> )[A-Za-z_$][\w$]*+(?:(?:\.\[?|\s->\s|\[)\w++\]?)*+"
 _QUOTED = rf"[\"'`]{_NAME}[\"'`]"
 _ANY = rf"(?:{_QUOTED}|{_NAME})"
-_LIST = rf"[\[{{(]*(?P<names>{_ANY}(?:(?:\s*,\s*|\sand\s){_ANY})*)"
+_AND = r"(?:\s*,\s*|\sand\s)"
+_LIST = (
+    rf"[\[{{(]*(?P<names>{_QUOTED}(?:{_AND}{_QUOTED})*|{_NAME}(?:{_AND}{_NAME})*)"
+)
 _WHAT = (
     r"(?:(?:request|body|keyword|input|top-level) )?"
     r"(?:parameter|param|argument|arg|field|propert|key|input|option)"
