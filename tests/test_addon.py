@@ -12,6 +12,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
 from llm_normalize import addon, answers
+from llm_normalize.commands import EVERY
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
 from llm_normalize.record import KEY
@@ -211,7 +212,7 @@ def test_fixes_lists_all_and_says_where_one_is_skipped(proxy: Proxy) -> None:
     proxy.set(normalize_skip=["content-null", "*.a.test:content-null", "bom-sent"])
     head, *rows = cast(list[list[str]], proxy.addon.fixes_command())
     assert head == ["fix", "skipped", "change"]
-    assert [row[0] for row in rows] == [fix.name for fix in FIXES]
+    assert [row[0] for row in rows] == [each.name for each in EVERY]
     assert {row[0]: row[1] for row in rows if row[1]} == {
         "bom-sent": "everywhere",
         "content-null": "everywhere, on *.a.test",

@@ -26,9 +26,7 @@ _NAME = r"(?<![\w$.\]])(?<!-> )[A-Za-z_$][\w$]*+(?:(?:\.\[?|\s->\s|\[)\w++\]?)*+
 _QUOTED = rf"[\"'`]{_NAME}[\"'`]"
 _ANY = rf"(?:{_QUOTED}|{_NAME})"
 _AND = r"(?:\s*,\s*|\sand\s)"
-_LIST = (
-    rf"[\[{{(]*(?P<names>{_QUOTED}(?:{_AND}{_QUOTED})*|{_NAME}(?:{_AND}{_NAME})*)"
-)
+_LIST = rf"[\[{{(]*(?P<names>{_QUOTED}(?:{_AND}{_QUOTED})*|{_NAME}(?:{_AND}{_NAME})*)"
 _WHAT = (
     r"(?:(?:request|body|keyword|input|top-level) )?"
     r"(?:parameter|param|argument|arg|field|propert|key|input|option)"
