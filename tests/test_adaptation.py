@@ -8,7 +8,7 @@ import pytest
 
 from llm_normalize.adaptation import LEARNED, Adaptation, RequestExample, messages
 from llm_normalize.adaptations import ADAPTATIONS, NOT_DROPPED
-from llm_normalize.fixes import FIXES
+from llm_normalize.commands import EVERY
 from llm_normalize.jsontext import dumps, loads
 from llm_normalize.parameters import apply, changes_for
 from llm_normalize.refusal import refusal_of
@@ -66,6 +66,10 @@ def test_declaration_is_complete(each: type[Adaptation]) -> None:
     assert any(not example.changes for example in each.examples)
     assert len({example.name for example in each.examples}) == len(each.examples)
     assert each.__doc__
+    if each.name != LEARNED:
+        assert each.key
+    for example in each.examples:
+        assert not example.changes or each.key.encode() in dumps(example.before)
 
 
 @pytest.mark.parametrize("each", DECLARED, ids=lambda each: each.name)
@@ -88,7 +92,7 @@ def test_what_is_learned_is_for_no_host_of_its_own() -> None:
 
 
 def test_names_are_unique_among_fixes_too() -> None:
-    names = [each.name for each in (*FIXES, *ADAPTATIONS)]
+    names = [each.name for each in EVERY]
     assert len(set(names)) == len(names)
 
 

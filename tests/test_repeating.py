@@ -234,7 +234,7 @@ def test_logs_stay_open_for_it_during_a_reload(
     idle: list[bool] = []
     proxy.addon._answers.hand_over(lambda: idle.append(True))
     assert idle == []
-    proxy.context.master.event_loop.run_until_complete(waits)  # type: ignore[arg-type]
+    proxy.context.master.event_loop.run_until_complete(waits)
     assert idle == [True]
 
 

@@ -65,6 +65,8 @@ class Adaptation:
     """Whom it is for, as `normalize_hosts` spells hosts; none: whoever refuses."""
     models: ClassVar[str] = ""
     """A pattern that is in the names of the models it is for, in lower case."""
+    key: ClassVar[str] = ""
+    """Something without which a request's JSON gives `edit` nothing to do."""
     sources: ClassVar[tuple[str, ...]]
     """Where it was seen: issues, specifications, vendors' pages."""
     examples: "ClassVar[tuple[RequestExample, ...]]"

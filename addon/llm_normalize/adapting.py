@@ -67,8 +67,11 @@ def _adapt(
     # Either may be the name that is known: behind a kept host header, say.
     hosts = {request.host, request.pretty_host}
     port = request.port
-    fitting = [
-        each for each in adaptations if any(each.is_for(host, port) for host in hosts)
+    text = request.get_content(strict=False) or b""
+    fitting = [  # to look for a key is quicker than to read a long prompt
+        each
+        for each in adaptations
+        if any(each.is_for(host, port) for host in hosts) and each.key.encode() in text
     ]
     learns = any(each.name == LEARNED for each in adaptations)
     knows = learns and learned.knows(request.host, port)

@@ -17,6 +17,7 @@ class AssistantContentNull(Adaptation):
     changes = '`content: null` of an assistant\'s message -> `""`'
     why = "Workers AI answers 400, `Bad input`, at the turn after a tool call."
     hosts = ("api.cloudflare.com",)
+    key = "null"
     sources = (
         "https://github.com/cloudflare/cloudflare-os/issues/54",
         "https://github.com/TencentCloud/TencentDB-Agent-Memory/issues/1313",

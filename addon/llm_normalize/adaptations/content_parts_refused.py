@@ -23,6 +23,7 @@ class ContentPartsRefused(Adaptation):
     why = "Workers AI answers 400, `Bad input`; so does NIM for Mistral's models."
     hosts = ("api.cloudflare.com", "integrate.api.nvidia.com", "ai.api.nvidia.com")
     models = "^@cf/|^@hf/|mistral|mixtral"
+    key = "text"
     sources = (
         "https://github.com/earendil-works/pi/pull/1528",
         "https://github.com/cloudflare/cloudflare-os/issues/54",

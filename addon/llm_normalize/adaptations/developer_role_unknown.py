@@ -24,6 +24,7 @@ class DeveloperRoleUnknown(Adaptation):
         "api.moonshot.cn",
         "api.cloudflare.com",
     )
+    key = "developer"
     sources = (
         "https://github.com/earendil-works/pi/issues/1048",
         "https://github.com/vastsa/PI-Desktop/issues/30",

@@ -26,6 +26,7 @@ class MaxCompletionTokensUnknown(Adaptation):
         "ai.api.nvidia.com",
         "llm.chutes.ai",
     )
+    key = _NEW
     sources = (
         "https://github.com/editor-code-assistant/eca/issues/231",
         "https://github.com/Gitlawb/openclaude/issues/739",

@@ -15,6 +15,7 @@ class MessageReasoningRefused(Adaptation):
     changes = "`messages[].reasoning_content` -> removed"
     why = "Groq answers 400 and Mistral 422 at the second turn."
     hosts = ("api.groq.com", "api.mistral.ai")
+    key = "reasoning_content"
     sources = (
         "https://github.com/janhq/jan/issues/8136",
         "https://github.com/tashfeenahmed/freellmapi/issues/1070",

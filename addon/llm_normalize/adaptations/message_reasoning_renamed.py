@@ -25,6 +25,7 @@ class MessageReasoningRenamed(Adaptation):
     changes = "`messages[].reasoning_content` -> `reasoning`"
     why = "Cerebras answers 400, `wrong_api_format`, at the second turn."
     hosts = ("api.cerebras.ai",)
+    key = _OLD
     sources = (
         "https://github.com/QwenLM/qwen-code/issues/11045",
         "https://github.com/Kilo-Org/kilocode/issues/10375",

@@ -15,6 +15,7 @@ class MessageRefusalNull(Adaptation):
     changes = "`messages[].refusal: null` -> removed"
     why = "OpenCode answers 400: `Extra inputs are not permitted`."
     hosts = ("opencode.ai",)
+    key = "refusal"
     sources = ("https://github.com/github/app/issues/2903",)
     examples = (
         RequestExample("null", _asked(refusal=None), _asked()),

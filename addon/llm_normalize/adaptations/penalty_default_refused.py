@@ -20,6 +20,7 @@ class PenaltyDefaultRefused(Adaptation):
         "integrate.api.nvidia.com",
     )
     models = "grok|gemini|gemma"
+    key = "_penalty"
     sources = (
         "https://github.com/Kilo-Org/kilocode/issues/9652",
         "https://github.com/miaoxworld/NativeTavern/issues/83",

@@ -10,6 +10,7 @@ class PromptCacheKeyRefused(Adaptation):
     changes = "`prompt_cache_key` -> removed"
     why = "NIM answers 400: `Unsupported parameter(s): prompt_cache_key`."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
+    key = "prompt_cache_key"
     sources = (
         "https://github.com/sipeed/picoclaw/issues/1019",
         "https://github.com/diegosouzapw/OmniRoute/issues/848",

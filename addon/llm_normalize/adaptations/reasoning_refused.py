@@ -15,6 +15,7 @@ class ReasoningRefused(Adaptation):
         "api.groq.com",
         "api.cerebras.ai",
     )
+    key = "reasoning"
     sources = (
         "https://github.com/NousResearch/hermes-agent/issues/77973",
         "https://github.com/musistudio/llms/pull/64",

@@ -19,6 +19,7 @@ class StoreRefused(Adaptation):
         "api.deepseek.com",
         "api.z.ai",
     )
+    key = "store"
     sources = (
         "https://github.com/Gitlawb/openclaude/issues/739",
         "https://github.com/Gitlawb/openclaude/issues/740",

@@ -14,6 +14,7 @@ class StreamOptionsRefused(Adaptation):
     why = "NIM answers 400."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
     models = "mistral|mixtral"
+    key = "stream_options"
     sources = (
         "https://github.com/earendil-works/pi/pull/1528",
         "https://github.com/HKUDS/DeepTutor/pull/420",

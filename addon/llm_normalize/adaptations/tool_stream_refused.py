@@ -10,6 +10,7 @@ class ToolStreamRefused(Adaptation):
     changes = "`tool_stream` -> removed"
     why = "NIM answers 400: ``Unsupported parameter(s): `tool_stream` ``."
     hosts = ("integrate.api.nvidia.com", "ai.api.nvidia.com")
+    key = "tool_stream"
     sources = ("https://github.com/Gitlawb/openclaude/issues/1950",)
     examples = (
         RequestExample("set", {"messages": HI, "tool_stream": True}, {"messages": HI}),

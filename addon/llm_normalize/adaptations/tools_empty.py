@@ -10,6 +10,7 @@ class ToolsEmpty(Adaptation):
     changes = "`tools: []` -> removed"
     why = "Mistral answers 422, `extra_forbidden`."
     hosts = ("api.mistral.ai",)
+    key = "tools"
     sources = ("https://github.com/partITech/php-mistral/issues/76",)
     examples = (
         RequestExample("none", {"messages": HI, "tools": []}, {"messages": HI}),
