@@ -424,3 +424,25 @@ def test_what_a_host_is_known_for_never_reaches_it(
         client.post(script.path, untouched, HEADERS).rest()
         assert script.requests[-1].body == untouched
         assert told(mitmdump, script, 4)[0] == []
+
+
+def test_behind_another_proxy_it_is_asked_again_through_that(
+    tmp_path: Path, mitm_ca: Path, provider: Provider
+) -> None:
+    # The provider is the other proxy, too: it is asked for whole URLs.
+    script = provider.script(*EVENTS, turns=[seed()])
+    url = f"http://localhost:81{script.path}"
+    provider.alias(script, url)
+    mode = f"upstream:http://{LOOPBACK}:{provider.port}"
+    options = {"normalize_hosts": ["localhost"], "upstream_auth": "user:canary-word"}
+    with (
+        Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
+        Http1Client(connect(mitmdump.port), "localhost:81") as client,
+    ):
+        reply = client.post(url, asked("proxied"), HEADERS)
+        assert (reply.status, reply.rest()) == (200, GOOD)
+        (record,), _ = told(mitmdump, script)
+    assert (record["host"], record["dropped"]) == ("localhost", ["seed"])
+    words = [each.headers["proxy-authorization"] for each in script.requests]
+    assert words == ["Basic dXNlcjpjYW5hcnktd29yZA=="] * 2
+    assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2
