@@ -47,6 +47,12 @@ def test_host_is_known_by_its_address_or_its_header(where: str) -> None:
     assert adapted(made)
 
 
+def test_what_is_for_other_models_is_left() -> None:
+    asked = {"model": "llama", "stream_options": {"include_usage": True}}
+    assert adapted(chat_flow(request=asked)) is None
+    assert adapted(chat_flow(request=asked | {"model": "mistral-7b"}))
+
+
 def test_what_is_skipped_is_not_changed() -> None:
     made = chat_flow(request=KEYED)
     assert adapted(made, but=("prompt-cache-key-refused",)) is None

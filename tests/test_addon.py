@@ -219,6 +219,35 @@ def test_fixes_lists_all_and_says_where_one_is_skipped(proxy: Proxy) -> None:
     }
 
 
+# -- requests ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "changes"),
+    [
+        ({}, True),
+        ({"host": "other.test"}, False),
+        ({"path": "/v1/responses"}, False),
+        ({"method": "PUT"}, False),
+    ],
+)
+def test_requests_for_a_completion_of_a_selected_host_are_changed(
+    proxy: Proxy, more: Any, changes: bool
+) -> None:
+    asked = {"model": "m", "prompt_cache_key": "k"}
+    made = chat_flow(request=asked, **more)
+    made.response = None
+    proxy.addon.request(made)
+    assert (made.request.content == b'{"model":"m"}') is changes
+
+
+def test_request_that_another_addon_has_answered_stays(proxy: Proxy) -> None:
+    asked = {"model": "m", "prompt_cache_key": "k"}
+    made = chat_flow(request=asked)
+    proxy.addon.request(made)
+    assert made.request.content == dumps(asked)
+
+
 # -- TLS ---------------------------------------------------------------------------
 
 
