@@ -1,4 +1,4 @@
-"""Write the tables of fixes and of faults from their own declarations."""
+"""Write the tables of fixes, adaptations and faults from their own declarations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import _venv
 
 if TYPE_CHECKING:
+    from llm_normalize.adaptation import Adaptation, RequestExample
     from llm_normalize.fix import Example, Fix
 
 README = _venv.ROOT / "README.md"
 CATALOGUE = _venv.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
+REQUESTS = _venv.ROOT / "addon" / "llm_normalize" / "adaptations" / "README.md"
 DONE = b"data: [DONE]\n\n"
 ENVELOPE = re.compile(
     r'"id":"chatcmpl-1","object":"chat.completion(.chunk)?",'
@@ -92,6 +94,59 @@ def _line(event: Any, framed: bool) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
+def requests_table(adaptations: tuple[type[Adaptation], ...]) -> str:
+    """Return README's table of what is changed in requests: a line each."""
+    lines = ["| adaptation | change | otherwise |", "| --- | --- | --- |"]
+    lines += [
+        f"| [`{each.name}`](addon/llm_normalize/adaptations/README.md#{each.name}) "
+        f"| {_cell(each.changes)} | {_cell(each.why)} |"
+        for each in adaptations
+    ]
+    return "\n".join(lines)
+
+
+def requests_catalogue(
+    adaptations: tuple[type[Adaptation], ...], not_dropped: tuple[tuple[str, str], ...]
+) -> str:
+    """Return the catalogue of what is changed in requests: a section each."""
+    kept = "\n".join(f"- {what}: {reason}" for what, reason in not_dropped)
+    head = (
+        "# The adaptations\n\nWhat is changed in requests. Written by "
+        "`scripts/gen_docs.py` from the declarations in this\nfolder; change those "
+        "instead. The order is that in which they act."
+    )
+    tail = (
+        "## Never dropped\n\nThough a provider refuses it: then its error is the "
+        f"answer.\n\n{kept}"
+    )
+    return "\n\n".join([head, *map(_request_section, adaptations), tail]) + "\n"
+
+
+def _request_section(each: type[Adaptation]) -> str:
+    doc = (each.__doc__ or "").strip().splitlines()[0]
+    hosts = ", ".join(f"`{host}`" for host in each.hosts) or "all, once they refuse it"
+    models = f"\n- models: `{each.models}`" if each.models else ""
+    sources = "\n".join(f"- <{source}>" for source in each.sources)
+    examples = "\n\n".join(map(_request_example, each.examples))
+    return (
+        f"## {each.name}\n\n{doc}\n\n- change: {each.changes}\n- otherwise: {each.why}\n"
+        f"- in requests to: {hosts}{models}\n\nSources:\n{sources}\n\n{examples}"
+    )
+
+
+def _request_example(example: RequestExample) -> str:
+    from llm_normalize.jsontext import dumps  # noqa: PLC0415 - as in documents()
+
+    before, after = dumps(example.before).decode(), dumps(example.after).decode()
+    refusal = example.refusal.decode()
+    if not example.changes:
+        told = f" The provider says `{refusal}`." if refusal else ""
+        return f"Untouched: {example.name}.{told}"
+    lines = [f"-{before}", *([f" {refusal}"] if refusal else []), f"+{after}"]
+    text = "\n".join(lines)
+    return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -114,15 +169,18 @@ def fill(text: str, name: str, content: str) -> str:
 def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     sys.path.insert(0, str(_venv.ROOT / "addon"))
+    from llm_normalize.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
     from llm_normalize.fixes import FIXES, LEFT_ALONE  # noqa: PLC0415 - in .venv
 
     sys.path.insert(0, str(_venv.ROOT / "tests"))
     from faults.table import markdown  # noqa: PLC0415 - as above
 
     readme = fill(README.read_text(encoding="utf-8"), "fixes", table(FIXES))
+    readme = fill(readme, "requests", requests_table(ADAPTATIONS))
     return {
         README: fill(readme, "faults", markdown()),
         CATALOGUE: catalogue(FIXES, LEFT_ALONE),
+        REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
     }
 
 

@@ -114,9 +114,16 @@ class Script:
     framing: Framing = "chunked"
     silent: threading.Event | None = None
     """A gate before the headers."""
+    turns: Sequence["Script"] = ()
+    """What the first requests are answered instead, one after the other."""
     requests: list[Request] = field(default_factory=list)
     asked: threading.Event = field(default_factory=threading.Event)
     """Set when a request has come."""
+
+    def turn(self) -> "Script":
+        """Return what the request that came last is answered."""
+        past = len(self.requests) - 1
+        return self.turns[past] if past < len(self.turns) else self
 
     @property
     def bytes(self) -> bytes:
@@ -237,6 +244,7 @@ def _serve_http1(connection: socket.socket, scripts: Mapping[str, Script]) -> No
             script = scripts.get(path, _UNKNOWN)
             script.requests.append(Request(headers, body))
             script.asked.set()
+            script = script.turn()
             _answer_http1(connection, script)
             if script.framing in ("close", "http10"):
                 return
@@ -314,7 +322,9 @@ class _Http2Answers:
             script.requests.append(request)
             script.asked.set()
             threading.Thread(
-                target=self._answer, args=(event.stream_id, script), daemon=True
+                target=self._answer,
+                args=(event.stream_id, script.turn()),
+                daemon=True,
             ).start()
 
     def _answer(self, stream: int, script: Script) -> None:

@@ -12,6 +12,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
 from llm_normalize import addon, answers
+from llm_normalize.commands import EVERY
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
 from llm_normalize.record import KEY
@@ -211,11 +212,40 @@ def test_fixes_lists_all_and_says_where_one_is_skipped(proxy: Proxy) -> None:
     proxy.set(normalize_skip=["content-null", "*.a.test:content-null", "bom-sent"])
     head, *rows = cast(list[list[str]], proxy.addon.fixes_command())
     assert head == ["fix", "skipped", "change"]
-    assert [row[0] for row in rows] == [fix.name for fix in FIXES]
+    assert [row[0] for row in rows] == [each.name for each in EVERY]
     assert {row[0]: row[1] for row in rows if row[1]} == {
         "bom-sent": "everywhere",
         "content-null": "everywhere, on *.a.test",
     }
+
+
+# -- requests ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "changes"),
+    [
+        ({}, True),
+        ({"host": "other.test"}, False),
+        ({"path": "/v1/responses"}, False),
+        ({"method": "PUT"}, False),
+    ],
+)
+def test_requests_for_a_completion_of_a_selected_host_are_changed(
+    proxy: Proxy, more: Any, changes: bool
+) -> None:
+    asked = {"model": "m", "prompt_cache_key": "k"}
+    made = chat_flow(request=asked, **more)
+    made.response = None
+    proxy.addon.request(made)
+    assert (made.request.content == b'{"model":"m"}') is changes
+
+
+def test_request_that_another_addon_has_answered_stays(proxy: Proxy) -> None:
+    asked = {"model": "m", "prompt_cache_key": "k"}
+    made = chat_flow(request=asked)
+    proxy.addon.request(made)
+    assert made.request.content == dumps(asked)
 
 
 # -- TLS ---------------------------------------------------------------------------

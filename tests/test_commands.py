@@ -8,7 +8,7 @@ from mitmproxy import exceptions, http
 from mitmproxy.test import tflow
 from mitmproxy.types import Choice
 
-from llm_normalize.fixes import FIXES
+from llm_normalize.commands import EVERY
 from llm_normalize.record import KEY
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
 
@@ -143,7 +143,7 @@ def test_fixes_tells_all_or_all_about_one(proxy: Proxy) -> None:
     proxy.set(normalize_skip=["role-null", f"{HOST}:role-null"])
     heading, *rows = proxy.addon.fixes_command()
     assert list(heading) == ["fix", "skipped", "change"]
-    assert [row[0] for row in rows] == [fix.name for fix in FIXES]
+    assert [row[0] for row in rows] == [each.name for each in EVERY]
     one = [list(row) for row in proxy.addon.fixes_command("role-null")]
     assert [row[0] for row in one[:5]] == [
         "fix", "change", "whom it breaks", "seen at", "skipped",
@@ -151,6 +151,19 @@ def test_fixes_tells_all_or_all_about_one(proxy: Proxy) -> None:
     assert one[4][1] == f"everywhere, on {HOST}"
     assert {row[0] for row in one[5:]} == {"source"}
     assert list(proxy.addon.fixes_command("bom-sent")[4]) == ["skipped", "nowhere"]
+
+
+def test_fixes_tells_of_requests_too(proxy: Proxy) -> None:
+    proxy.set(normalize_skip=[f"{HOST}:tools-empty", "parameter-learned"])
+    one = [list(row) for row in proxy.addon.fixes_command("tools-empty")]
+    assert [row[0] for row in one] == [
+        "fix", "change", "otherwise", "in requests to", "skipped", "source",
+    ]  # fmt: skip
+    assert one[3][1] == "api.mistral.ai"
+    assert one[4][1] == f"on {HOST}"
+    learned = [list(row) for row in proxy.addon.fixes_command("parameter-learned")]
+    assert learned[3] == ["in requests to", "all hosts"]
+    assert "tools-empty" in proxy.addon.names_command()
 
 
 def test_names_of_fixes_are_completed_and_checked(proxy: Proxy) -> None:

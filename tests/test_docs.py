@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mitmproxy.test import taddons
 
 from llm_normalize import __version__
+from llm_normalize.adaptations import ADAPTATIONS
 from llm_normalize.addon import Normalize
 from llm_normalize.fixes import FIXES
 
@@ -79,12 +81,16 @@ def test_every_command_is_documented(context: taddons.context) -> None:
     assert set(re.findall(r"`(normalize\.[a-z.]+)[ `]", README)) == commands
 
 
-def test_fix_table_has_every_fix_in_its_order() -> None:
-    table = re.findall(r"^\| \[`([a-z-]+)`\]", README, re.MULTILINE)
-    assert table == [fix.name for fix in FIXES]
+@pytest.mark.parametrize(
+    ("folder", "every"), [("fixes", FIXES), ("adaptations", ADAPTATIONS)]
+)
+def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
+    link = rf"^\| \[`([a-z-]+)`\]\(addon/llm_normalize/{folder}/README.md#"
+    table = re.findall(link, README, re.MULTILINE)
+    assert table == [each.name for each in every]
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+@pytest.mark.parametrize("fix", [*FIXES, *ADAPTATIONS], ids=lambda fix: fix.name)
 def test_every_fix_is_in_the_changelog(fix: type) -> None:
     assert f"`{fix.name}`" in CHANGELOG  # type: ignore[attr-defined]
 

@@ -54,6 +54,15 @@ def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(
     assert proxy.addon.skips == state[1]
 
 
+def test_changes_of_requests_are_skipped_like_fixes(proxy: Proxy) -> None:
+    names = ["parameter-learned", "a.test:tools-empty"]
+    proxy.set(normalize_skip=names)
+    assert [name for _, name in proxy.addon.skips] == [
+        "parameter-learned",
+        "tools-empty",
+    ]
+
+
 @pytest.mark.parametrize("value", ["/", "a\0b", "~nobody-has-this-name/x"])
 def test_a_pairs_path_that_cannot_be_written_is_refused(
     proxy: Proxy, value: str

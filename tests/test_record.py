@@ -175,6 +175,31 @@ def test_repair_marks_none() -> None:
     assert "mode" not in answer().close(200, "complete", 1, 1, 1)
 
 
+def test_what_was_changed_in_the_request_is_told_before_the_end() -> None:
+    records: list[Record] = []
+    each = answer(records, observe=True)
+    each.request += [
+        ("b-fix", "dropped", "seed"),
+        ("a-fix", "changed", "max_tokens"),
+        ("b-fix", "dropped", "seed"),
+    ]
+    closed = each.close(200, "complete", 0, 0, 0)
+    assert [it["type"] for it in records] == ["request", "flow"]
+    assert records[0] == {
+        "type": "request",
+        "v": 1,
+        "flow": each.flow,
+        "host": "a.test",
+        "model": "m",
+        "fixes": ["b-fix", "a-fix"],
+        "dropped": ["seed"],
+        "changed": ["max_tokens"],
+        "mode": "observe",
+    }
+    assert closed["fixes"] == {}
+    assert each.metadata(closed, Kept())["request"][0] == ["b-fix", "dropped", "seed"]
+
+
 def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each = answer()
     clock.tick(0.001)
@@ -200,6 +225,7 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
             [1, 1.0, ["y"], None, [b"d"], 0, []],
             [2, 1.0, ["y"], b"a", [], 0, []],
         ],
+        "request": [],
         "left_out": 0,
         "left_out_at": 3,
         "is_cut": False,

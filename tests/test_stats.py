@@ -29,6 +29,17 @@ def test_a_response_without_repair_has_a_line_too() -> None:
     assert list(stats.rows()) == [HEAD, ["a.test", "m", "1", "0", "", ""]]
 
 
+def test_changes_of_requests_are_counted_apart() -> None:
+    stats = Stats()
+    stats.add("a.test", "m", {}, ["tools-empty", "store-refused"])
+    stats.add("a.test", "m", {"content-null": 1}, iter(["store-refused"]))
+    assert list(stats.rows())[1:] == [
+        ["a.test", "m", "2", "1", "content-null", "1"],
+        ["a.test", "m", "2", "1", "request: store-refused", "2"],
+        ["a.test", "m", "2", "1", "request: tools-empty", "1"],
+    ]
+
+
 def test_hosts_and_models_are_told_apart_and_sorted() -> None:
     stats = Stats()
     stats.add("b.test", "m", {"content-null": 1})

@@ -56,6 +56,21 @@ def test_observed_stream_left_as_it_came(proxy: Proxy) -> None:
     assert told.fixes == {"data-space-missing": 4}
 
 
+def test_usage_was_asked_for_though_that_was_not_sent(proxy: Proxy) -> None:
+    asked = {"model": "mistral-7b", "stream": True}
+    made = chat_flow(request=asked | {"stream_options": {"include_usage": True}})
+    response, made.response = made.response, None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert made.request.content == dumps(asked)
+    made.response = response
+    proxy.stream(made, BAD)
+    assert stored(made).asked.usage
+    assert made.metadata[KEY]["request"] == [
+        ["stream-options-refused", "dropped", "stream_options"]
+    ]
+
+
 def test_body_is_what_came_and_what_left(proxy: Proxy) -> None:
     made = chat_flow(
         request={"model": "m"}, headers={"content-type": "application/json"}

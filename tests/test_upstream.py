@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from OpenSSL import crypto
 
 from llm_normalize import upstream
-from llm_normalize.upstream import Proxy, Reply, UpstreamError, Way, get
+from llm_normalize.upstream import Asking, Proxy, Reply, UpstreamError, Way, ask, get
 from support import LOOPBACK, make_ca, server_context
 
 type Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -888,3 +888,41 @@ def test_address_of_version_6_stands_in_brackets() -> None:
     first, second = run(scene())
     assert first.startswith("GET http://[::1]:81/ HTTP/1.1\r\n")
     assert second.startswith("CONNECT [::1]:443 HTTP/1.1\r\nhost: [::1]:443\r\n")
+
+
+# -- a request with a body ---------------------------------------------------------
+
+
+def test_body_and_headers_are_sent_as_they_are() -> None:
+    body = b'{"a":"' + b"x" * 100_000 + b'"}'
+    came = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.append(await reader.readexactly(len(body)))
+        writer.write(WHOLE)
+        await writer.drain()
+
+    async def scene() -> None:
+        async with serving(play) as server:
+            headers = [("host", "a.test"), ("x-own", "1"), ("x-own", "2")]
+            asking = Asking("POST", server.url("/c?d=e"), headers, body, SOON)
+            reply = await ask(asking, Way())
+            assert (reply.status, reply.body) == (200, b"hi")
+            (head,) = server.heads
+            assert head == (
+                "POST /c?d=e HTTP/1.1\r\nHost: a.test\r\nX-Own: 1\r\nX-Own: 2\r\n"
+                f"Connection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+
+    run(scene())
+    assert came == [body]
+
+
+def test_silence_is_as_long_as_it_is_told() -> None:
+    async def scene() -> None:
+        async with serving(saying(OK)) as server:
+            asking = Asking("POST", server.url(), [("host", "a.test")], b"{}", 0.1)
+            with pytest.raises(UpstreamError):
+                await ask(asking, Way())
+
+    run(scene())

@@ -21,6 +21,8 @@ RECORD: dict[str, Any] = {
     "total_ms": 4210.0,
     "end": "complete",
     "fixes": [["content-null", 2]],
+    "request": [],
+    "usage": False,
     "pairs": [],
     "left_out": 0,
     "left_out_at": 0,
@@ -140,6 +142,17 @@ def test_observe_says_that_nothing_was_changed() -> None:
 )
 def test_how_it_ended_is_said(end: str, said: str) -> None:
     assert f"answer    status 200, body, {said}\n" in text(stream=False, end=end)
+
+
+def test_what_was_changed_in_the_request_is_a_line_of_its_own() -> None:
+    told = [["tools-empty", "dropped", "tools"], ["a\x1b", "changed", "b\x1b"]]
+    lines = text(request=told).splitlines()
+    assert "request   tools dropped (tools-empty)" in lines
+    assert r"request   b\x1b changed (a\x1b)" in lines
+    observed = text(request=told, observe=True)
+    assert "request   tools would be dropped (tools-empty)" in observed
+    assert VIEW.render_priority(b"", shown(fixes=[], request=told)) == 10
+    assert VIEW.render_priority(b"", shown(fixes=[], request=[])) == 0.1
 
 
 def test_an_answer_that_never_came_and_a_cut_one_are_said() -> None:

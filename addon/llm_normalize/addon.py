@@ -19,8 +19,9 @@ from mitmproxy import (
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
 from . import options
+from .adaptations import ADAPTATIONS
 from .answers import Answers
-from .commands import capture_rows, fix_rows, one_fix, rerun_rows
+from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .fix import Fix
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
@@ -115,14 +116,14 @@ class Normalize:
     @command.argument("name", type=types.Choice("normalize.fixes.names"))
     def fixes_command(self, name: str = "") -> types.Data:
         """Show all fixes, and which of them are skipped; or all about one."""
-        named = [fix for fix in FIXES if fix.name == name]
+        named = [fix for fix in EVERY if fix.name == name]
         rows = [row for fix in named for row in one_fix(fix, self.skips)]
-        return _table(rows or fix_rows(FIXES, self.skips))
+        return _table(rows or fix_rows(EVERY, self.skips))
 
     @command.command("normalize.fixes.names")
     def names_command(self) -> Sequence[str]:
         """List the names of all fixes."""
-        return [fix.name for fix in FIXES]
+        return [each.name for each in EVERY]
 
     @command.command("normalize.rerun")
     def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
@@ -204,8 +205,10 @@ class Normalize:
                 flow.request.headers["accept-encoding"] = "identity"
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Put on the request what the provider wants: it leaves after this."""
+        """Change a request to what its provider accepts; it leaves after this."""
         self._reach.send(flow, is_selected=is_selected(flow, self.hosts))
+        if flow.response is None and is_ours(flow, self.hosts):
+            self._answers.adapt(flow, self._settings(flow))
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide how the answer passes: its headers leave right after this."""
@@ -249,20 +252,26 @@ class Normalize:
     # -- what counts for one answer ----------------------------------------------
 
     def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
+        off = self._off(flow)
+        return [fix for fix in FIXES if fix.name not in off]
+
+    def _off(self, flow: http.HTTPFlow) -> set[str]:
+        """Return the names of what is not to be done to *flow*."""
         request = flow.request
         # Either may be the name that the user knows: behind a kept host header, say.
         hosts = {request.host, request.pretty_host}
-        off = {
+        return {
             name
             for pattern, name in self.skips
             if pattern is None
             or any(pattern.matches(host, request.port) for host in hosts)
         }
-        return [fix for fix in FIXES if fix.name not in off]
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
+        off = self._off(flow)
         return Settings(
-            fixes=self._fixes_for(flow),
+            fixes=[fix for fix in FIXES if fix.name not in off],
+            adaptations=[each for each in ADAPTATIONS if each.name not in off],
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),

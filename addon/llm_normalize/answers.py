@@ -6,11 +6,14 @@ from collections.abc import Awaitable, Callable
 
 from mitmproxy import http
 
+from .adapting import Adapted, adapt
 from .decoding import Decoder, decoder_for
 from .flows import break_off, client_left, gateway_status, prepare_headers
+from .learned import Learned
 from .legible import brief
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
+from .repeating import Later, repeat_of
 from .running import Running, Settings
 from .stats import Stats
 from .step import Step
@@ -33,18 +36,26 @@ class Answers:
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
         self._running: dict[str, Running] = {}
-        self._expected: set[str] = set()  # flows that were asked, and not answered yet
+        # What was changed in requests that have no answer yet.
+        self._expected: dict[str, Adapted | None] = {}
+        self._learned = Learned()
 
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
-        self._expected.add(flow.id)
+        self._expected[flow.id] = None
+
+    def adapt(self, flow: http.HTTPFlow, settings: Settings) -> None:
+        """Change a request, which leaves right after this, to what is accepted."""
+        self._expected[flow.id] = adapt(
+            flow, settings.adaptations, self._learned, observe=settings.observe
+        )
 
     def begin(self, flow: http.HTTPFlow, settings: Settings) -> None:
         """Take an answer whose headers have come; they leave right after this."""
         response = flow.response
         assert response is not None
-        self._expected.discard(flow.id)
-        running = self._running[flow.id] = Running.of(flow, settings)
+        adapted = self._expected.pop(flow.id, None)
+        running = self._running[flow.id] = Running.of(flow, settings, adapted)
         if settings.applies(PENDING) and is_pending(response):
             running.pending = True
             return
@@ -84,8 +95,12 @@ class Answers:
         if running is None or flow.response is None:
             self._running.pop(flow.id, None)
             return None
-        if running.pending and not flow.response.stream:  # else it has left already
-            return self._fetch(flow, flow.response, running)
+        if not flow.response.stream:  # else it has left already
+            later = (
+                fetch if running.pending else repeat_of(flow, running, self._learned)
+            )
+            if later is not None:
+                return self._fetch(flow, running, later)
         del self._running[flow.id]
         self._end(flow, flow.response, running)
         return None
@@ -112,18 +127,19 @@ class Answers:
         record = running.close(self._stats, response.status_code, end)
         running.keep(record)
 
-    async def _fetch(
-        self, flow: http.HTTPFlow, response: http.Response, running: Running
-    ) -> None:
-        """Put the result in the place of an answer that was not ready, and repair it."""
+    async def _fetch(self, flow: http.HTTPFlow, running: Running, later: Later) -> None:
+        """Put another answer in the place of the first one, and repair it."""
+        response = flow.response
+        assert response is not None
         try:
             before = response.raw_content or b""
-            if not await fetch(flow):
+            if not await later(flow):
                 running.keep(running.close(self._stats, None, "client-left"))
                 return
             after = [response.raw_content or b""]
             running.came_status = response.status_code
-            running.answer.step(Step(0, before, after, [PENDING]))
+            if later is fetch:
+                running.answer.step(Step(0, before, after, [PENDING]))
             decoder = decoder_for(response.headers.get("content-encoding", ""))
             if running.asked.stream and _is_good(response) and decoder is not None:
                 running.rewriter = _rewriter(flow, running, decoder)
@@ -148,8 +164,8 @@ class Answers:
         elif before_reload is not None:
             before_reload(flow)
         elif flow.id in self._expected:
-            self._expected.discard(flow.id)
-            running = Running.of(flow, settings())
+            adapted = self._expected.pop(flow.id)
+            running = Running.of(flow, settings(), adapted)
             running.close(self._stats, gateway_status(flow), "error")
 
     def _broke_off(self, flow: http.HTTPFlow, running: Running) -> None:

@@ -6,33 +6,44 @@ from pathlib import Path
 
 from mitmproxy import flow, http
 
+from .adaptation import Adaptation
+from .adaptations import ADAPTATIONS
 from .again import differences, repair
 from .capture import Capture, write
 from .fix import Fix
+from .fixes import FIXES
 from .legible import brief
 from .selection import HostPattern
 from .stored import Stored, stored
 
+type Repair = type[Fix | Adaptation]
 type Rows = Iterator[list[str]]
 type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
 """Returns the fixes that count for a flow today."""
 
+EVERY: tuple[Repair, ...] = (*FIXES, *ADAPTATIONS)
+"""All that may be skipped by its name."""
+
 
 def fix_rows(
-    fixes: Sequence[type[Fix]], skips: Sequence[tuple[HostPattern | None, str]]
+    fixes: Sequence[Repair], skips: Sequence[tuple[HostPattern | None, str]]
 ) -> Rows:
-    """Yield all fixes, and which of them are skipped."""
+    """Yield all fixes and adaptations, and which of them are skipped."""
     yield ["fix", "skipped", "change"]
     for fix in fixes:
         yield [fix.name, _skipped(fix.name, skips), fix.changes]
 
 
-def one_fix(fix: type[Fix], skips: Sequence[tuple[HostPattern | None, str]]) -> Rows:
-    """Yield all there is to know of one fix."""
+def one_fix(fix: Repair, skips: Sequence[tuple[HostPattern | None, str]]) -> Rows:
+    """Yield all there is to know of one fix or adaptation."""
     yield ["fix", fix.name]
     yield ["change", fix.changes]
-    yield ["whom it breaks", fix.why]
-    yield ["seen at", ", ".join(fix.providers)]
+    if issubclass(fix, Fix):
+        yield ["whom it breaks", fix.why]
+        yield ["seen at", ", ".join(fix.providers)]
+    else:
+        yield ["otherwise", fix.why]
+        yield ["in requests to", ", ".join(fix.hosts) or "all hosts"]
     yield ["skipped", _skipped(fix.name, skips) or "nowhere"]
     yield from (["source", source] for source in fix.sources)
 

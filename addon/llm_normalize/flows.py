@@ -107,10 +107,12 @@ def answers_events(response: http.Response) -> bool:
     return is_event_stream(response.headers.get("content-type", ""))
 
 
-def asked_of(flow: http.HTTPFlow, *, strict: bool) -> Asked:
-    """Return what the request of *flow* asked."""
+def asked_of(flow: http.HTTPFlow, *, strict: bool, body: bytes | None = None) -> Asked:
+    """Return what the request of *flow* asked; with *body*, before that was changed."""
     request, response = flow.request, flow.response
-    if request.raw_content is None and response is not None:
+    if body is not None:
+        asked = Asked.from_body(body)
+    elif request.raw_content is None and response is not None:
         # Sent on unread (stream_large_bodies): the answer tells what was asked.
         asked = Asked(stream=answers_events(response))
     else:

@@ -83,6 +83,8 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "total_ms": _is_time,
     "end": _is(str),
     "fixes": _list_of(_made_of(_is(str), _is_count), _MOST),
+    "request": _list_of(_made_of(_is(str), _is(str), _is(str)), _MOST),
+    "usage": _is(bool),
     "pairs": _list_of(_ROW, FIRST + LAST),
     "left_out": _is_count,
     "left_out_at": _is_count,

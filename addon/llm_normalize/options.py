@@ -8,8 +8,8 @@ from typing import Any
 from mitmproxy import addonmanager, ctx, exceptions
 from mitmproxy.utils import human
 
+from .commands import EVERY
 from .cors import origins
-from .fixes import FIXES
 from .keys import Keys, Secret
 from .models import Models
 from .reach import Reach
@@ -45,7 +45,7 @@ def declare(loader: addonmanager.Loader) -> None:
         "normalize_skip",
         Sequence[str],
         [],
-        "Fixes not to apply: fix-name or host:fix-name.",
+        "Fixes and adaptations not to apply: fix-name or host:fix-name.",
     )
     loader.add_option(
         "normalize_strict",
@@ -160,7 +160,7 @@ def skip(text: str) -> tuple[HostPattern | None, str]:
         OptionsError: It names no fix, or no host.
     """
     host, _, name = text.strip().rpartition(":")
-    if name not in {fix.name for fix in FIXES}:
+    if name not in {each.name for each in EVERY}:
         raise exceptions.OptionsError(
             f"normalize_skip: {text!r} names no fix; "
             "the command normalize.fixes lists them"

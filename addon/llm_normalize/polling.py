@@ -42,11 +42,11 @@ async def result_of(
     deadline = time.monotonic() + LIMIT
     wait, failures, left = _FIRST_WAIT, 0, list(asks)
     while time.monotonic() < deadline:
-        await _unless_gone(asyncio.sleep(wait), is_gone, deadline)
+        await unless_gone(asyncio.sleep(wait), is_gone, deadline)
         wait = min(wait * _GROWTH, _LONGEST_WAIT)
         if is_gone():
             return None
-        answer = await _unless_gone(_answer(left[0]), is_gone, deadline)
+        answer = await unless_gone(_answer(left[0]), is_gone, deadline)
         if is_gone():
             return None
         status = answer.status if isinstance(answer, Reply) else None
@@ -76,7 +76,7 @@ async def _answer(ask: Ask) -> Reply | str:
         return type(error).__name__
 
 
-async def _unless_gone[T](
+async def unless_gone[T](
     awaitable: Awaitable[T], is_gone: Callable[[], bool], deadline: float
 ) -> T | None:
     """Return what *awaitable* gives; None, and cancel it, if client or time is gone."""

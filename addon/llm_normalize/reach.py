@@ -23,6 +23,8 @@ from .selection import is_chat_request
 
 logger = logging.getLogger(__name__)
 
+_OK = 200
+
 
 @dataclass(frozen=True)
 class Address:
@@ -164,8 +166,12 @@ class Reach:
     # -- its answer ------------------------------------------------------------------
 
     def answered(self, flow: http.HTTPFlow) -> None:
-        """Take the key off, and let a page read the answer."""
-        self._take_off(flow)
+        """Take the key off, and let a page read the answer.
+
+        The key stays until the end where another request may have to be made for it.
+        """
+        if flow.response is not None and flow.response.status_code == _OK:
+            self._take_off(flow)
         origin = self._origin(flow)
         if origin is not None and flow.response is not None:
             cors.grant(flow.response, origin)
@@ -173,6 +179,7 @@ class Reach:
     def end(self, flow: http.HTTPFlow) -> None:
         """Let a flow that is over show what the client has asked for."""
         self.answered(flow)  # an answer of our own had no headers before
+        self._take_off(flow)
         if flow.id in self._lists:
             self._lists.discard(flow.id)
             self._list(flow)

@@ -34,6 +34,8 @@ class Answer:
         secrets: Strings of the request that must not be there.
         shown: Whether anybody can look at the pairs once the answer is over.
         rows: Those pairs.
+        request: What was changed in the request: an adaptation's name, what it did, and
+            the path of a field.
     """
 
     flow: str
@@ -47,6 +49,7 @@ class Answer:
     secrets: tuple[str, ...] = ()
     shown: bool = True
     rows: Rows = field(default_factory=Rows)
+    request: list[tuple[str, str, str]] = field(default_factory=list)
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     first_ms: float | None = None
@@ -152,11 +155,31 @@ class Answer:
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
     ) -> Record:
-        """Write and return the flow record; see `told`."""
+        """Write and return the flow record, see `told`; before it that of the request."""
         record = self.told(status, end, events, bytes_in, bytes_out)
         if self.write is not None:
+            if self.request:
+                self.write(Entry(self._request()))
             self.write(Entry(record, self.secrets))
         return record
+
+    def _request(self) -> Record:
+        """Return what was changed in the request: names, never values."""
+        by_verb = {
+            verb: list(
+                dict.fromkeys(path for _, did, path in self.request if did == verb)
+            )
+            for verb in ("dropped", "changed")
+        }
+        record = {
+            "type": "request",
+            "v": 1,
+            "flow": self.flow,
+            "host": self.host,
+            "model": self.model,
+            "fixes": list(dict.fromkeys(name for name, _, _ in self.request)),
+        }
+        return self._mode(record | by_verb)
 
     def told(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
@@ -214,6 +237,7 @@ class Answer:
             "observe": self.observe,
             **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
+            "request": [list(each) for each in self.request],
             **told,
             "is_cut": kept.is_cut,
             "came": None if record["end"] == "running" else kept.came,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from mitmproxy import http
 
+from .adaptation import LEARNED, Adaptation
+from .adapting import Adapted
 from .fix import Fix
 from .flows import asked_of, note, secrets_of, show_anew
 from .kept import Kept
@@ -31,6 +33,7 @@ class Settings:
 
     Attributes:
         fixes: The fixes to apply, in order.
+        adaptations: What to change in requests, in order.
         observe: Change nothing, report what would be changed.
         strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
@@ -42,6 +45,12 @@ class Settings:
     strict: bool
     log: PairsLog | None
     shown: bool = True
+    adaptations: Sequence[type[Adaptation]] = ()
+
+    @property
+    def learns(self) -> bool:
+        """Whether what a provider refuses may be left out."""
+        return any(each.name == LEARNED for each in self.adaptations)
 
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
@@ -59,7 +68,7 @@ class Running:
         settings: What counts for it.
         kept: What came of it, and what left.
         rewriter: What its body passes, if it is a stream.
-        pending: Whether it is not ready yet, and will be fetched.
+        pending: Whether another answer will come in its place.
         came_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that has left for the client, if any.
         on_end: Called when that has come to its end.
@@ -79,12 +88,22 @@ class Running:
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
     @classmethod
-    def of(cls, flow: http.HTTPFlow, settings: Settings) -> "Running":
-        """Return the answer of *flow*, whose headers may have come."""
-        asked = asked_of(flow, strict=settings.strict)
+    def of(
+        cls, flow: http.HTTPFlow, settings: Settings, adapted: Adapted | None = None
+    ) -> "Running":
+        """Return the answer of *flow*, whose headers may have come.
+
+        Args:
+            flow: The flow.
+            settings: What counts for the answer.
+            adapted: What was changed in its request.
+        """
+        original = adapted.original if adapted else None
+        asked = asked_of(flow, strict=settings.strict, body=original)
         kept = Kept(both=settings.shown)
         running = cls(flow, _answer(flow, asked, settings), asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
+        running.answer.request.extend(adapted.edits if adapted else ())
         return running
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
@@ -113,13 +132,14 @@ class Running:
         """Write the record, with its *figures*: events, bytes in, bytes out."""
         answer = self.answer
         record = answer.close(status, end, *figures)
-        stats.add(answer.host, answer.model, record["fixes"])
-        if record["fixes"]:
+        names = dict.fromkeys(name for name, _, _ in answer.request)
+        stats.add(answer.host, answer.model, record["fixes"], names)
+        if record["fixes"] or names:
             logger.info(
                 "normalize: %s %s: %s",
                 brief(answer.host),
                 brief(answer.model),
-                _said(record),
+                self._said(record),
             )
         return record
 
@@ -128,8 +148,24 @@ class Running:
         self._show(record)
         if self.settings.shown:
             mark = _OBSERVED if self.answer.observe else _REPAIRED
-            said = (_said(record), mark) if record["fixes"] else ("", "")
-            note(self.flow, *said, marks=(_OBSERVED, _REPAIRED))
+            said = self._said(record)
+            note(self.flow, said, mark if said else "", (_OBSERVED, _REPAIRED))
+
+    def _said(self, record: Record) -> str:
+        """Return what became of an answer, for a log line or a list of flows."""
+        said = []
+        if record["fixes"]:
+            verb = "would be repaired" if self.answer.observe else "repaired"
+            fixes = ", ".join(
+                f"{name} {count}" for name, count in record["fixes"].items()
+            )
+            told = f"{record['changed']} of {record['events']} events {verb}"
+            said.append(f"{told} ({fixes})")
+        if self.answer.request:
+            would = "would be " if self.answer.observe else ""
+            edits = (f"{path} {would}{verb}" for _, verb, path in self.answer.request)
+            said.append(f"request: {', '.join(map(brief, edits))}")
+        return "; ".join(said)
 
     def show(self) -> None:
         """Let mitmweb and the console show what has been sent so far."""
@@ -137,7 +173,8 @@ class Running:
 
     def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
-        self.flow.metadata[KEY] = told | {"came_status": self.came_status}
+        more = {"came_status": self.came_status, "usage": self.asked.usage}
+        self.flow.metadata[KEY] = told | more
         response = self.flow.response
         if self.rewriter is None or response is None:
             return
@@ -152,13 +189,6 @@ class Running:
             self._shown = left
             self.show()
             show_anew(self.flow)
-
-
-def _said(record: Record) -> str:
-    """Return what became of an answer, for a log line or a list of flows."""
-    verb = "would be repaired" if record.get("mode") == "observe" else "repaired"
-    fixes = ", ".join(f"{name} {count}" for name, count in record["fixes"].items())
-    return f"{record['changed']} of {record['events']} events {verb} ({fixes})"
 
 
 def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:

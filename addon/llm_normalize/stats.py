@@ -24,14 +24,23 @@ class Stats:
         self.responses: Counter[tuple[str, str]] = Counter()
         self.repaired: Counter[tuple[str, str]] = Counter()
         self.fixes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self.requests: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
-    def add(self, host: str, model: str, fixes: dict[str, int]) -> None:
-        """Count one response and the *fixes* that changed it."""
+    def add(
+        self,
+        host: str,
+        model: str,
+        fixes: dict[str, int],
+        adaptations: Iterable[str] = (),
+    ) -> None:
+        """Count one response, the *fixes* that changed it, and its request's changes."""
         pair = self._pair(brief(host), brief(model))
         self.responses[pair] += 1
         if fixes:
             self.repaired[pair] += 1
             self.fixes[pair].update(fixes)
+        if names := list(adaptations):
+            self.requests[pair].update(names)
 
     def _pair(self, host: str, model: str) -> tuple[str, str]:
         for pair, room in (((host, model), PAIRS), ((host, OTHER_MODELS), 2 * PAIRS)):
@@ -40,13 +49,21 @@ class Stats:
         return OTHER_HOSTS, OTHER_MODELS
 
     def rows(self) -> Iterable[list[str]]:
-        """Yield the table: host, model, responses, repaired, fix, count."""
+        """Yield the table: host, model, responses, repaired, fix, count.
+
+        What was done to requests is told as `request: NAME`, with how many there were.
+        """
         yield ["host", "model", "responses", "repaired", "fix", "events"]
         for pair, count in sorted(self.responses.items()):
             line = [*pair, str(count), str(self.repaired[pair])]
-            found = self.fixes.get(pair)
-            if not found:
-                yield [*line, "", ""]
-                continue
-            for name, times in sorted(found.items(), key=lambda each: (-each[1], each)):
-                yield [*line, name, str(times)]
+            told = [
+                *_sorted(self.fixes.get(pair), ""),
+                *_sorted(self.requests.get(pair), "request: "),
+            ]
+            yield from ([*line, *each] for each in told or [["", ""]])
+
+
+def _sorted(found: Counter[str] | None, kind: str) -> list[list[str]]:
+    """Return names and counts, the highest first."""
+    by_count = sorted((found or {}).items(), key=lambda each: (-each[1], each))
+    return [[kind + name, str(count)] for name, count in by_count]

@@ -1,6 +1,6 @@
 """A flow that is over, as what came and what left: for commands that look at it again."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mitmproxy import http
 
@@ -66,6 +66,8 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         raise ValueError("what came is not kept of it")
     came = unpacked(packed) if packed else left
     asked = asked_of(flow, strict=strict)
+    # The request may have asked for it before it was changed.
+    asked = replace(asked, usage=asked.usage or told.get("usage") is True)
     status = told.get("came_status") or response.status_code
     is_stream = asked.stream and status in _GOOD
     is_whole = not told.get("is_cut") and told.get("end", "complete") == "complete"

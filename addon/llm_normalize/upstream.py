@@ -6,10 +6,11 @@ mitmproxy has no client that an addon may use for this, but brings tornado's.
 import asyncio
 import re
 import ssl
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import certifi
 from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters
@@ -95,12 +96,15 @@ class _Reader(HTTPMessageDelegate):
     closed, and what comes after the reply is not looked at.
     """
 
-    def __init__(self, stream: IOStream, limit: int, silence: asyncio.Timeout) -> None:
+    def __init__(
+        self, stream: IOStream, limit: int, silence: asyncio.Timeout, seconds: float
+    ) -> None:
         self.reply = Reply()
         self.is_whole = False
         self._stream = stream
         self._limit = limit
         self._silence = silence
+        self._seconds = seconds
         self._parts: list[bytes] = []
         self._ends_with_connection = False
         self._is_over = False
@@ -118,7 +122,7 @@ class _Reader(HTTPMessageDelegate):
         if not self._is_over:
             self._parts.append(chunk)
             loop = asyncio.get_running_loop()
-            self._silence.reschedule(loop.time() + _SILENCE)
+            self._silence.reschedule(loop.time() + self._seconds)
 
     def on_connection_close(self) -> None:
         self._is_over = True  # too large, or malformed
@@ -136,12 +140,26 @@ class _Reader(HTTPMessageDelegate):
         self._stream.close()
 
 
+class Asking(NamedTuple):
+    """A request, without the connection's headers; *silence*: seconds that are too many."""
+
+    method: str
+    url: str
+    headers: Iterable[tuple[str, str]]
+    body: bytes
+    silence: float
+
+
 async def get(url: str, headers: dict[str, str], way: Way, *, name: str = "") -> Reply:
-    """Return what a GET of *url* is answered with.
+    """Return what a GET of *url* is answered with; see `ask`."""
+    return await ask(Asking("GET", url, headers.items(), b"", _SILENCE), way, name=name)
+
+
+async def ask(asking: Asking, way: Way, *, name: str = "") -> Reply:
+    """Return what a request is answered with. No redirect is followed.
 
     Args:
-        url: The URL, whose host is connected to.
-        headers: The headers, `host` among them.
+        asking: The request.
         way: How to get there.
         name: The name that the server's certificate must have, if not the host.
 
@@ -150,24 +168,21 @@ async def get(url: str, headers: dict[str, str], way: Way, *, name: str = "") ->
     """
     try:
         with ExitStack() as opened:
-            return await _get(urlsplit(url), headers, way, name, opened)
+            return await _ask(asking, way, name, opened)
     except Exception as error:  # tornado's are of many kinds, AssertionError among them
         reason = str(error) or type(error).__name__
-        place = "/".join(url.split("/")[:3])
+        place = "/".join(asking.url.split("/")[:3])
         raise UpstreamError(f"{place}: {reason}") from error
 
 
-async def _get(
-    parts: SplitResult,
-    headers: dict[str, str],
-    way: Way,
-    name: str,
-    opened: ExitStack,
-) -> Reply:
+async def _ask(asking: Asking, way: Way, name: str, opened: ExitStack) -> Reply:
+    parts = urlsplit(asking.url)
     is_tls = parts.scheme == "https"
     host = parts.hostname or ""
     target = f"{parts.path or '/'}{'?' * bool(parts.query)}{parts.query}"
-    sent = {**headers, "connection": "close"}
+    own = {"connection": "close"}
+    if asking.body:
+        own["content-length"] = str(len(asking.body))
     name = name or host
     name.encode("idna")  # Python 3.12 leaks a socket whose name it refuses
     async with asyncio.timeout(_CONNECT):
@@ -178,7 +193,8 @@ async def _get(
     if way.proxy and not is_tls:  # RFC 9112, 3.2.2: a proxy wants the whole URL
         target = f"http://{parts.netloc}{target}"
         if way.proxy.auth:
-            sent["proxy-authorization"] = way.proxy.auth
+            own["proxy-authorization"] = way.proxy.auth
+    sent = asking._replace(headers=[*asking.headers, *own.items()])
     return await _exchange(stream, target, sent, way.limit)
 
 
@@ -231,16 +247,20 @@ async def _secure(
 
 
 async def _exchange(
-    stream: IOStream, target: str, headers: dict[str, str], limit: int | None
+    stream: IOStream, target: str, asking: Asking, limit: int | None
 ) -> Reply:
     size = limit or stream.max_buffer_size
     params = HTTP1ConnectionParameters(max_header_size=_HEAD, max_body_size=size)
     connection = HTTP1Connection(stream, is_client=True, params=params)
-    async with asyncio.timeout(_SILENCE) as silence:
-        reader = _Reader(stream, min(size, stream.max_buffer_size), silence)
+    async with asyncio.timeout(asking.silence) as silence:
+        size = min(size, stream.max_buffer_size)
+        reader = _Reader(stream, size, silence, asking.silence)
         try:
-            sent = HTTPHeaders(headers)
-            await connection.write_headers(RequestStartLine("GET", target, ""), sent)
+            sent = HTTPHeaders()
+            for name, value in asking.headers:
+                sent.add(name, value)
+            line = RequestStartLine(asking.method, target, "")
+            await connection.write_headers(line, sent, asking.body or None)
         except (ValueError, HTTPInputError):  # it quotes the value
             raise UpstreamError("a header cannot be sent") from None
         connection.finish()

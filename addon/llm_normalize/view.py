@@ -61,7 +61,7 @@ class BeforeAfter(contentviews.Contentview):
         record = record_of(metadata, self._refresh)
         if record is None:
             return -1
-        return 10 if record["fixes"] else 0.1
+        return 10 if record["fixes"] or record["request"] else 0.1
 
 
 def record_of(
@@ -94,6 +94,9 @@ def _summary(record: Noted) -> Iterator[str]:
         if record[key] is not None
     ]
     yield f"time      {', '.join(times)}"
+    would = "would be " if observe else ""
+    for name, verb, path in record["request"]:
+        yield f"request   {brief(path)} {would}{brief(verb)} ({brief(name)})"
     if record["is_cut"]:
         yield "kept      its beginning only: it was too long"
     if record["fixes"]:

@@ -1,0 +1,107 @@
+"""Requests on their way: changed to what their provider accepts."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mitmproxy import http
+
+from .adaptation import LEARNED, Adaptation, Body
+from .jsontext import Json, dumps, loads
+from .learned import Key, Learned
+from .legible import brief
+from .parameters import apply
+
+logger = logging.getLogger(__name__)
+
+type Told = tuple[str, str, str]
+"""An adaptation's name, what it did, and to what: names only, never values."""
+
+
+@dataclass
+class Adapted:
+    """A request that was changed before it was sent.
+
+    Attributes:
+        original: Its body as the client sent it.
+        edits: What was changed.
+    """
+
+    original: bytes = field(repr=False)
+    edits: list[Told]
+
+
+def adapt(
+    flow: http.HTTPFlow,
+    adaptations: Sequence[type[Adaptation]],
+    learned: Learned,
+    *,
+    observe: bool,
+) -> Adapted | None:
+    """Change the request of *flow* to what its provider accepts. Never raises.
+
+    Args:
+        flow: The flow; none of its request has left.
+        adaptations: Those that are not skipped, in order.
+        learned: What providers have refused.
+        observe: Change nothing, tell what would be changed.
+
+    Returns:
+        What was changed; None where nothing was.
+    """
+    try:
+        return _adapt(flow.request, adaptations, learned, observe=observe)
+    except Exception:
+        host = brief(flow.request.pretty_host)
+        logger.exception("normalize: a request to %s passes as it is", host)
+        return None
+
+
+def _adapt(
+    request: http.Request,
+    adaptations: Sequence[type[Adaptation]],
+    learned: Learned,
+    *,
+    observe: bool,
+) -> Adapted | None:
+    # Either may be the name that is known: behind a kept host header, say.
+    hosts = {request.host, request.pretty_host}
+    port = request.port
+    text = request.get_content(strict=False) or b""
+    fitting = [  # to look for a key is quicker than to read a long prompt
+        each
+        for each in adaptations
+        if any(each.is_for(host, port) for host in hosts) and each.key.encode() in text
+    ]
+    learns = any(each.name == LEARNED for each in adaptations)
+    knows = learns and learned.knows(request.host, port)
+    body = body_of(request) if fitting or knows else None
+    if body is None:
+        return None
+    edits: list[Told] = []
+    for each in fitting:
+        if each.is_for_model(body.get("model")):
+            edits += [(each.name, *edit) for edit in each().edit(body)]
+    for change in learned.of(key_of(request, body)) if knows else ():
+        edits += [(LEARNED, *edit) for edit in apply(change, body)]
+    if not edits:
+        return None
+    adapted = Adapted(request.get_content() or b"", edits)
+    if not observe:
+        request.content = dumps(body)
+    return adapted
+
+
+def body_of(request: http.Request) -> Body | None:
+    """Return the body of *request*; None if it cannot be read, or was not kept."""
+    try:
+        body: Json = loads(request.get_content() or b"")
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def key_of(request: http.Request, body: Body) -> Key:
+    """Return under what it is remembered what *request* may not have."""
+    model = body.get("model")
+    return request.host, request.port, model if isinstance(model, str) else ""

@@ -1,0 +1,47 @@
+"""What providers have refused in this run, by host and model."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from .parameters import Change
+
+PAIRS = 256
+"""Hosts with a model that are remembered; whoever asks chooses both names."""
+CHANGES = 32
+"""Changes that are remembered of one of them."""
+_NAME = 200  # characters of a model's name
+
+type Key = tuple[str, int, str]
+"""A host, its port, and a model."""
+
+
+class Learned:
+    """What helped; the pair that was asked for longest ago goes first."""
+
+    def __init__(self) -> None:
+        self._changes: OrderedDict[Key, tuple[Change, ...]] = OrderedDict()
+        self._places: set[tuple[str, int]] = set()
+
+    def knows(self, host: str, port: int) -> bool:
+        """Tell whether anything may be known of this host."""
+        return (host, port) in self._places
+
+    def of(self, key: Key) -> tuple[Change, ...]:
+        """Return what has helped at *key*."""
+        found = self._changes.get(key, ())
+        if found:
+            self._changes.move_to_end(key)
+        return found
+
+    def add(self, key: Key, changes: Iterable[Change]) -> None:
+        """Remember that *changes* helped at *key*."""
+        if len(key[2]) > _NAME:
+            return
+        known = dict.fromkeys((*self._changes.get(key, ()), *changes))
+        if not known:
+            return
+        self._changes[key] = tuple(known)[:CHANGES]
+        self._changes.move_to_end(key)
+        while len(self._changes) > PAIRS:
+            self._changes.popitem(last=False)
+        self._places = {(host, port) for host, port, _ in self._changes}

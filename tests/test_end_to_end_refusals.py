@@ -1,0 +1,448 @@
+"""Requests that a provider refuses, in a real mitmdump: changed, or asked again."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_normalize.fix import DONE, chunk, completion, wire
+from llm_normalize.jsontext import dumps
+from support import (
+    LOOPBACK,
+    PATIENCE,
+    Break,
+    Http1Client,
+    Http2Client,
+    Mitmdump,
+    Provider,
+    Script,
+    connect,
+    forward_proxy,
+)
+
+type Json = Any
+
+KEY = "nvapi-canary-4711"
+PROMPT = "canary-prompt"
+HEADERS = {"authorization": f"Bearer {KEY}", "cookie": "session=canary-cookie"}
+ASKED = {
+    "model": "m",
+    "stream": True,
+    "seed": 7,
+    "messages": [{"role": "user", "content": PROMPT, "x_note": "canary-note"}],
+    "temperature": 1.10,
+    "reasoning_budget": 100,
+    "max_completion_tokens": 9,
+}
+EVENTS = [
+    wire([chunk({"role": "assistant", "content": ""})]),
+    wire([chunk({"content": "Hi"})]),
+    wire([chunk({}, finish="stop")]),
+    DONE,
+]
+GOOD = b"".join(EVENTS)
+BODY = dumps(completion({"role": "assistant", "content": "Hi"}))
+
+
+def refusal(text: str, status: int = 400, **more: Json) -> Script:
+    body = dumps({"detail": text, **more})
+    return Script("", [body], status, {"content-type": "application/json"}, "length")
+
+
+def seed() -> Script:
+    return refusal("Validation: Unsupported parameter(s): `seed`")
+
+
+def limit() -> Script:
+    place = {"type": "extra_forbidden", "loc": ["body", "max_completion_tokens"]}
+    return refusal("no", 422, errors=[{**place, "msg": "Extra", "input": PROMPT}])
+
+
+def note() -> Script:
+    text = "Extra inputs are not permitted, field: messages[0].x_note"
+    return refusal(f"{text}, value: canary-note")
+
+
+def budget() -> Script:
+    return refusal("Unrecognized request argument supplied: reasoning_budget")
+
+
+@pytest.fixture(scope="module")
+def reverse(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
+) -> Iterator[Mitmdump]:
+    folder = tmp_path_factory.mktemp("reverse")
+    mode = f"reverse:http://{LOOPBACK}:{provider.port}"
+    with Mitmdump(folder, mitm_ca, "--mode", mode) as mitmdump:
+        yield mitmdump
+
+
+@pytest.fixture(scope="module")
+def explicit(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    folder = tmp_path_factory.mktemp("explicit")
+    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
+        yield mitmdump
+
+
+def asked(model: str, **more: Json) -> dict[str, Json]:
+    """Return a request for a model of its own: what is learned is of that one."""
+    return {**ASKED, "model": model, **more}
+
+
+def ask(
+    mitmdump: Mitmdump, script: Script, body: Json
+) -> tuple[int, Mapping[str, str], bytes]:
+    with Http1Client(connect(mitmdump.port)) as client:
+        reply = client.post(script.path, body, HEADERS)
+        return reply.status, reply.headers, reply.rest()
+
+
+def bodies(script: Script) -> list[Json]:
+    return [json.loads(each.body) for each in script.requests]
+
+
+def without(body: Json, *keys: str) -> Json:
+    return {key: value for key, value in body.items() if key not in keys}
+
+
+def told(
+    mitmdump: Mitmdump, script: Script, count: int = 1
+) -> tuple[Sequence[Json], Json]:
+    """Return the request records and the flow record of the *count*th answer.
+
+    Nothing that a request holds is there, and nowhere else either.
+    """
+    _until(lambda: len(_flows(mitmdump, script)) >= count)
+    record = _flows(mitmdump, script)[count - 1]
+    pairs = mitmdump.pairs()
+    assert "canary" not in json.dumps(pairs) + mitmdump.log
+    of_it = [each for each in pairs if each["flow"] == record["flow"]]
+    assert of_it[-1] == record
+    return [each for each in of_it if each["type"] == "request"], record
+
+
+def _flows(mitmdump: Mitmdump, script: Script) -> list[Json]:
+    pairs = mitmdump.pairs(None, '"type":"flow"')
+    return [each for each in pairs if each["path"] == script.path]
+
+
+def _until(done: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+# -- learning ----------------------------------------------------------------------
+
+
+def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    gate = threading.Event()
+    script = provider.script(
+        EVENTS[0],
+        gate,
+        *EVENTS[1:],
+        turns=[seed(), limit(), note(), Script("", EVENTS)],
+    )
+    body = asked("three")
+    status, headers, answer = ask(reverse, script, body)
+    assert (status, headers["content-type"]) == (200, "text/event-stream")
+    assert answer == GOOD
+    right = without(body, "seed", "max_completion_tokens")
+    right = {
+        **right,
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": PROMPT}],
+    }
+    assert len(script.requests) == 4
+    assert bodies(script)[-1] == right
+    assert b'"temperature":1.1,' in script.requests[-1].body
+    (record,), flow = told(reverse, script)
+    assert record == {
+        "type": "request",
+        "v": 1,
+        "flow": flow["flow"],
+        "host": LOOPBACK,
+        "model": "three",
+        "fixes": ["parameter-learned"],
+        "dropped": ["seed", "messages[*].x_note"],
+        "changed": ["max_completion_tokens"],
+    }
+    assert (flow["fixes"], flow["status"], flow["end"]) == ({}, 200, "complete")
+    # The next one is right at once, and streams.
+    with Http1Client(connect(reverse.port)) as client:
+        reply = client.post(script.path, body, HEADERS)
+        assert reply.until(b"\n\n") == EVENTS[0]
+        gate.set()
+        assert reply.rest() == GOOD
+    assert len(script.requests) == 5
+    assert bodies(script)[-1] == right
+    (record,), _ = told(reverse, script, 2)
+    assert record["dropped"] == ["seed", "messages[*].x_note"]
+    rows = reverse.control(command="normalize.stats")
+    assert [LOOPBACK, "three", "2", "0", "request: parameter-learned", "2"] in rows
+
+
+def test_the_same_request_is_sent_but_for_the_parameter(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    script = provider.script(BODY, turns=[seed()], framing="length")
+    body = asked("same", stream=False)
+    more = {
+        **HEADERS,
+        "x-own": "\u00fc",
+        "connection": "keep-alive, x-hop",
+        "x-hop": "1",
+        "proxy-authorization": "Basic x",
+    }
+    with Http1Client(connect(reverse.port)) as client:
+        reply = client.post(script.path + "?a=b", body, more)
+        assert reply.status == 500  # no script for that path: a query is kept
+        path = script.path
+        provider.alias(script, path + "?a=b")
+        reply.rest()
+        reply = client.post(path + "?a=b", body, more)
+        assert (reply.status, reply.rest()) == (200, BODY)
+    first, second = script.requests
+    assert second.headers.pop("connection") == "close"
+    assert int(second.headers.pop("content-length")) == len(second.body)
+    gone = ("connection", "content-length", "x-hop", "proxy-authorization")
+    assert second.headers == without(first.headers, *gone)
+    assert second.headers["x-own"] == first.headers["x-own"]
+    assert second.headers["authorization"] == f"Bearer {KEY}"
+    assert json.loads(second.body) == without(body, "seed")
+
+
+def test_what_is_learned_is_of_one_model(reverse: Mitmdump, provider: Provider) -> None:
+    script = provider.script(*EVENTS, turns=[seed()])
+    assert ask(reverse, script, asked("one"))[0] == 200
+    assert ask(reverse, script, asked("another"))[0] == 200
+    assert [("seed" in each) for each in bodies(script)] == [True, False, True]
+
+
+def test_body_that_is_answered_to_a_stream_becomes_one(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    json_kind = {"content-type": "application/json"}
+    script = provider.script(BODY, turns=[seed()], headers=json_kind)
+    status, headers, answer = ask(reverse, script, asked("json"))
+    assert (status, headers["content-type"]) == (200, "text/event-stream")
+    assert b'"content":"Hi"' in answer
+    assert answer.endswith(DONE)
+
+
+def test_a_request_is_asked_again_three_times_and_no_more(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    script = provider.script(*EVENTS, turns=[seed(), limit(), note(), budget()])
+    body = asked("four")
+    status, headers, answer = ask(reverse, script, body)
+    assert (status, headers["content-type"]) == (400, "application/json")
+    error = json.loads(answer)["error"]
+    assert error.keys() == {"message", "type", "param", "code"}
+    assert "reasoning_budget" in error["message"]
+    assert len(script.requests) == 4
+    # What has helped is known, so that the client's next try gets further.
+    assert ask(reverse, script, body)[2] == GOOD
+    assert len(script.requests) == 5
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"n": 2}, "n"),
+        ({}, "messages"),
+        ({}, "no_such_thing"),
+    ],
+)
+def test_what_the_answer_depends_on_is_never_dropped(
+    reverse: Mitmdump, provider: Provider, more: Json, name: str
+) -> None:
+    script = provider.script(
+        *EVENTS, turns=[refusal(f"Unsupported parameter(s): `{name}`")]
+    )
+    status, _, answer = ask(reverse, script, asked("kept", **more))
+    assert status == 400
+    error = json.loads(answer)["error"]
+    assert error.keys() == {"message", "type", "param", "code"}
+    assert name in error["message"]
+    assert len(script.requests) == 1
+    requests, flow = told(reverse, script)
+    assert (requests, flow["status"]) == ([], 400)
+
+
+@pytest.mark.parametrize("status", [401, 404, 429, 500])
+def test_another_status_is_no_refusal(
+    reverse: Mitmdump, provider: Provider, status: int
+) -> None:
+    script = provider.script(
+        *EVENTS, turns=[refusal("Unsupported parameter(s): `seed`", status)]
+    )
+    assert ask(reverse, script, asked("status"))[0] == status
+    assert len(script.requests) == 1
+
+
+def test_redirect_and_202_are_not_followed(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    for code, headers in (
+        (307, {"location": "http://other.test/v1/chat/completions"}),
+        (202, {"nvcf-reqid": "r-1", "content-type": "application/json"}),
+    ):
+        turns = [seed(), Script("", [b"{}"], code, headers, "length")]
+        script = provider.script(*EVENTS, turns=turns)
+        assert ask(reverse, script, asked(f"m{code}", stream=False))[0] == code
+        assert len(script.requests) == 2
+
+
+def test_answer_that_breaks_off_leaves_the_refusal(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf"
+    cut = Script("", [head, Break.CUT], framing="raw")
+    script = provider.script(*EVENTS, turns=[seed(), cut])
+    status, _, answer = ask(reverse, script, asked("broken"))
+    assert status == 400
+    assert "seed" in json.loads(answer)["error"]["message"]
+    requests, _ = told(reverse, script)
+    assert requests == []
+
+
+def test_answer_that_is_too_large_is_not_taken(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    script = provider.script(b" " * 4000 + BODY, turns=[seed()])
+    with reverse.options(body_size_limit="3k"):
+        assert ask(reverse, script, asked("large"))[0] == 400
+
+
+@pytest.mark.parametrize("skip", ["parameter-learned", f"{LOOPBACK}:parameter-learned"])
+def test_learning_can_be_turned_off(
+    reverse: Mitmdump, provider: Provider, skip: str
+) -> None:
+    script = provider.script(*EVENTS, turns=[seed(), seed()])
+    body = asked(f"off {skip}")
+    with reverse.options(normalize_skip=[skip]):
+        assert ask(reverse, script, body)[0] == 400
+    assert len(script.requests) == 1
+    assert ask(reverse, script, body)[0] == 200
+    # What was learned meanwhile does not count either.
+    with reverse.options(normalize_skip=[skip]):
+        assert ask(reverse, script, body)[0] == 200
+    assert bodies(script)[-1] == body
+
+
+def test_observing_touches_nothing(reverse: Mitmdump, provider: Provider) -> None:
+    script = provider.script(*EVENTS, turns=[seed()])
+    sent = dumps(asked("watched"))
+    with reverse.options(normalize_mode="observe"):
+        status, _, answer = ask(reverse, script, sent)
+    assert (status, answer) == (400, script.turns[0].bytes)
+    assert [each.body for each in script.requests] == [sent]
+    (record,), _ = told(reverse, script)
+    assert record["mode"] == "observe"
+    assert record["dropped"] == ["seed"]
+    # It has not been tried, so it is not known.
+    assert ask(reverse, script, sent)[0] == 200
+    assert script.requests[-1].body == sent
+
+
+def test_client_that_leaves_ends_the_asking(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    gate = threading.Event()
+    begun = Script("", [*EVENTS], silent=gate)
+    script = provider.script(*EVENTS, turns=[seed(), begun])
+    with Http1Client(connect(reverse.port)) as client:
+        client.send(script.path, asked("left"), HEADERS)
+        _until(lambda: len(script.requests) == 2)
+    try:
+        assert told(reverse, script)[1]["end"] == "client-left"
+    finally:
+        gate.set()
+    assert ask(reverse, script, asked("left"))[0] == 200
+    assert "seed" in bodies(script)[-1]  # nothing was proven
+
+
+def test_behind_tls_the_same_server_is_asked(
+    explicit: Mitmdump, secure: dict[str, Provider]
+) -> None:
+    upstream = secure["http/1.1"]
+    script = upstream.script(*EVENTS, turns=[seed()])
+    place = f"localhost:{upstream.port}"
+    raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
+    with Http2Client(raw, place) as client:
+        reply = client.post(script.path, asked("tls"), HEADERS)
+        assert (reply.status, reply.rest()) == (200, GOOD)
+    assert [each.headers["host"] for each in script.requests] == [place] * 2
+    assert json.loads(script.requests[1].body) == without(asked("tls"), "seed")
+
+
+# -- the table ---------------------------------------------------------------------
+
+
+def test_what_a_host_is_known_for_never_reaches_it(
+    tmp_path: Path, mitm_ca: Path, provider: Provider
+) -> None:
+    script = provider.script(*EVENTS)
+    mode = f"reverse:http://{LOOPBACK}:{provider.port}"
+    host = {"host": "api.mistral.ai"}
+    body = {"model": "m", "tools": [], "store": False, "stream": True, "n": 1.0}
+    options = {"keep_host_header": "true"}
+    with (
+        Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
+        Http1Client(connect(mitmdump.port), "api.mistral.ai") as client,
+    ):
+        sent = (
+            b'{ "model": "m", "tools": [], "store": false, "stream": true, "n": 1.0 }'
+        )
+        assert client.post(script.path, sent, HEADERS).rest() == GOOD
+        (record,), _ = told(mitmdump, script)
+        assert record["fixes"] == ["store-refused", "tools-empty"]
+        assert record["dropped"] == ["store", "tools"]
+        assert script.requests[-1].body == b'{"model":"m","stream":true,"n":1.0}'
+        assert script.requests[-1].headers["host"] == host["host"]
+        with mitmdump.options(normalize_skip=["api.mistral.ai:tools-empty"]):
+            client.post(script.path, sent, HEADERS).rest()
+        assert json.loads(script.requests[-1].body) == without(body, "store")
+        with mitmdump.options(normalize_mode="observe"):
+            client.post(script.path, sent, HEADERS).rest()
+        assert script.requests[-1].body == sent
+        (record,), _ = told(mitmdump, script, 3)
+        assert (record["mode"], record["dropped"]) == ("observe", ["store", "tools"])
+        untouched = b'{ "model":"m",  "stream":true }'
+        client.post(script.path, untouched, HEADERS).rest()
+        assert script.requests[-1].body == untouched
+        assert told(mitmdump, script, 4)[0] == []
+
+
+def test_behind_another_proxy_it_is_asked_again_through_that(
+    tmp_path: Path, mitm_ca: Path, provider: Provider
+) -> None:
+    # The provider is the other proxy, too: it is asked for whole URLs.
+    script = provider.script(*EVENTS, turns=[seed()])
+    url = f"http://localhost:81{script.path}"
+    provider.alias(script, url)
+    mode = f"upstream:http://{LOOPBACK}:{provider.port}"
+    options = {"normalize_hosts": ["localhost"], "upstream_auth": "user:canary-word"}
+    with (
+        Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
+        Http1Client(connect(mitmdump.port), "localhost:81") as client,
+    ):
+        reply = client.post(url, asked("proxied"), HEADERS)
+        assert (reply.status, reply.rest()) == (200, GOOD)
+        (record,), _ = told(mitmdump, script)
+    assert (record["host"], record["dropped"]) == ("localhost", ["seed"])
+    words = [each.headers["proxy-authorization"] for each in script.requests]
+    assert words == ["Basic dXNlcjpjYW5hcnktd29yZA=="] * 2
+    assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2

@@ -1,0 +1,53 @@
+import pytest
+
+from llm_normalize import learned as module
+from llm_normalize.learned import Learned
+from llm_normalize.parameters import Change
+
+SEED, STORE = Change(("seed",)), Change(("store",))
+KEY = ("a.test", 443, "m")
+
+
+def test_what_helped_is_known_of_that_host_port_and_model() -> None:
+    learned = Learned()
+    assert learned.of(KEY) == ()
+    assert not learned.knows("a.test", 443)
+    learned.add(KEY, [SEED])
+    learned.add(KEY, [STORE, SEED])
+    assert learned.of(KEY) == (SEED, STORE)
+    assert learned.knows("a.test", 443)
+    assert not learned.knows("a.test", 8443)
+    assert not learned.knows("b.test", 443)
+    assert learned.of(("a.test", 443, "n")) == ()
+
+
+def test_nothing_is_known_of_nothing() -> None:
+    learned = Learned()
+    learned.add(KEY, [])
+    learned.add(("a.test", 443, "m" * 201), [SEED])
+    assert not learned.knows("a.test", 443)
+
+
+def test_the_pair_that_was_asked_for_longest_ago_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PAIRS", 2)
+    learned = Learned()
+    first, second, third = ((f"{name}.test", 443, "m") for name in "abc")
+    learned.add(first, [SEED])
+    learned.add(second, [SEED])
+    assert learned.of(first)
+    learned.add(third, [SEED])
+    assert [bool(learned.of(key)) for key in (first, second, third)] == [
+        True,
+        False,
+        True,
+    ]
+    assert not learned.knows("b.test", 443)
+
+
+def test_changes_of_one_pair_are_bounded() -> None:
+    learned = Learned()
+    for n in range(100):
+        learned.add(KEY, [Change((f"p{n}",))])
+    assert len(learned.of(KEY)) == module.CHANGES
