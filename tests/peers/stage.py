@@ -11,7 +11,8 @@ import httpx
 from clients.environments import Runner, runners
 from peers import rig, sources
 from peers.asking import Json, told
-from peers.cases import CLIENTS, PEERS, Case
+from peers.cases import CLIENTS, Case
+from peers.known import PEERS
 from support import Provider
 
 type Key = tuple[str, str]
@@ -70,9 +71,7 @@ def play(folder: Path) -> dict[Key, Seen]:
         started = [stack.enter_context(rig.Program(each)) for each in commands]
         provider = stack.enter_context(Provider())
         script = f"http://127.0.0.1:{provider.port}"
-        served = {
-            name: each.url() for name, each in zip(SERVERS, started, strict=True)
-        }
+        served = {name: each.url() for name, each in zip(SERVERS, started, strict=True)}
         addons = {
             place: stack.enter_context(rig.Addon(place, folder / str(number)))
             for number, place in enumerate([script, *served.values()])
@@ -156,4 +155,3 @@ def folders() -> set[Path]:
     return sources.folders() | {
         runner.folder for runner in RUNNERS.values() if runner.folder is not None
     }
-

@@ -6,21 +6,29 @@ import re
 import pytest
 
 import form
-from peers import sources, stage
+from peers import sources
 from peers.asking import Json
-from peers.cases import CHATGLM, ONE_API, PEERS, Case
+from peers.cases import Case
+from peers.known import PEERS
 from peers.stage import CASES, Key, Seen, Wire
 
 type All = dict[Key, Seen]
 
-ALL = [
-    pytest.param(key, case, id=f"{key[0]}: {key[1]}") for key, case in CASES.items()
-]
+CHATGLM: Key = ("chatglm.cpp", "text-stream")
+
+ALL = [pytest.param(key, case, id=f"{key[0]}: {key[1]}") for key, case in CASES.items()]
 EACH = [
     pytest.param(key, case, client, id=f"{key[0]}: {key[1]}: {client}")
     for key, case in CASES.items()
     for client in case.clients
 ]
+
+TEXTS = [each for each in ALL if "text-stream" in str(each.id)]
+
+# Each is asked once for the bytes without the addon and once for those with it.
+CALL_ID = re.compile(rb"call_[\w-]+")
+# The oracle reads the fields of the standard, and llama.cpp has one of its own.
+ERROR_FIELD = re.compile(rb"^error: ", re.MULTILINE)
 
 
 def breaches(wire: Wire, case: Case) -> set[str]:
@@ -56,10 +64,9 @@ def test_answer_has_openais_form_with_the_addon_alone(
 
 @pytest.mark.parametrize(("key", "case"), ALL)
 def test_nothing_of_the_answer_is_lost(seen: All, key: Key, case: Case) -> None:
-    read = (
-        form.meaning_of_stream if "stream" in case.asked else form.meaning_of_body
-    )
-    before, after = (read(wire.body) for wire in seen[key].wires)
+    read = form.meaning_of_stream if "stream" in case.asked else form.meaning_of_body
+    bodies = [CALL_ID.sub(b"call_id", wire.body) for wire in seen[key].wires]
+    before, after = (read(ERROR_FIELD.sub(b"data: ", body)) for body in bodies)
     assert form.lost(before, after) == []
 
 
@@ -82,3 +89,56 @@ def test_client_gets_without_the_addon_what_the_table_says(
 ) -> None:
     said = seen[key].told[client][0]
     assert difference(said, case.expected(client)) == case.wrong.get(client, {})
+
+
+def shown(body: bytes) -> str | None:
+    """Read as many pages do, and return the text; None if they wait for more.
+
+    They split at two newlines, take what begins with `data: `, stop at the finish reason
+    or at `[DONE]`, and add up whatever is there, as JavaScript does.
+    """
+    text = ""
+    for block in body.split(b"\n\n"):
+        event = block.strip(b"\n")
+        if not event.startswith(b"data: ") or b"\r\n" in event:
+            continue
+        if event == b"data: [DONE]":
+            return text
+        (choice,) = json.loads(event[6:])["choices"]
+        if choice["finish_reason"]:
+            return text
+        content = choice["delta"].get("content", "")
+        text += "null" if content is None else content
+    return None
+
+
+@pytest.mark.parametrize(("key", "case"), TEXTS)
+def test_page_shows_the_text_with_the_addon(seen: All, key: Key, case: Case) -> None:
+    plain, repaired = (wire.body for wire in seen[key].wires)
+    assert shown(repaired) == case.right["text"]
+    assert shown(plain) == (case.right["text"] if case.shown == "" else case.shown)
+
+
+def test_chatglm_sends_crlf_and_pings(seen: All) -> None:
+    plain, repaired = (wire.body for wire in seen[CHATGLM].wires)
+    assert (plain.count(b"\n\n"), plain.count(b"[DONE]")) == (0, 0)
+    assert b"\r\n: ping - " in plain
+    assert (repaired.count(b"\r"), repaired.count(b": ping")) == (0, 0)
+
+
+def test_every_peer_is_asked_for_a_stream_and_for_a_call() -> None:
+    for peer in PEERS:
+        assert any("stream" in case.asked for case in peer.cases)
+        assert any(case.breaches for case in peer.cases)
+        assert (
+            any(case.right.get("calls") for case in peer.cases) or peer.name == "vLLM"
+        )
+
+
+def test_sources_are_pinned_to_the_byte_and_the_rest_by_version() -> None:
+    for name in sources.ONLY:
+        _, pinned = sources.lock_of(name).read_text("utf-8").splitlines()
+        assert re.fullmatch(r"[\w.-]+==[\d.]+ --hash=sha256:[0-9a-f]{64}", pinned)
+    for line in sources.LOCK.read_text("utf-8").splitlines():
+        assert line.startswith("#") or re.fullmatch(r"[\w.-]+==[\w.]+", line), line
+    assert {peer.server for peer in PEERS if peer.server} == set(sources.ONLY)

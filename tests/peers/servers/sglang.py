@@ -7,6 +7,7 @@ What these import of the engine (torch and all that) is replaced by empty module
 
 import importlib.abc
 import importlib.machinery
+import itertools
 import sys
 import types
 from pathlib import Path
@@ -29,7 +30,9 @@ class Empty(types.ModuleType):
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
-        found = type(name, (), {"__init__": lambda self, *_, **kw: vars(self).update(kw)})
+        found = type(
+            name, (), {"__init__": lambda self, *_, **kw: vars(self).update(kw)}
+        )
         setattr(self, name, found)
         return found
 
@@ -69,6 +72,9 @@ def imported() -> type:
 
 
 serving_chat = imported()
+# It asks for the time at every chunk: here each takes a second.
+CLOCK = itertools.count(1790000000)
+serving_chat.time = types.SimpleNamespace(time=lambda: next(CLOCK))
 import fastapi  # noqa: E402
 from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest  # noqa: E402
 
