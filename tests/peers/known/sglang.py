@@ -13,7 +13,7 @@ PEER = Peer(
     without=(
         "a page that adds up what is there shows `nullnullTea at five.`; the SDK copes"
     ),
-    behind="the text, and nothing else",
+    behind="the text alone; reasoning in a field of its own, as before",
     server="sglang",
     cases=(
         Case(

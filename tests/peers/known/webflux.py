@@ -18,7 +18,7 @@ PEER = Peer(
         "one-api's line scanner skips every line: the answer is empty; the SDK raises "
         "at a comment between events with an `id`"
     ),
-    behind="all of it",
+    behind="the whole answer",
     cases=(
         Case(
             "text-stream",
