@@ -10,7 +10,7 @@ from peers import sources, stage
 
 
 @pytest.fixture(scope="session")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[stage.Key, stage.Seen]:
+def played(tmp_path_factory: pytest.TempPathFactory) -> stage.Played:
     making.prune(environments.folders() | sources.folders())
     try:
         return stage.play(tmp_path_factory.mktemp("peers"))
@@ -19,6 +19,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[stage.Key, stage.Seen
     if os.environ.get("CI"):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def seen(played: stage.Played) -> dict[stage.Key, stage.Seen]:
+    return played.seen
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

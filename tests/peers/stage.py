@@ -51,7 +51,15 @@ class Seen:
     end: str
 
 
-def play(folder: Path) -> dict[Key, Seen]:
+@dataclass(frozen=True)
+class Played:
+    """What was seen of each case, and what the mitmdumps have printed."""
+
+    seen: dict[Key, Seen]
+    lines: list[str]
+
+
+def play(folder: Path) -> Played:
     """Start all, ask everything, and return what was seen.
 
     Raises:
@@ -88,7 +96,7 @@ def play(folder: Path) -> dict[Key, Seen]:
         seen = dict(_wires(urls, asked))
         said = [pool.submit(_said, runner, urls) for runner in programs]
         clients = {name: found for each in said for name, found in each.result()}
-    return {
+    found = {
         key: Seen(
             wires,
             {name: clients[name][key] for name in CASES[key].clients},
@@ -97,6 +105,7 @@ def play(folder: Path) -> dict[Key, Seen]:
         )
         for key, (wires, fixes, end) in seen.items()
     }
+    return Played(found, [line for addon in addons.values() for line in addon.lines])
 
 
 def _scripted(provider: Provider, case: Case) -> str:

@@ -10,7 +10,7 @@ from peers import sources
 from peers.asking import Json
 from peers.cases import Case
 from peers.known import PEERS
-from peers.stage import CASES, Key, Seen, Wire
+from peers.stage import CASES, Key, Played, Seen, Wire
 
 type All = dict[Key, Seen]
 
@@ -124,6 +124,14 @@ def test_chatglm_sends_crlf_and_pings(seen: All) -> None:
     assert (plain.count(b"\n\n"), plain.count(b"[DONE]")) == (0, 0)
     assert b"\r\n: ping - " in plain
     assert (repaired.count(b"\r"), repaired.count(b": ping")) == (0, 0)
+
+
+def test_addon_has_nothing_to_complain_of(played: Played) -> None:
+    assert any("listening at" in line for line in played.lines)
+    complaints = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")
+    assert [
+        line for line in played.lines if any(map(line.__contains__, complaints))
+    ] == []
 
 
 def test_every_peer_is_asked_for_a_stream_and_for_a_call() -> None:
