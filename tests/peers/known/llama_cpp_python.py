@@ -11,7 +11,10 @@ PEER = Peer(
         "chunk, and nulls in the last"
     ),
     without="the name is `ring_bellring_bellring_bell`; one-api sees three calls",
-    behind="one call with its name (it streams calls that are forced, and no others)",
+    behind=(
+        "one call with its name, the `function_call` still beside it (it streams calls "
+        "that are forced, and no others)"
+    ),
     server="llama_cpp_python",
     cases=(
         Case("text", ask("tiny"), TEXT | USAGE),
