@@ -1,4 +1,4 @@
-"""Write the tables of fixes, adaptations and faults from their own declarations."""
+"""Write the tables of fixes, adaptations, faults and peers from their declarations."""
 
 from __future__ import annotations
 
@@ -173,12 +173,14 @@ def documents() -> dict[Path, str]:
     from llm_normalize.fixes import FIXES, LEFT_ALONE  # noqa: PLC0415 - in .venv
 
     sys.path.insert(0, str(_venv.ROOT / "tests"))
-    from faults.table import markdown  # noqa: PLC0415 - as above
+    from faults import table as faults  # noqa: PLC0415 - as above
+    from peers import known as peers  # noqa: PLC0415 - as above
 
     readme = fill(README.read_text(encoding="utf-8"), "fixes", table(FIXES))
     readme = fill(readme, "requests", requests_table(ADAPTATIONS))
+    readme = fill(readme, "faults", faults.markdown())
     return {
-        README: fill(readme, "faults", markdown()),
+        README: fill(readme, "peers", peers.markdown()),
         CATALOGUE: catalogue(FIXES, LEFT_ALONE),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
     }

@@ -1,4 +1,4 @@
-"""Run the test suite: here, on the other versions, with real clients, behind HAProxy."""
+"""Run the test suite: here, on other versions, with clients, with peers, behind HAProxy."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import _venv
 SUPPORTED = ((3, 12), (3, 13))
 OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
 CLIENTS = "tests/clients"
+PEERS = "tests/peers"
 DEPLOY = "tests/deploy"
 PROGRAMS = {"haproxy": "haproxy", "systemd-analyze": "systemd"}
 """What the tests of deployment start, with the packages that Debian has it in."""
@@ -175,7 +176,8 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return our own flags, and what is pytest's."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
-        usage="%(prog)s [--matrix | --matrix-only] [--clients] [--deploy] [ARGS]",
+        usage="%(prog)s [--matrix | --matrix-only] [--clients] [--peers] [--deploy] "
+        "[ARGS]",
         description="Run the test suite, with full coverage of the addon demanded.",
         epilog=(
             "ARGS go to pytest (paths from the project's root); then coverage is not "
@@ -200,6 +202,12 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help=f"run {CLIENTS}, the tests with real clients, instead of the suite",
     )
     parser.add_argument(
+        "--peers",
+        action="store_true",
+        help=f"run {PEERS}, the tests with servers that are nearly compatible, instead "
+        "of the suite",
+    )
+    parser.add_argument(
         "--deploy",
         action="store_true",
         help=f"run {DEPLOY}, the tests behind HAProxy (which has to be installed), "
@@ -216,7 +224,7 @@ def main() -> int:
     _venv.ensure()
     here = Path(sys.executable)
     results = []
-    apart = flags.matrix_only or flags.clients or flags.deploy
+    apart = flags.matrix_only or flags.clients or flags.peers or flags.deploy
     if flags.matrix or not apart:
         if arguments:
             results.append(run("suite", here, arguments))
@@ -227,6 +235,8 @@ def main() -> int:
         results += run_matrix(arguments)
     if flags.clients:
         results.append(run_apart("clients", CLIENTS, arguments))
+    if flags.peers:
+        results.append(run_apart("peers", PEERS, arguments))
     if flags.deploy:
         results.append(run_deploy(arguments))
     print("--- summary")

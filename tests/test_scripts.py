@@ -674,7 +674,8 @@ def test_ci_calls_flags_that_exist() -> None:
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
         if line.strip().startswith("python3 scripts/test.py")
     ]
-    assert called == [[], ["--matrix-only"], ["--clients"], ["--deploy"]]
+    apart = [["--clients"], ["--peers"], ["--deploy"]]
+    assert called == [[], ["--matrix-only"], *apart]
     assert all(test.parse(arguments)[1] == [] for arguments in called)
 
 
@@ -698,7 +699,7 @@ def test_folders_of_tests_that_are_run_apart_are_left_out_of_the_suite() -> None
     read = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     left_out = read["tool"]["pytest"]["norecursedirs"]
     test = load("test")
-    for folder in (test.CLIENTS, test.DEPLOY):
+    for folder in (test.CLIENTS, test.PEERS, test.DEPLOY):
         assert Path(folder).name in left_out
         assert list((ROOT / folder).glob("test_*.py"))
 

@@ -9,6 +9,7 @@ from clients import environments, making
 from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
 from clients.tables import as_text, compact
+from peers import sources
 
 MATRIX = pytest.StashKey[Matrix]()
 
@@ -39,7 +40,7 @@ def proxy(
 def matrix(
     provider: Provider, proxy: Proxy, request: pytest.FixtureRequest
 ) -> Iterator[Matrix]:
-    making.prune(environments.folders())
+    making.prune(environments.folders() | sources.folders())
     pool = ThreadPoolExecutor(AT_ONCE)
     made = Matrix(provider.url, proxy.url, pool)
     request.config.stash[MATRIX] = made

@@ -1,0 +1,94 @@
+"""llama.cpp's own server, which is not llama-cpp-python's."""
+
+from peers.asking import ask
+from peers.cases import (
+    CAREFUL,
+    HELPER,
+    ONE_API,
+    REPORT_ERRORS,
+    STRICT,
+    Case,
+    Peer,
+    called,
+)
+from peers.scripted import capture
+
+FUNCTION = "ChatCompletionMessageFunctionToolCall.function"
+OBJECT = {"seed": "beet", "rows": 3}
+
+PEER = Peer(
+    name="llama.cpp's server",
+    runs="a script with its recorded shapes, in words of our own (it is written in C++)",
+    wrong=(
+        "arguments as an object (some versions of 2026); a call's head with its "
+        "first arguments; an error in mid-stream by the field name `error`"
+    ),
+    without=(
+        "the arguments are no string, and one-api fails at them; the answer just ends "
+        "where the error was"
+    ),
+    behind="a string; the error, raised by the SDK",
+    cases=(
+        Case(
+            "call",
+            ask("Qwen3-4B", tools=True),
+            called("sow", '{"seed":"beet","rows":3}') | {"usage": (40, 14)},
+            answer=capture("llamacpp/body-arguments-object"),
+            fixes="tool-call-arguments-object",
+            breaches="envelope",
+            wrong={
+                CAREFUL: {"calls": [(True, "sow", OBJECT)]},
+                HELPER: {"calls": [(True, "sow", OBJECT)]},
+                STRICT: {
+                    "faults": [
+                        f"choices.0.message.tool_calls.0.{kind}"
+                        for kind in (
+                            "ChatCompletionMessageCustomToolCall.custom missing",
+                            "ChatCompletionMessageCustomToolCall.type literal_error",
+                            f"{FUNCTION}.arguments string_type",
+                        )
+                    ]
+                },
+                ONE_API: {
+                    "error": ".choices[].message.tool_calls[].function.arguments is no str",
+                    "text": None,
+                    "calls": None,
+                    "usage": None,
+                },
+            },
+        ),
+        Case(
+            "call-stream",
+            ask("openai/gpt-oss-20b", tools=True, stream=True, usage=True),
+            called("light_lamp", '{"room":"attic"}') | {"usage": (16, 7)},
+            answer=capture("llamacpp/tool-call"),
+            fixes="tool-call-whole",
+            breaches="tool-calls",
+        ),
+        Case(
+            "error-stream",
+            ask("Qwen3-1.7B", stream=True),
+            {
+                "text": "The pot",
+                "calls": [],
+                "finish": None,
+                "error": "the pot boiled over",
+            },
+            answer=capture("llamacpp/error-line"),
+            fixes="content-null error-by-field-name error-fields",
+            breaches="content done finish framing",
+            wrong={CAREFUL: {"error": None}},
+            clients=[CAREFUL],
+        ),
+        Case(
+            "error",
+            ask("Qwen3-1.7B"),
+            {"error": "the pot (900 leaves) holds 64 leaves"},
+            answer=capture("llamacpp/error-400"),
+            fixes="error-fields",
+            breaches="error",
+            clients=REPORT_ERRORS,
+            status=400,
+        ),
+    ),
+)

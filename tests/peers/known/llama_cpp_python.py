@@ -1,0 +1,41 @@
+"""llama-cpp-python: a real server that says a call's name again in every chunk."""
+
+from peers.asking import ask
+from peers.cases import CAREFUL, HELPER, ONE_API, TEXT, USAGE, Case, Peer, called
+
+PEER = Peer(
+    name="llama-cpp-python",
+    runs="its own server and chat format (0.3.16); a stub for the model",
+    wrong=(
+        "in a streamed call the name, the id and a `function_call` again in every "
+        "chunk, and nulls in the last"
+    ),
+    without="the name is `ring_bellring_bellring_bell`; one-api sees three calls",
+    behind=(
+        "one call with its name, the `function_call` still beside it (it streams calls "
+        "that are forced, and no others)"
+    ),
+    server="llama_cpp_python",
+    cases=(
+        Case("text", ask("tiny"), TEXT | USAGE),
+        Case("text-stream", ask("tiny", stream=True), TEXT),
+        Case(
+            "call", ask("tiny", tools=True), called("ring_bell", '{"times":2}') | USAGE
+        ),
+        Case(
+            "call-forced-stream",
+            ask("tiny", forced=True, stream=True),
+            called("ring_bell", '{"times":2}'),
+            fixes=(
+                "content-null finish-with-delta function-call-repeated role-null "
+                "tool-call-head-repeated tool-call-whole tool-calls-null"
+            ),
+            breaches="content finish tool-calls",
+            wrong={
+                CAREFUL: {"calls": [(True, "ring_bell" * 3, '{"times":2}')]},
+                HELPER: {"calls": [(True, "ring_bell" * 3, '{"times":2}')]},
+                ONE_API: {"calls": [(True, "ring_bell", '{"times":2}')] * 3},
+            },
+        ),
+    ),
+)

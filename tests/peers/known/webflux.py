@@ -1,0 +1,79 @@
+"""Spring WebFlux: what a gateway written with it makes of anybody's chunks."""
+
+from peers.asking import ask
+from peers.cases import CAREFUL, HELPER, ONE_API, STRICT, TEXT, Case, Peer, called
+from peers.scripted import webflux
+
+# After an `id` the SDK takes a comment alone for an event, and its data for JSON.
+EMPTY = "Expecting value: line 1 column 1 (char 0)"
+
+PEER = Peer(
+    name="Spring WebFlux",
+    runs=(
+        "a script with the bytes that its documented writer makes (there is no Java in "
+        "the tests)"
+    ),
+    wrong="`data:` without a space, `id:` and `event:` fields, comments",
+    without=(
+        "one-api's line scanner skips every line: the answer is empty; the SDK raises "
+        "at a comment between events with an `id`"
+    ),
+    behind="the whole answer",
+    cases=(
+        Case(
+            "text-stream",
+            ask("qwen-plus", stream=True),
+            TEXT,
+            answer=webflux(
+                {"role": "assistant", "content": ""},
+                {"content": "Tea at"},
+                "keep-alive",
+                {"content": " five."},
+                {"finish": "stop"},
+            ),
+            fixes="comment-sent data-space-missing field-not-data",
+            breaches="framing",
+            wrong={
+                CAREFUL: {"error": EMPTY, "text": "Tea at", "finish": None},
+                HELPER: {
+                    "error": EMPTY,
+                    "text": None,
+                    "calls": None,
+                    "finish": None,
+                    "done": [],
+                },
+                STRICT: {"faults": [" json_invalid"]},
+                ONE_API: {"text": "", "finish": ""},
+            },
+            shown=None,
+        ),
+        Case(
+            "call-stream",
+            ask("qwen-plus", stream=True, tools=True),
+            called("ring_bell", '{"times":2}'),
+            answer=webflux(
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {
+                            "index": 0,
+                            "id": "call_7f0a",
+                            "type": "function",
+                            "function": {"name": "ring_bell", "arguments": ""},
+                        }
+                    ],
+                },
+                {
+                    "tool_calls": [
+                        {"index": 0, "function": {"arguments": '{"times":2}'}}
+                    ]
+                },
+                {"finish": "tool_calls"},
+            ),
+            fixes="data-space-missing field-not-data",
+            breaches="framing",
+            wrong={ONE_API: {"calls": [], "finish": ""}},
+        ),
+    ),
+)

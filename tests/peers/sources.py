@@ -1,0 +1,88 @@
+"""The peers' own code: fetched by pip, unpacked, and never a part of this project.
+
+`servers/NAME.py` starts it with a stub in place of its model; `servers/source-NAME.txt`
+pins it to the byte. No package is installed, for that would compile C++ or bring
+gigabytes: what it imports is in one environment, which `servers/requirements.txt` pins.
+"""
+
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+from clients import making
+
+SERVERS = Path(__file__).resolve().parent / "servers"
+LOCK = SERVERS / "requirements.txt"
+ONLY = {
+    "chatglm_cpp": "chatglm_cpp/",
+    "llama_cpp_python": "llama_cpp/",
+    "sglang": "sglang/srt/",
+}
+"""The part of each source that is kept."""
+
+
+def lock_of(name: str) -> Path:
+    """Return the file that pins a source."""
+    return SERVERS / f"source-{name}.txt"
+
+
+def source_folder(name: str) -> Path:
+    """Return where a source is unpacked."""
+    return making.folder_of(f"peer-{name}", lock_of(name).read_text("utf-8"))
+
+
+def environment_folder() -> Path:
+    """Return where the environment of the servers is."""
+    return making.python_folder("peers", LOCK)
+
+
+def folders() -> set[Path]:
+    """Return where all of it is, made or not."""
+    return {environment_folder(), *map(source_folder, ONLY)}
+
+
+def make_environment() -> Path:
+    """Return the interpreter of the servers, its environment made if need be.
+
+    Raises:
+        EnvironmentLackingError: It cannot be made.
+    """
+    folder = environment_folder()
+    making.make_python(folder, LOCK)
+    return making.python_in(folder)
+
+
+def fetch(name: str) -> Path:
+    """Return the folder with a source, fetched if need be.
+
+    Raises:
+        EnvironmentLackingError: It cannot be had.
+    """
+    folder = source_folder(name)
+    if not folder.exists():
+        with making.making(folder) as part, tempfile.TemporaryDirectory() as there:
+            pip = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-input")
+            quiet = ("--disable-pip-version-check", "--quiet", "--retries", "2")
+            pinned = ("--require-hashes", "-r", str(lock_of(name)))
+            making.run("fetching it with pip", *pip, *quiet, "-d", there, *pinned)
+            part.mkdir()
+            for archive in Path(there).iterdir():
+                _unpack(archive, ONLY[name], part)
+    making.used(folder)
+    return folder
+
+
+def _unpack(archive: Path, only: str, folder: Path) -> None:
+    """Unpack what is below *only*; a source distribution has all in one folder."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            names = [each for each in wheel.namelist() if each.startswith(only)]
+            wheel.extractall(folder, names)
+        return
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            _, _, member.name = member.name.partition("/")
+            if member.name.startswith(only) and member.isfile():
+                tar.extract(member, folder, filter="data")
