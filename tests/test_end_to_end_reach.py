@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import form
 from support import (
     LOOPBACK,
     BrokenEndError,
@@ -182,3 +183,57 @@ def test_host_without_a_route_stays_closed(start: Start, provider: Provider) -> 
     mitmdump = start(normalize_routes=routed(provider, provider.script(*STREAM)))
     with pytest.raises((BrokenEndError, OSError, AssertionError)):
         connect(mitmdump.port, tunnel=f"{LOOPBACK}:1", ca=mitmdump.ca)
+
+
+def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
+    start: Start, provider: Provider
+) -> None:
+    told = {"result": {"response": "Der Mühlbach."}, "success": True, "errors": []}
+    empty = {"result": {}, "success": True, "errors": []}
+    kind = {"content-type": "application/json"}
+    first_of_all = Script("", [json.dumps(empty).encode()], headers=kind)
+    script = provider.script(
+        json.dumps(told).encode(), turns=[first_of_all], headers=kind, framing="length"
+    )
+    path = f"/ai/run/{script.path.strip('/').replace('/', '-')}"
+    provider.alias(script, path)
+    model = path.removeprefix("/ai/run/")
+    mitmdump = start(
+        normalize_routes=f"{OPENAI}=workers-ai:http://{LOOPBACK}:{provider.port}",
+        normalize_models=f"gpt-4o={model}",
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
+    )
+    raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca)
+    with Http1Client(raw, OPENAI) as client:
+        asked = {**ASKED, "model": "gpt-4o"}
+        body = client.post("/v1/chat/completions", asked).rest()
+    assert form.check_stream(body, form.Request()) == []
+    assert form.meaning_of_stream(body).choices[0].text == "Der Mühlbach."
+    assert b'"model":"gpt-4o"' in body
+    first, second = script.requests
+    assert json.loads(first.body)["stream"] is True
+    assert "stream" not in json.loads(second.body)
+    for got in (first, second):
+        assert got.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_key_is_on_a_request_that_is_made_again(
+    start: Start, provider: Provider, tmp_path: Path
+) -> None:
+    refusal = {"error": {"message": "Unsupported parameter(s): `metadata`"}}
+    refused = Script("", [json.dumps(refusal).encode()], 400, framing="length")
+    script = provider.script(*STREAM, turns=[refused])
+    flows = tmp_path / "flows"
+    mitmdump = start(
+        *("--mode", f"reverse:http://{LOOPBACK}:{provider.port}", "-w", str(flows)),
+        normalize_keys=f"{LOOPBACK}=env:A_KEY",
+    )
+    with Http1Client(connect(mitmdump.port)) as client:
+        body = client.post(script.path, {**ASKED, "metadata": {"a": "b"}}).rest()
+    assert body.endswith(b"data: [DONE]\n\n")
+    first, second = script.requests
+    assert "metadata" not in json.loads(second.body)
+    for got in (first, second):
+        assert got.headers["authorization"] == f"Bearer {KEY}"
+    mitmdump.terminate()
+    nowhere_in(tmp_path, KEY)

@@ -45,6 +45,7 @@ LAYERS = (
         "logfile",
         "redaction",
         "refusal",
+        "routes",
         "sse",
         "stats",
     ),
@@ -79,9 +80,10 @@ LAYERS = (
     ("pipeline",),
     ("assembly",),
     ("body",),
-    ("again", "cors", "keys", "models", "routes", "stream", "view", "polling"),
+    ("again", "cors", "keys", "models", "stream", "view", "polling"),
     ("capture", "running", "pending", "transcript"),
-    ("repeating", "stored", "whole"),
+    ("gate", "repeating", "stored", "whole"),
+    ("native",),
     ("answers",),
     ("commands", "reach"),
     ("options",),
@@ -95,7 +97,9 @@ KNOWS_MITMPROXY = {
     "commands",
     "cors",
     "flows",
+    "gate",
     "keys",
+    "native",
     "noted",
     "options",
     "pending",
@@ -117,7 +121,13 @@ STDLIB = {
     "functools", "hashlib", "hmac", "html", "http", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
-BUDGET = {"addon": 305, "stream_state": 278, "pipeline": 285, "sse": 292}
+BUDGET = {
+    "addon": 305,
+    "answers": 300,
+    "stream_state": 278,
+    "pipeline": 285,
+    "sse": 292,
+}
 LINES = 270
 FIX_LINES = 80
 

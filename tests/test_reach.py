@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -5,14 +6,17 @@ from typing import Any, cast
 
 import pytest
 from mitmproxy import exceptions, http, tls
+from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
+import form
 from llm_normalize.flows import ASKED, ROUTED
 from llm_normalize.jsontext import dumps, loads
 from llm_normalize.record import KEY as NOTED
+from llm_normalize.upstream import Reply
 from proxies import GOOD, HOST, Proxy, broken, chat_flow, messages, response_of
 
 KEY = "nvapi-canary-4711"
@@ -247,26 +251,140 @@ def test_gate_without_its_token_lets_nobody_in(
     assert "nobody is let in" in messages(caplog)[0]
 
 
-@pytest.mark.parametrize(
-    ("mode", "host", "option", "warned"),
-    [
-        ("reverse:https://a.test", "", {}, True),
-        ("reverse:https://a.test", "0.0.0.0", {}, True),
-        ("reverse:https://a.test", "127.0.0.1", {}, False),
-        ("reverse:https://a.test@127.0.0.1:0", "", {}, False),
-        ("reverse:https://a.test", "", {"normalize_gate": "env:A_TOKEN"}, False),
-        ("regular", "", {}, False),
-    ],
-)
 def test_reverse_proxy_that_stands_open_is_warned_of(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture, mode: str, host: str,
-    option: dict[str, str], warned: bool,
-) -> None:  # fmt: skip
-    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"], **option)
-    proxy.addon._reach.warn([ProxyMode.parse(mode)], host, guarded=False)
-    assert ["and its key" in each for each in messages(caplog)] == [True] * warned
-    proxy.addon._reach.warn([ProxyMode.parse(mode)], host, guarded=True)
-    assert len(messages(caplog)) == int(warned)
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.context.master.addons.add(ProxyAuth())
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    proxy.set(mode=["reverse:https://a.test"], listen_host="")
+    proxy.addon.running()
+    (warned,) = [each for each in messages(caplog) if "reverse proxy" in each]
+    assert "any address of this machine can use" in warned
+    assert "and its key" in warned
+    proxy.set(normalize_gate="env:A_TOKEN")
+    proxy.addon.running()
+    assert len([each for each in messages(caplog) if "reverse proxy" in each]) == 1
+
+
+# -- a provider with a protocol of its own -----------------------------------------------
+
+NATIVE = f"{OPENAI}=workers-ai:https://{HOST}/accounts/1"
+TOLD = {"result": {"response": "Hi"}, "success": True, "errors": [], "messages": []}
+FAILED = {"success": False, "errors": [{"code": 5007, "message": "No such model"}]}
+
+
+def native(proxy: Proxy, **asked: Any) -> http.HTTPFlow:
+    proxy.set(normalize_routes=[NATIVE], normalize_models=["gpt-4o=@cf/acme/brook"])
+    messages = [{"role": "user", "content": "Hi"}]
+    request = {"model": "gpt-4o", "messages": messages, "store": True} | asked
+    return ask(proxy, host=OPENAI, path="/v1/chat/completions", request=request)
+
+
+def answered(proxy: Proxy, made: http.HTTPFlow, value: Any, status: int = 200) -> bytes:
+    data = value if isinstance(value, bytes) else dumps(value)
+    kind = "text/event-stream" if data.startswith(b"data") else "application/json"
+    made.response = http.Response.make(status, data, {"content-type": kind})
+    proxy.addon.responseheaders(made)
+    if callable(made.response.stream):
+        out = proxy.feed(made, data) + proxy.feed(made, b"")
+        proxy.addon.response(made)
+        return out
+    proxy.addon.response(made)
+    return made.response.content or b""
+
+
+def test_request_is_put_into_the_form_of_its_provider_and_back(proxy: Proxy) -> None:
+    made = native(proxy, prompt_cache_key="x")
+    assert made.request.url == f"https://{HOST}/accounts/1/ai/run/@cf/acme/brook"
+    sent = loads(made.request.get_content() or b"")
+    assert {"model", "prompt_cache_key"} & sent.keys() == set()
+    body = loads(answered(proxy, made, TOLD))
+    assert body["model"] == "gpt-4o"
+    assert body["choices"][0]["message"]["content"] == "Hi"
+    assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
+    assert made.metadata[NOTED]["host"] == HOST
+    told = made.metadata[NOTED]["request"]
+    assert ["request-not-native", "dropped", "prompt_cache_key"] in told
+    (record,) = proxy.records("flow")
+    assert record["path"] == "/v1/chat/completions"
+
+
+def test_answer_in_one_piece_becomes_the_stream_that_was_asked_for(
+    proxy: Proxy,
+) -> None:
+    out = answered(proxy, native(proxy, stream=True), TOLD)
+    assert form.check_stream(out, form.Request()) == []
+    assert b'"model":"gpt-4o"' in out
+    assert form.meaning_of_stream(out).choices[0].text == "Hi"
+
+
+def test_native_stream_becomes_one_of_openais(proxy: Proxy) -> None:
+    events = b'data: {"response":"Hi","p":"ab"}\n\ndata: [DONE]\n\n'
+    out = answered(proxy, native(proxy, stream=True), events)
+    assert form.check_stream(out, form.Request()) == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_native_refusal_is_an_error_with_its_status(proxy: Proxy, stream: bool) -> None:
+    made = native(proxy, stream=stream)
+    body = answered(proxy, made, FAILED)
+    assert form.check_error_body(body) == []
+    assert response_of(made).status_code >= 400
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
+    made = native(proxy, stream=stream)
+    assert b"Bad gateway" in answered(proxy, made, b"<h1>Bad gateway</h1>", 502)
+
+
+@pytest.mark.parametrize("told", [TOLD, FAILED])
+def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, told: Any
+) -> None:
+    async def answer_to(flow: http.HTTPFlow, _: bytes) -> Reply:
+        assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
+        return Reply(200, "OK", [("content-type", "application/json")], dumps(told))
+
+    monkeypatch.setattr("llm_normalize.native.answer_to", answer_to)
+    made = native(proxy, stream=True)
+    made.server_conn.timestamp_start = 1.0
+    empty = dumps({"result": {}, "success": True})
+    kind = {"content-type": "application/json"}
+    made.response = http.Response.make(200, empty, kind)
+    proxy.addon.responseheaders(made)
+    awaitable = proxy.addon.response(made)
+    assert awaitable is not None
+
+    async def run() -> None:
+        await awaitable
+
+    asyncio.run(run())
+    body = response_of(made).content or b""
+    if told is TOLD:
+        assert form.check_stream(body, form.Request()) == []
+    else:
+        assert form.check_error_body(body) == []
+    assert made.request.host == OPENAI
+
+
+def test_request_that_cannot_be_translated_is_refused(proxy: Proxy) -> None:
+    strange: list[dict[str, Any]] = [{"messages": []}, {"model": ""}]
+    for asked in strange:
+        made = native(proxy, **asked)
+        assert response_of(made).status_code == 400
+        assert form.check_error_body(response_of(made).content or b"") == []
+
+
+def test_native_provider_serves_nothing_but_its_models(proxy: Proxy) -> None:
+    native(proxy)
+    listed = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    assert loads(response_of(listed).content or b"")["data"][0]["id"] == "gpt-4o"
+    other = ask(proxy, host=OPENAI, path="/v1/files", method="GET")
+    assert response_of(other).status_code == 404
+    proxy.set(normalize_models=[])
+    listed = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    assert loads(response_of(listed).content or b"")["data"] == []
 
 
 # -- pages of the web ------------------------------------------------------------------
@@ -317,10 +435,6 @@ def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
     ("option", "said"),
     [
         ({"normalize_routes": ["a.test"]}, "normalize_routes: 'a.test': give host="),
-        (
-            {"normalize_routes": ["a.test=workers-ai:https://b.test"]},
-            "normalize_routes: 'a.test': workers-ai:",
-        ),
         ({"normalize_models": ["a"]}, "normalize_models: 'a': give asked=sent"),
         (
             {"normalize_keys": [f"a.test={KEY}"]},

@@ -25,6 +25,7 @@ from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .fix import Fix
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
+from .gate import warn
 from .legible import brief
 from .pairs import PairsLog
 from .reach import Reach
@@ -86,9 +87,9 @@ class Normalize:
     def running(self) -> None:
         """Warn of what stands open."""
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
-        self._reach.warn(
-            modes, ctx.options.listen_host, guarded=bool(ctx.options.proxyauth)
-        )
+        guarded = bool(self._reach.gate or ctx.options.proxyauth)
+        has_keys = bool(self._reach.keys.keys)
+        warn(modes, ctx.options.listen_host, guarded=guarded, has_keys=has_keys)
 
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
@@ -206,9 +207,9 @@ class Normalize:
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it leaves after this."""
-        self._reach.send(flow, is_selected=is_selected(flow, self.hosts))
+        made = self._reach.send(flow, is_selected=is_selected(flow, self.hosts))
         if flow.response is None and is_ours(flow, self.hosts):
-            self._answers.adapt(flow, self._settings(flow))
+            self._answers.adapt(flow, self._settings(flow), made)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide how the answer passes: its headers leave right after this."""

@@ -8,9 +8,17 @@ from mitmproxy import http
 
 from .adapting import Adapted, adapt
 from .decoding import Decoder, decoder_for
-from .flows import break_off, client_left, gateway_status, prepare_headers
+from .flows import (
+    answers_events,
+    break_off,
+    client_left,
+    gateway_status,
+    is_native,
+    prepare_headers,
+)
 from .learned import Learned
 from .legible import brief
+from .native import is_answer, whole_of
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
@@ -44,9 +52,17 @@ class Answers:
         """Take note of a request, whose answer may never come."""
         self._expected[flow.id] = None
 
-    def adapt(self, flow: http.HTTPFlow, settings: Settings) -> None:
-        """Change a request, which leaves right after this, to what is accepted."""
-        self._expected[flow.id] = adapt(
+    def adapt(
+        self, flow: http.HTTPFlow, settings: Settings, made: Adapted | None = None
+    ) -> None:
+        """Change a request, which leaves right after this, to what is accepted.
+
+        Args:
+            flow: The flow.
+            settings: What counts for it.
+            made: What was changed in it already, if it has another form now.
+        """
+        self._expected[flow.id] = made or adapt(
             flow, settings.adaptations, self._learned, observe=settings.observe
         )
 
@@ -61,6 +77,8 @@ class Answers:
             return
         if not running.asked.stream or not _is_good(response):
             return
+        if is_native(flow) and not answers_events(response):
+            return  # it may have to be asked for anew
         host = brief(running.answer.host)
         if callable(response.stream):
             logger.warning(
@@ -96,11 +114,11 @@ class Answers:
             self._running.pop(flow.id, None)
             return None
         if not flow.response.stream:  # else it has left already
-            later = (
-                fetch if running.pending else repeat_of(flow, running, self._learned)
-            )
+            later = self._later(flow, running)
             if later is not None:
                 return self._fetch(flow, running, later)
+            if is_native(flow) and is_answer(flow.response):
+                self._stream(flow, flow.response, running)
         del self._running[flow.id]
         self._end(flow, flow.response, running)
         return None
@@ -127,6 +145,22 @@ class Answers:
         record = running.close(self._stats, response.status_code, end)
         running.keep(record)
 
+    def _later(self, flow: http.HTTPFlow, running: Running) -> Later | None:
+        """Return what puts another answer in the place of the first one, if need be."""
+        if running.pending:
+            return fetch
+        later = whole_of(flow, running) if is_native(flow) else None
+        return later or repeat_of(flow, running, self._learned)
+
+    def _stream(
+        self, flow: http.HTTPFlow, response: http.Response, running: Running
+    ) -> None:
+        """Let an answer that has come in one piece leave as a stream, if one was asked."""
+        decoder = decoder_for(response.headers.get("content-encoding", ""))
+        if running.asked.stream and _is_good(response) and decoder is not None:
+            running.rewriter = _rewriter(flow, running, decoder)
+            _prepare(flow, response, running)
+
     async def _fetch(self, flow: http.HTTPFlow, running: Running, later: Later) -> None:
         """Put another answer in the place of the first one, and repair it."""
         response = flow.response
@@ -140,10 +174,8 @@ class Answers:
             running.came_status = response.status_code
             if later is fetch:
                 running.answer.step(Step(0, before, after, [PENDING]))
-            decoder = decoder_for(response.headers.get("content-encoding", ""))
-            if running.asked.stream and _is_good(response) and decoder is not None:
-                running.rewriter = _rewriter(flow, running, decoder)
-                _prepare(flow, response, running)
+            if not is_native(flow) or is_answer(response):
+                self._stream(flow, response, running)
             self._end(flow, response, running)
         finally:
             self._running.pop(flow.id, None)

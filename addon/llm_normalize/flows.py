@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
@@ -12,6 +13,7 @@ from mitmproxy.proxy import mode_specs
 
 from .legible import brief
 from .reset import reset_stream
+from .routes import NATIVE
 from .selection import Hosts, is_chat_request, is_event_stream
 from .stream_state import Asked
 
@@ -60,7 +62,23 @@ def is_selected(flow: http.HTTPFlow, hosts: Hosts) -> bool:
 def is_ours(flow: http.HTTPFlow, hosts: Hosts) -> bool:
     """Tell whether *flow* asks one of *hosts* for a chat completion."""
     request = flow.request
-    return is_chat_request(request.method, request.path) and is_selected(flow, hosts)
+    asks = is_chat_request(request.method, request.path) or is_native(flow)
+    return asks and is_selected(flow, hosts)
+
+
+def is_native(flow: http.HTTPFlow) -> bool:
+    """Tell whether the request of *flow* is in the form of a provider of its own."""
+    route = flow.metadata.get(ROUTED)
+    is_post = flow.request.method == "POST"
+    return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
+
+
+def path_of(flow: http.HTTPFlow) -> str:
+    """Return the path that the client of *flow* asked for, without its query."""
+    route = flow.metadata.get(ROUTED)
+    if isinstance(route, list) and route:
+        return urlsplit(str(route[0])).path
+    return flow.request.path.partition("?")[0]
 
 
 def is_shown() -> bool:

@@ -112,16 +112,8 @@ def reach(reach: Reach, updated: set[str]) -> None:
             setattr(reach, attribute, value)
 
 
-def _routes(texts: Sequence[str]) -> Routes:
-    made = Routes.parse(texts)
-    for pattern, target in made.routes:
-        if target.is_native:
-            raise ValueError(f"'{pattern}': workers-ai: targets are not supported yet")
-    return made
-
-
 _REACH: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
-    ("routes", "routes", _routes),
+    ("routes", "routes", Routes.parse),
     ("models", "models", Models.parse),
     ("keys", "keys", Keys.parse),
     ("gate", "gate", lambda text: Secret.parse(text) if text else None),

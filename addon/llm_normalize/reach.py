@@ -5,21 +5,19 @@ for, and no saved flow has a key.
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import http, tls
-from mitmproxy.proxy import mode_specs
 
 from . import cors
-from .errors import wrapped
-from .flows import ASKED, ROUTED, is_reverse
-from .jsontext import dumps
-from .keys import Keys, Secret, is_let_in, put, take_off
+from .adapting import Adapted
+from .flows import ASKED, ROUTED, is_native, is_reverse
+from .gate import is_asked, is_list, not_found, refusal, refused
+from .keys import Keys, Secret, put, take_off
 from .legible import brief
 from .models import Models
+from .native import translate
 from .routes import Routes, Target
-from .selection import is_chat_request
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +33,7 @@ class Address:
     port: int
     path: str
     host_header: str | None
+    target: Target
 
 
 @dataclass
@@ -109,13 +108,24 @@ class Reach:
             flow.response = cors.preflight(request, origin)
             return True
         if self.gate is not None:
-            refusal = _refused(request, self.gate)
+            refusal = refused(request, self.gate)
             if refusal is not None:
                 flow.response = refusal
                 return True
+        if target is not None and target.is_native and not is_asked(request):
+            flow.response = self._unknown(request)
+            return True
         if target is not None:
             self._route(flow, target)
         return False
+
+    def _unknown(self, request: http.Request) -> http.Response:
+        """Return what a native provider has for anything but a chat completion."""
+        if not is_list(request):
+            return not_found(request)
+        listed = self.models.listed(b'{"object":"list","data":[]}')
+        body = listed or b'{"object":"list","data":[]}'
+        return http.Response.make(200, body, {"content-type": "application/json"})
 
     def _origin(self, flow: http.HTTPFlow) -> str | None:
         if not (self.origins and is_reverse(flow.client_conn.proxy_mode)):
@@ -130,6 +140,7 @@ class Reach:
             request.port,
             request.path,
             request.host_header,
+            target,
         )
         flow.metadata[ROUTED] = [request.pretty_url, str(target)]
         request.scheme = target.scheme
@@ -138,28 +149,41 @@ class Reach:
         request.path = target.path(request.path)
         request.host_header = target.netloc
 
-    def send(self, flow: http.HTTPFlow, *, is_selected: bool) -> None:
-        """Name the model that is sent, and put the key on: the request leaves after this."""
+    def send(self, flow: http.HTTPFlow, *, is_selected: bool) -> Adapted | None:
+        """Name the model that is sent, and put the key on: the request leaves after this.
+
+        Returns:
+            What was changed in a request that has another form now.
+        """
         request = flow.request
-        is_ours = is_selected or flow.id in self._routed
-        if flow.response is not None or not is_ours:
-            return
-        if self.models.names and _is_list(request):
+        routed = self._routed.get(flow.id)
+        if flow.response is not None or not (is_selected or routed):
+            return None
+        if self.models.names and is_list(request):
             self._lists.add(flow.id)
         renamed = request.raw_content and self.models.rename(request.raw_content)
         if renamed and not request.headers.get("content-encoding"):
             request.content, flow.metadata[ASKED] = renamed  # and its length
+        adapted = None
+        if routed is not None and routed.target.is_native:
+            try:
+                adapted = translate(flow, routed.target.base)
+            except ValueError as error:
+                flow.response = refusal(400, str(error), None)
+                return None
         secret = self.keys.secret(request.host, request.port)
-        if secret is None:
-            return
+        if secret is not None:
+            self._put_key(flow, secret)
+        return adapted
+
+    def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
         try:
             put(flow, secret.read())
         except ValueError as error:
-            logger.warning(
-                "normalize: normalize_keys: %s: %s", brief(request.host), error
-            )
+            host = brief(flow.request.host)
+            logger.warning("normalize: normalize_keys: %s: %s", host, error)
             message = "The proxy has no key for this provider."
-            flow.response = _refusal(500, message, None)
+            flow.response = refusal(500, message, None)
         else:
             self._keyed[flow.id] = flow
 
@@ -170,7 +194,8 @@ class Reach:
 
         The key stays until the end where another request may have to be made for it.
         """
-        if flow.response is not None and flow.response.status_code == _OK:
+        is_good = flow.response is not None and flow.response.status_code == _OK
+        if is_good and not is_native(flow):
             self._take_off(flow)
         origin = self._origin(flow)
         if origin is not None and flow.response is not None:
@@ -208,53 +233,3 @@ class Reach:
     def _take_off(self, flow: http.HTTPFlow) -> None:
         if self._keyed.pop(flow.id, None) is not None:
             take_off(flow)
-
-    def warn(
-        self, modes: Sequence[mode_specs.ProxyMode], host: str, *, guarded: bool
-    ) -> None:
-        """Warn of a reverse proxy that anybody can use."""
-        if guarded or self.gate is not None:
-            return
-        for mode in modes:
-            listens = mode.listen_host(host or None)
-            if is_reverse(mode) and listens not in ("127.0.0.1", "::1", "localhost"):
-                logger.warning(
-                    "normalize: anybody who reaches %s can use this reverse proxy%s. Set "
-                    "--listen-host 127.0.0.1, or normalize_gate.",
-                    listens or "any address of this machine",
-                    " and its key" if self.keys.keys else "",
-                )
-
-
-def _refused(request: http.Request, gate: Secret) -> http.Response | None:
-    """Return what a client gets that is not let in, or wants what is not served."""
-    try:
-        known = is_let_in(request, gate.read())
-    except ValueError as error:
-        logger.warning("normalize: normalize_gate: %s; nobody is let in", error)
-        known = False
-    if not known:
-        message = "Incorrect API key provided. This proxy wants a token of its own."
-        return _refusal(401, message, "invalid_api_key")
-    if not _is_served(request):
-        message = f"Unknown request URL: {request.method} {brief(_path(request))}."
-        return _refusal(404, message, "unknown_url")
-    return None
-
-
-def _refusal(status: int, message: str, code: str | None) -> http.Response:
-    kind = "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
-    body = dumps(wrapped(message, kind, None, code))
-    return http.Response.make(status, body, {"content-type": "application/json"})
-
-
-def _path(request: http.Request) -> str:
-    return request.path.partition("?")[0]
-
-
-def _is_list(request: http.Request) -> bool:
-    return request.method == "GET" and _path(request).rstrip("/").endswith("/models")
-
-
-def _is_served(request: http.Request) -> bool:
-    return _is_list(request) or is_chat_request(request.method, request.path)

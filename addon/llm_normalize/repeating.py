@@ -112,16 +112,10 @@ class Refused:
         key, tried = key_of(request, self.body), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
-            reply = await unless_gone(
-                _answer(flow, dumps(self.body)),
-                lambda: is_gone(flow),
-                time.monotonic() + LIMIT,
-            )
-            if is_gone(flow):
+            reply = await answer_to(flow, dumps(self.body))
+            if reply is None:
                 return False
             if not isinstance(reply, Reply):
-                if reply:
-                    logger.warning("normalize: cannot ask again: %s", brief(reply))
                 break
             request.content = dumps(self.body)
             take(response, reply)
@@ -149,6 +143,22 @@ def _beginning(response: http.Response) -> bytes:
     except CorruptBodyError:
         return b""
     return found
+
+
+async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    """Return the reply to the request of *flow* with another *body*, or why none came.
+
+    None if the client has left.
+    """
+    reply = await unless_gone(
+        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
+    )
+    if is_gone(flow):
+        return None
+    if not isinstance(reply, Reply):
+        reply = reply or f"no answer within {LIMIT} seconds"
+        logger.warning("normalize: cannot ask again: %s", brief(reply))
+    return reply
 
 
 async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:

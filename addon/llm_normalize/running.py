@@ -9,7 +9,7 @@ from mitmproxy import http
 from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
 from .fix import Fix
-from .flows import asked_of, note, secrets_of, show_anew
+from .flows import asked_of, note, path_of, secrets_of, show_anew
 from .kept import Kept
 from .legible import brief
 from .line import Record
@@ -197,7 +197,7 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     return Answer(
         flow=flow.id,
         host=request.pretty_host[:_NAME],
-        path=request.path.partition("?")[0][:_NAME],
+        path=path_of(flow)[:_NAME],
         model=asked.model[:_NAME],
         stream=asked.stream,
         observe=settings.observe,

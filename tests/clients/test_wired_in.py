@@ -1,0 +1,169 @@
+"""A real SDK that believes it talks to api.openai.com: proxy variables and a CA only."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients import making, servers
+from clients.environments import RUNNERS
+from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
+from test_browser import STREAM
+
+KEY = "nvapi-canary-4711"
+HOST = "api.openai.com"
+PROGRAM = """
+import json, sys
+from openai import OpenAI
+
+client = OpenAI(api_key="sk-the-clients-own", max_retries=0)
+asked = json.loads(sys.argv[1])
+text, ends, models = "", [], set()
+for chunk in client.chat.completions.create(stream=True, **asked):
+    models.add(chunk.model)
+    for choice in chunk.choices:
+        text += choice.delta.content or ""
+        ends += [choice.finish_reason] if choice.finish_reason else []
+listed = [model.id for model in client.models.list().data] if "list" in sys.argv else []
+print(json.dumps([str(client.base_url), text, ends, sorted(models), listed]))
+"""
+ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Name a stream."}]}
+
+type Start = Callable[..., Mitmdump]
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """The interpreter that has the SDK."""
+    lock = RUNNERS / "requirements-openai_3.txt"
+    folder = making.python_folder("openai_3", lock)
+    try:
+        making.make_python(folder, lock)
+    except making.EnvironmentLackingError as error:
+        assert not os.environ.get("CI"), error
+        pytest.skip(f"no environment for the SDK: {error}")
+    return Path(making.python_in(folder))
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    monkeypatch.setenv("A_KEY", KEY)
+    make_ca(tmp_path / "ca", "mitmproxy")
+    started: list[Mitmdump] = []
+
+    def begin(**options: Any) -> Mitmdump:
+        folder = tmp_path / "mitmdump"
+        folder.mkdir()
+        keys = {"normalize_keys": f"{LOOPBACK}=env:A_KEY"}
+        made = Mitmdump(folder, tmp_path / "ca", options=keys | options)
+        started.append(made)
+        return made.__enter__()
+
+    yield begin
+    for each in started:
+        each.stop()
+
+
+@pytest.fixture
+def upstream() -> Iterator[Provider]:
+    with Provider() as started:
+        yield started
+
+
+def ask(python: Path, mitmdump: Mitmdump, *args: str, **more: Any) -> list[Any]:
+    environment = {
+        name: value
+        for name, value in servers.environment().items()
+        if not name.upper().startswith(("OPENAI_", "NO_PROXY", "HTTP_PROXY"))
+    }
+    environment["HTTPS_PROXY"] = f"http://{LOOPBACK}:{mitmdump.port}"
+    environment["SSL_CERT_FILE"] = str(mitmdump.ca)
+    done = subprocess.run(
+        [str(python), "-c", PROGRAM, json.dumps(ASKED | more), *args],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def base_of(script: Script) -> str:
+    return script.path.removesuffix("/chat/completions")
+
+
+TEXT = "Mill" + " brook" * 40 + "."
+
+
+def test_stream_of_a_nim_like_provider(
+    python: Path, start: Start, upstream: Provider
+) -> None:
+    script = upstream.script(*STREAM)
+    models = Script(
+        f"{base_of(script)}/models", [b'{"object":"list","data":[{"id":"acme/brook-8b","object":"model","created":1,"owned_by":"acme"}]}'],
+        headers={"content-type": "application/json"}, framing="length",
+    )  # fmt: skip
+    upstream.alias(models, models.path)
+    mitmdump = start(
+        normalize_routes=f"{HOST}=http://{LOOPBACK}:{upstream.port}{base_of(script)}",
+        normalize_models="gpt-4o=acme/brook-8b",
+    )
+    assert ask(python, mitmdump, "list") == [
+        f"https://{HOST}/v1/",
+        TEXT,
+        ["stop"],
+        ["gpt-4o"],
+        ["acme/brook-8b", "gpt-4o"],
+    ]
+    for got in (*script.requests, *models.requests):
+        assert got.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_stream_of_a_provider_with_a_protocol_of_its_own_that_does_not_stream(
+    python: Path, start: Start, upstream: Provider
+) -> None:
+    kind = {"content-type": "application/json"}
+    told = {"result": {"response": "Mill brook."}, "success": True, "errors": []}
+    empty = {"result": {}, "success": True, "errors": []}
+    nothing = Script("", [json.dumps(empty).encode()], headers=kind)
+    script = upstream.script(
+        json.dumps(told).encode(), turns=[nothing], headers=kind, framing="length"
+    )
+    upstream.alias(script, "/ai/run/@cf/acme/brook")
+    mitmdump = start(
+        normalize_routes=f"{HOST}=workers-ai:http://{LOOPBACK}:{upstream.port}",
+        normalize_models="gpt-4o=@cf/acme/brook",
+    )
+    assert ask(python, mitmdump)[1:4] == ["Mill brook.", ["stop"], ["gpt-4o"]]
+    assert len(script.requests) == 2
+
+
+def test_stream_of_a_provider_that_refuses_three_parameters(
+    python: Path, start: Start, upstream: Provider
+) -> None:
+    refused = [
+        Script(
+            "",
+            [f'{{"detail":"Unsupported parameter(s): `{name}`"}}'.encode()],
+            400,
+            {"content-type": "application/json"},
+            "length",
+        )
+        for name in ("metadata", "seed", "service_tier")
+    ]
+    script = upstream.script(*STREAM, turns=refused)
+    base = f"http://{LOOPBACK}:{upstream.port}{base_of(script)}"
+    mitmdump = start(
+        normalize_routes=f"{HOST}={base}", normalize_models="gpt-4o=acme/brook-8b"
+    )
+    more = {"metadata": {"a": "b"}, "seed": 7, "service_tier": "auto"}
+    for _ in range(2):
+        assert ask(python, mitmdump, **more)[1:4] == [TEXT, ["stop"], ["gpt-4o"]]
+    assert len(script.requests) == 5  # the second time, it is right at once
+    assert {*more} & json.loads(script.requests[-1].body).keys() == set()

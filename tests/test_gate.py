@@ -1,0 +1,85 @@
+import pytest
+from mitmproxy import http
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.test import tflow
+
+import form
+from llm_normalize.gate import is_asked, is_list, not_found, refusal, refused, warn
+from llm_normalize.keys import Secret
+from proxies import messages
+
+TOKEN = Secret("env:A_TOKEN")
+
+
+@pytest.fixture(autouse=True)
+def given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_TOKEN", "token-0815")
+
+
+def asking(
+    token: str, method: str = "POST", path: str = "/v1/chat/completions"
+) -> http.Request:
+    request = tflow.tflow().request
+    request.method, request.path = method, path
+    request.headers["authorization"] = f"Bearer {token}"
+    return request
+
+
+@pytest.mark.parametrize(
+    ("token", "method", "path", "status"),
+    [
+        ("token-0815", "POST", "/v1/chat/completions", None),
+        ("token-0815", "GET", "/v1/models?x", None),
+        ("token-0815", "GET", "/v1/models/", None),
+        ("token-0815", "POST", "/v1/models", 404),
+        ("token-0815", "GET", "/", 404),
+        ("other", "POST", "/v1/chat/completions", 401),
+        ("other", "GET", "/", 401),
+    ],
+)
+def test_who_has_the_token_gets_what_is_served(
+    token: str, method: str, path: str, status: int | None
+) -> None:
+    told = refused(asking(token, method, path), TOKEN)
+    assert (told and told.status_code) == status
+    if told is not None:
+        assert form.check_error_body(told.content or b"") == []
+
+
+def test_gate_without_its_token_lets_nobody_in(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("A_TOKEN")
+    told = refused(asking(""), TOKEN)
+    assert told is not None
+    assert told.status_code == 401
+    assert "the variable A_TOKEN is empty; nobody is let in" in messages(caplog)[0]
+
+
+def test_errors_are_openais() -> None:
+    assert b'"type":"server_error"' in (refusal(500, "No", None).content or b"")
+    told = not_found(asking("", "GET", "/a\x1b"))
+    assert b"GET /a\\\\x1b" in (told.content or b"")
+    assert is_list(asking("", "GET", "/models"))
+    assert is_asked(asking(""))
+
+
+@pytest.mark.parametrize(
+    ("mode", "host", "warned"),
+    [
+        ("reverse:https://a.test", "", True),
+        ("reverse:https://a.test", "0.0.0.0", True),
+        ("reverse:https://a.test", "127.0.0.1", False),
+        ("reverse:https://a.test@127.0.0.1:0", "", False),
+        ("regular", "", False),
+    ],
+)
+@pytest.mark.parametrize("has_keys", [False, True])
+def test_reverse_proxy_that_stands_open_is_warned_of(
+    caplog: pytest.LogCaptureFixture, mode: str, host: str, warned: bool, has_keys: bool
+) -> None:
+    modes = [ProxyMode.parse(mode)]
+    warn(modes, host, guarded=False, has_keys=has_keys)
+    assert ["and its key" in each for each in messages(caplog)] == [has_keys] * warned
+    warn(modes, host, guarded=True, has_keys=has_keys)
+    assert len(messages(caplog)) == int(warned)
