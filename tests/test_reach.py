@@ -69,13 +69,16 @@ def test_routed_request_goes_to_its_target_and_looks_as_it_was_afterwards(
     assert made.metadata[NOTED]["fixes"] == [["data-space-missing", 4]]
 
 
-def test_routed_answer_that_never_came_looks_as_it_was(proxy: Proxy) -> None:
+def test_routed_answer_that_never_came_looks_as_it_was(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
     proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
     made = ask(proxy, host=OPENAI)
     broken(made, "connection refused")
     proxy.addon.error(made)
     assert made.request.host == OPENAI
     assert KEY not in str(made.get_state())
+    assert f"{OPENAI} has a route to https://{HOST}/base/v1" in messages(caplog)[-1]
 
 
 def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
@@ -104,7 +107,19 @@ def test_model_is_sent_by_its_other_name_and_answered_by_the_one_asked(
     assert made.metadata[ASKED] == "gpt-4o-mini"
     out = answer(proxy, made)
     assert out == GOOD.replace(b'"acme-1"', b'"gpt-4o-mini"')
-    assert made.metadata[NOTED]["model"] == "gpt-4o-mini"
+    noted = made.metadata[NOTED]
+    assert noted["model"] == "gpt-4o-mini"
+    assert noted["request"] == [["model-mapped", "changed", "model"]]
+
+
+def test_model_that_is_mapped_and_what_else_is_changed_are_told(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt-4o=meta/llama"])
+    request = {"model": "gpt-4o", "stream": True, "prompt_cache_key": "x"}
+    made = ask(proxy, request=request)
+    answer(proxy, made)
+    told = made.metadata[NOTED]["request"]
+    assert [each[2] for each in told] == ["model", "prompt_cache_key"]
+    assert made.metadata[NOTED]["model"] == "gpt-4o"
 
 
 def test_list_of_models_has_the_mapped_names(proxy: Proxy) -> None:
@@ -304,6 +319,7 @@ def test_request_is_put_into_the_form_of_its_provider_and_back(proxy: Proxy) -> 
     assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
     assert made.metadata[NOTED]["host"] == HOST
     told = made.metadata[NOTED]["request"]
+    assert told[0] == ["model-mapped", "changed", "model"]
     assert ["request-not-native", "dropped", "prompt_cache_key"] in told
     (record,) = proxy.records("flow")
     assert record["path"] == "/v1/chat/completions"
@@ -435,6 +451,10 @@ def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
     ("option", "said"),
     [
         ({"normalize_routes": ["a.test"]}, "normalize_routes: 'a.test': give host="),
+        (
+            {"normalize_routes": ["a.test=http://127.0.0.1:8080/v1"]},
+            "normalize_routes: 'a.test=http://127.0.0.1:8080/v1' leads to this proxy",
+        ),
         ({"normalize_models": ["a"]}, "normalize_models: 'a': give asked=sent"),
         (
             {"normalize_keys": [f"a.test={KEY}"]},

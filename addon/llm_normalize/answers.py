@@ -60,11 +60,14 @@ class Answers:
         Args:
             flow: The flow.
             settings: What counts for it.
-            made: What was changed in it already, if it has another form now.
+            made: What was changed in it already.
         """
-        self._expected[flow.id] = made or adapt(
-            flow, settings.adaptations, self._learned, observe=settings.observe
-        )
+        observe, found = settings.observe, None
+        if made is None or not is_native(flow):  # else it has another form now
+            found = adapt(flow, settings.adaptations, self._learned, observe=observe)
+        if made is not None and found is not None:
+            found = Adapted(made.original, [*made.edits, *found.edits])
+        self._expected[flow.id] = found or made
 
     def begin(self, flow: http.HTTPFlow, settings: Settings) -> None:
         """Take an answer whose headers have come; they leave right after this."""

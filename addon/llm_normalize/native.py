@@ -22,8 +22,13 @@ NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")
 
 
-def translate(flow: http.HTTPFlow, base: str) -> Adapted:
+def translate(flow: http.HTTPFlow, base: str, made: Adapted | None = None) -> Adapted:
     """Put the request of *flow* into the native form, below the path *base*.
+
+    Args:
+        flow: The flow.
+        base: The path of the account.
+        made: What was changed in it before.
 
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
@@ -37,9 +42,10 @@ def translate(flow: http.HTTPFlow, base: str) -> Adapted:
     request.content = native.body
     # The answer does not name it.
     flow.metadata[ASKED] = asked if isinstance(asked, str) else sent
-    edits: list[Told] = [(NAME, "dropped", path) for path in native.dropped]
+    edits: list[Told] = [*(made.edits if made else ())]
+    edits += [(NAME, "dropped", path) for path in native.dropped]
     edits += [(NAME, "changed", path) for path in native.changed]
-    return Adapted(original, edits)
+    return Adapted(made.original if made else original, edits)
 
 
 def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mitmproxy import addonmanager, ctx, exceptions
+from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
@@ -112,8 +113,22 @@ def reach(reach: Reach, updated: set[str]) -> None:
             setattr(reach, attribute, value)
 
 
+def _routes(texts: Sequence[str]) -> Routes:
+    made = Routes.parse(texts)
+    modes = map(ProxyMode.parse, ctx.options.mode)
+    own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
+    for pattern, target in made.routes:
+        if target.host in _HERE and target.port in own:
+            raise ValueError(
+                f"'{pattern}={target}' leads to this proxy: that is a loop"
+            )
+    return made
+
+
+_HERE = ("127.0.0.1", "::1", "localhost")
+
 _REACH: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
-    ("routes", "routes", Routes.parse),
+    ("routes", "routes", _routes),
     ("models", "models", Models.parse),
     ("keys", "keys", Keys.parse),
     ("gate", "gate", lambda text: Secret.parse(text) if text else None),

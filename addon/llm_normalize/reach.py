@@ -21,6 +21,7 @@ from .routes import Routes, Target
 
 logger = logging.getLogger(__name__)
 
+MAPPED = "model-mapped"
 _OK = 200
 
 
@@ -153,7 +154,7 @@ class Reach:
         """Name the model that is sent, and put the key on: the request leaves after this.
 
         Returns:
-            What was changed in a request that has another form now.
+            What was changed in the request.
         """
         request = flow.request
         routed = self._routed.get(flow.id)
@@ -161,13 +162,16 @@ class Reach:
             return None
         if self.models.names and is_list(request):
             self._lists.add(flow.id)
+        adapted = None
         renamed = request.raw_content and self.models.rename(request.raw_content)
         if renamed and not request.headers.get("content-encoding"):
+            adapted = Adapted(
+                request.raw_content or b"", [(MAPPED, "changed", "model")]
+            )
             request.content, flow.metadata[ASKED] = renamed  # and its length
-        adapted = None
         if routed is not None and routed.target.is_native:
             try:
-                adapted = translate(flow, routed.target.base)
+                adapted = translate(flow, routed.target.base, adapted)
             except ValueError as error:
                 flow.response = refusal(400, str(error), None)
                 return None
@@ -211,6 +215,13 @@ class Reach:
         asked = self._routed.pop(flow.id, None)
         if asked is not None:
             request = flow.request
+            if flow.error is not None and flow.response is None:
+                logger.warning(
+                    "normalize: %s has a route to %s, and no answer came from there: %s",
+                    brief(asked.host),
+                    brief(str(asked.target)),
+                    brief(flow.error.msg),
+                )
             request.scheme, request.host = asked.scheme, asked.host
             request.port, request.path = asked.port, asked.path
             request.host_header = asked.host_header
