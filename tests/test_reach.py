@@ -201,6 +201,27 @@ def test_keys_are_taken_off_when_mitmproxy_ends(proxy: Proxy) -> None:
     assert KEY not in str(made.request.headers)
 
 
+@pytest.mark.parametrize(
+    ("origin", "known"),
+    [("https://chat.test", True), ("https://evil.test", False), ("null", False)],
+)
+def test_key_is_for_pages_that_are_known_alone(
+    proxy: Proxy, origin: str, known: bool
+) -> None:
+    proxy.set(
+        normalize_keys=[f"{HOST}=env:A_KEY"], normalize_cors=["https://chat.test"]
+    )
+    made = chat_flow()
+    made.response = None
+    made.request.headers["origin"] = origin
+    send(proxy, made)
+    assert (KEY in made.request.headers["authorization"]) is known
+    assert (made.response is None) is known
+    if not known:
+        assert response_of(made).status_code == 403
+        assert form.check_error_body(response_of(made).content or b"") == []
+
+
 def test_key_that_is_gone_is_told_and_nothing_is_sent(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -181,6 +181,15 @@ class Reach:
         return adapted
 
     def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
+        """Put a key on, unless it is a page of the web that would use it."""
+        origin = flow.request.headers.get("origin", "")
+        if origin and cors.origin_of(flow.request, self.origins) is None:
+            message = (
+                f"Pages of {brief(origin)} may not use the key of this proxy. "
+                "normalize_cors names those that may."
+            )
+            flow.response = refusal(403, message, None)
+            return
         try:
             put(flow, secret.read())
         except ValueError as error:
