@@ -17,7 +17,7 @@ from llm_normalize.flows import ASKED, ROUTED
 from llm_normalize.jsontext import dumps, loads
 from llm_normalize.record import KEY as NOTED
 from llm_normalize.upstream import Reply
-from proxies import GOOD, HOST, Proxy, broken, chat_flow, messages, response_of
+from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages, response_of
 
 KEY = "nvapi-canary-4711"
 OPENAI = "api.openai.com"
@@ -278,6 +278,16 @@ def test_what_is_not_served_is_not_found(proxy: Proxy) -> None:
     assert gated(proxy, "x", host="other.test").response is None  # not ours
 
 
+def test_nobody_comes_through_a_gate_that_fails(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    monkeypatch.setattr("llm_normalize.reach.refused", fail)
+    made = gated(proxy, "Bearer token-0815")
+    assert response_of(made).status_code == 500
+    assert form.check_error_body(response_of(made).content or b"") == []
+
+
 def test_gate_without_its_token_lets_nobody_in(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -498,5 +508,5 @@ def test_bad_value_is_refused_and_the_old_one_stays(
 
 def test_flow_of_no_interest_is_not_looked_at(proxy: Proxy) -> None:
     made = tflow.tflow()
-    assert not proxy.addon._reach.begin(made, is_selected=False)
+    assert not proxy.addon._reach.answers(made, is_selected=False)
     proxy.addon._reach.end(made)

@@ -198,7 +198,7 @@ class Normalize:
 
         What is not compressed need not be undone.
         """
-        if self._reach.begin(flow, is_selected=is_selected(flow, self.hosts)):
+        if self._reach.answers(flow, is_selected=is_selected(flow, self.hosts)):
             return
         if is_ours(flow, self.hosts):
             self._answers.expect(flow)

@@ -90,12 +90,19 @@ class Reach:
 
     # -- a request -------------------------------------------------------------------
 
-    def begin(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
-        """Let a request in, and send it where it is to go.
+    def answers(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
+        """Let a request in, and send it where it is to go; tell whether it is answered.
 
-        Returns:
-            Whether it is answered already.
+        Nobody comes through a gate that has a bug.
         """
+        try:
+            return self._answers(flow, is_selected=is_selected)
+        except Exception:
+            logger.exception("normalize: a request cannot be let in")
+            flow.response = refusal(500, "The proxy failed at this request.", None)
+            return True
+
+    def _answers(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
         request = flow.request
         for key in (ASKED, ROUTED):  # of a flow that is replayed
             flow.metadata.pop(key, None)
