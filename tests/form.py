@@ -1264,10 +1264,19 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
     ):
         keep_id = ids.count(old_call.id) == 1
         yield from _lost_in_call(f"call {number}", old_call, new_call, keep_id=keep_id)
+    said = was.function_call
+    again = said is not None and now.function_call is None
+    if again and any(_tells(call, said) for call in was.calls if said is not None):
+        return  # it is told, as a tool call
     if was.function_call or now.function_call:
         old_call = was.function_call or Call()
         new_call = now.function_call or Call()
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
+
+
+def _tells(call: Call, legacy: Call) -> bool:
+    """Tell whether *call* says all that *legacy* does."""
+    return legacy.name in ("", call.name) and legacy.arguments in ("", call.arguments)
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:

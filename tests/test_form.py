@@ -1533,3 +1533,17 @@ def test_types_are_those_of_the_library() -> None:
             except pydantic.ValidationError:
                 valid = False
             assert valid == (not faults(value)), value
+
+
+def test_function_call_that_repeats_a_tool_call_may_go() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+
+    def meant(**more: object) -> Meaning:
+        choice = {"index": 0, "message": message | more, "finish_reason": "tool_calls"}
+        return meaning_of_body(json.dumps({"choices": [choice]}).encode())
+
+    for legacy in ({"name": "f", "arguments": "{}"}, {"name": "", "arguments": "{}"}):
+        assert lost(meant(function_call=legacy), meant()) == []
+    other = {"name": "g", "arguments": "{}"}
+    assert lost(meant(function_call=other), meant()) != []

@@ -81,6 +81,7 @@ from .finish_repeated import FinishRepeated
 from .finish_stop_with_calls import FinishStopWithCalls
 from .finish_synonym import FinishSynonym
 from .finish_with_delta import FinishWithDelta
+from .function_call_doubled import FunctionCallDoubled
 from .function_call_repeated import FunctionCallRepeated
 from .id_missing import IdMissing
 from .line_end_cr import LineEndCr
@@ -181,6 +182,7 @@ FIXES: tuple[type[Fix], ...] = (
     FieldHollow,
     ToolCallCustomHollow,
     ToolCallsNull,
+    FunctionCallDoubled,
     ContentParts,
     ContentNotText,
     ContentCumulative,

@@ -7,27 +7,27 @@ PEER = Peer(
     name="llama-cpp-python",
     runs="its own server and chat format (0.3.16); a stub for the model",
     wrong=(
-        "in a streamed call the name, the id and a `function_call` again in every "
-        "chunk, and nulls in the last"
+        "a `function_call` beside each call, and in a stream it, the name and the id "
+        "again in every chunk, and nulls in the last"
     ),
     without="the name is `ring_bellring_bellring_bell`; one-api sees three calls",
-    behind=(
-        "one call with its name, the `function_call` still beside it (it streams calls "
-        "that are forced, and no others)"
-    ),
+    behind=("one call with its name (it streams calls that are forced, and no others)"),
     server="llama_cpp_python",
     cases=(
         Case("text", ask("tiny"), TEXT | USAGE),
         Case("text-stream", ask("tiny", stream=True), TEXT),
         Case(
-            "call", ask("tiny", tools=True), called("ring_bell", '{"times":2}') | USAGE
+            "call",
+            ask("tiny", tools=True),
+            called("ring_bell", '{"times":2}') | USAGE,
+            fixes="function-call-doubled",
         ),
         Case(
             "call-forced-stream",
             ask("tiny", forced=True, stream=True),
             called("ring_bell", '{"times":2}'),
             fixes=(
-                "content-null finish-with-delta function-call-repeated role-null "
+                "content-null finish-with-delta function-call-doubled role-null "
                 "tool-call-head-repeated tool-call-whole tool-calls-null"
             ),
             breaches="content finish tool-calls",

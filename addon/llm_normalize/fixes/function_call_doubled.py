@@ -1,0 +1,63 @@
+"""A legacy `function_call` that only says again what `tool_calls` beside it say."""
+
+from ..chunk import Chunk, calls, deltas, function, messages
+from ..fix import Example, Fix, calling, chunk, completion, head
+from ..jsontext import Json
+
+_CALL = {"name": "f", "arguments": "{}"}
+_TOLD = head(0, "{}")
+_DELTA: Chunk = {"tool_calls": [_TOLD]}
+_OTHER = {"name": "g", "arguments": "{}"}
+
+
+def _body(**more: Json) -> Chunk:
+    told = {"role": "assistant", "content": None, "tool_calls": [_TOLD], **more}
+    return completion(told, finish="tool_calls")
+
+
+class FunctionCallDoubled(Fix):
+    """Tell a call once: OpenAI sends the one or the other."""
+
+    name = "function-call-doubled"
+    changes = "`function_call` that repeats a call beside it -> removed"
+    why = "Clients that know both run the call twice."
+    providers = ("llama-cpp-python",)
+    key = "function_call"
+    sources = (
+        "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example(
+            "delta",
+            [chunk({**_DELTA, "function_call": _CALL})],
+            [calling(_TOLD)],
+            ended=False,
+        ),
+        Example.of_body("body", _body(function_call=_CALL), _body()),
+        Example.of_body("no name", _body(function_call={**_CALL, "name": ""}), _body()),
+        Example.untouched("another", [chunk({**_DELTA, "function_call": _OTHER})]),
+        Example.untouched("alone", [chunk({"function_call": _CALL})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Remove it from the deltas."""
+        changed = [_told_once(delta) for _, _, delta in deltas(chunk)]
+        return any(changed)
+
+    def body(self, body: Chunk) -> bool:
+        """Remove it from the messages."""
+        changed = [_told_once(message) for _, message in messages(body)]
+        return any(changed)
+
+
+def _told_once(part: Chunk) -> bool:
+    legacy = part.get("function_call")
+    if not isinstance(legacy, dict):
+        return False
+    for call in map(function, calls(part)):
+        keys = [key for key in ("name", "arguments") if legacy.get(key)]
+        if all(legacy[key] == call.get(key) for key in keys):
+            del part["function_call"]
+            return True
+    return False
