@@ -34,6 +34,9 @@ UNMEASURED = [*CORE, *GROWTH]
 # that are measured here, since those reach its every branch.
 PURE = [
     *CORE,
+    "tests/test_captures.py",
+    "tests/test_fix_states.py",
+    "tests/test_fixes.py",
     "tests/test_form.py",
     "tests/test_learning.py",
     "tests/test_redaction.py",
@@ -43,6 +46,8 @@ TOOLS = [
     "tests/test_add_capture.py",
     "tests/test_bench.py",
     "tests/test_bench_parts.py",
+    "tests/test_demo.py",
+    "tests/test_docs.py",
     "tests/test_doctor.py",
     "tests/test_fuzz.py",
     "tests/test_load.py",
