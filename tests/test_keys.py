@@ -5,7 +5,7 @@ import pytest
 from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
-from llm_normalize.keys import Keys, Secret, is_let_in, put, take_off
+from llm_normalize.keys import Keys, Secret, hide, is_let_in, put, take_off
 
 KEY = "nvapi-canary-4711"
 
@@ -103,6 +103,7 @@ def test_key_stands_in_the_headers_and_in_nothing_that_is_saved() -> None:
         ("bearer  token ", True),
         ("Basic token", False),
         ("Bearer toke", False),
+        ("Bearer token2", False),
         ("token", False),
         ("Bearer t\udcffken", False),
         ("", False),
@@ -116,3 +117,16 @@ def test_client_has_to_present_the_token_which_goes_no_further(
         request.headers["authorization"] = given
     assert is_let_in(request, "token") is known
     assert "authorization" not in request.headers
+
+
+def test_key_that_was_echoed_is_hidden_whatever_is_known_of_the_answer() -> None:
+    for length in (True, False):
+        made = tflow.tflow(resp=True)
+        assert made.response is not None
+        made.response.content = f"bad key {KEY}".encode()
+        if not length:
+            del made.response.headers["content-length"]
+        hide(made, KEY.encode())
+        assert made.response.raw_content == b"bad key ***"
+        told = made.response.headers.get("content-length")
+        assert told == ("11" if length else None)

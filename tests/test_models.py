@@ -48,6 +48,7 @@ def test_only_the_name_changes_in_a_request() -> None:
         b'{"model":7}',
         b'{"model":"x"}',
         b'{"model":"\\x"}',
+        b'{"model":"exact\\ud800"}',
         b'{"a":"b"}',
     ],
 )
@@ -70,6 +71,8 @@ def test_list_of_models_has_the_names_that_may_be_asked_for() -> None:
     listed = MODELS.listed(body)
     assert listed is not None
     assert b'{"id":"same","x":1.50}' in listed
+    strange = MODELS.listed(b'{"data":[{"id":{}},7]}')
+    assert strange is not None
     names = [each["id"] for each in json.loads(listed)["data"]]
     assert names == ["same", "exact"]
     assert MODELS.listed(listed) is None

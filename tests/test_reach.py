@@ -233,6 +233,82 @@ def test_key_that_is_gone_is_told_and_nothing_is_sent(
     assert f"{HOST}: the variable A_KEY is empty" in messages(caplog)[0]
 
 
+ECHO = b'{"detail":"bad key nvapi-canary-4711 given"}'
+
+
+def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, request={"model": "m"})
+    kind = {"content-type": "application/json"}
+    made.response = http.Response.make(401, ECHO, kind)
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    assert b"bad key ***" in (response_of(made).content or b"")
+    assert KEY not in str(made.get_state())
+    event = b"data: " + ECHO.replace(b"detail", b"error") + b"\n\n"
+    answer(proxy, ask(proxy), event)
+    proxy.close()
+    assert KEY not in proxy.log.read_text()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "@evil.test/chat/completions",
+        "/v1/files#/chat/completions",
+        "/v1/../chat/completions",
+        "/v1/%2E%2e/chat/completions",
+        "/x/..;/chat/completions",
+        "/v1\\chat/completions",
+    ],
+)
+def test_key_and_route_are_for_plain_paths_alone(proxy: Proxy, path: str) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow()
+    made.response = None
+    made.request.path = path
+    send(proxy, made)
+    assert response_of(made).status_code == 404
+    assert KEY not in made.request.headers.get("authorization", "")
+
+
+def test_key_does_not_leave_unencrypted_for_a_host_that_a_client_chose(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow()
+    made.response = None
+    made.request.scheme, made.request.port = "http", 80
+    send(proxy, made)
+    assert response_of(made).status_code == 403
+    assert KEY not in made.request.headers["authorization"]
+
+
+def test_connection_that_was_opened_for_a_route_stays_one_of_tls(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = chat_flow(host=OPENAI)
+    made.response = None
+    context = Context(made.client_conn, proxy.context.options)
+    context.server.address = (OPENAI, 443)
+    client_hello = cast(tls.ClientHello, SimpleNamespace(sni=OPENAI))
+    proxy.addon.tls_clienthello(tls.ClientHelloData(context, client_hello))
+    proxy.set(normalize_routes=[])
+    made.request.scheme = "http"
+    send(proxy, made)
+    assert made.request.scheme == "https"
+
+
+def test_what_is_answered_at_once_leaves_nothing_behind(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for _ in range(3):
+        made = chat_flow()
+        made.response = None
+        made.request.headers["origin"] = "https://evil.test"
+        send(proxy, made)
+        proxy.addon.response(made)
+    assert proxy.addon._answers._expected == {}
+
+
 # -- the gate --------------------------------------------------------------------------
 
 
@@ -251,6 +327,27 @@ def test_who_has_the_token_is_let_in_and_it_goes_no_further(proxy: Proxy) -> Non
     assert made.request.headers["authorization"] == f"Bearer {KEY}"
     proxy.set(normalize_keys=[])
     assert "authorization" not in gated(proxy, "Bearer token-0815").request.headers
+
+
+def test_who_was_not_at_the_gate_gets_no_key(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow()
+    made.response = None
+    proxy.addon.requestheaders(made)
+    proxy.set(normalize_gate="env:A_TOKEN")  # meanwhile
+    proxy.addon.request(made)
+    assert KEY not in made.request.headers["authorization"]
+
+
+def test_token_goes_no_further_wherever_it_stands(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made = chat_flow()
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    made.request.headers["api-key"] = "token-0815"
+    send(proxy, made)
+    assert made.response is None
+    assert "token-0815" not in str(made.request.headers)
 
 
 def test_who_has_no_token_is_not(proxy: Proxy) -> None:

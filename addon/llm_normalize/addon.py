@@ -215,18 +215,22 @@ class Normalize:
         """Decide how the answer passes: its headers leave right after this."""
         response = flow.response
         assert response is not None
-        self._reach.answered(flow)
-        if is_ours(flow, self.hosts):
-            try:
-                self._answers.begin(flow, self._settings(flow))
-            except Exception:
-                name = brief(flow.request.host)
-                logger.exception("normalize: %s passes as it is", name)
-            else:
-                return
+        begun = is_ours(flow, self.hosts) and self._begin(flow)
+        self._reach.answered(flow)  # by now it is known what must be in no log
+        if begun:
+            return
         if is_selected(flow, self.hosts) and answers_events(response):
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
+
+    def _begin(self, flow: http.HTTPFlow) -> bool:
+        try:
+            self._answers.begin(flow, self._settings(flow))
+        except Exception:
+            name = brief(flow.request.host)
+            logger.exception("normalize: %s passes as it is", name)
+            return False
+        return True
 
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Repair an answer in one piece, or close the record of a stream.

@@ -112,6 +112,7 @@ class Answers:
         Returns:
             What has to be awaited, of an answer that is not ready yet.
         """
+        self._expected.pop(flow.id, None)  # another addon may have answered
         running = self._running.get(flow.id)
         if running is None or flow.response is None:
             self._running.pop(flow.id, None)

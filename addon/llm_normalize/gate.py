@@ -1,6 +1,7 @@
 """Who may use the proxy, and what is told to whoever may not."""
 
 import logging
+import re
 from collections.abc import Sequence
 
 from mitmproxy import http
@@ -14,6 +15,9 @@ from .legible import brief
 from .selection import is_chat_request
 
 logger = logging.getLogger(__name__)
+
+# What a server may take for another path than it says.
+_ODD = re.compile(r"#|\\|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|%2f|$)", re.IGNORECASE)
 
 
 def refused(request: http.Request, gate: Secret) -> http.Response | None:
@@ -44,6 +48,11 @@ def refusal(status: int, message: str, code: str | None) -> http.Response:
 
 def _path(request: http.Request) -> str:
     return request.path.partition("?")[0]
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether *path* is what it says, to any server."""
+    return path.startswith("/") and not _ODD.search(path.partition("?")[0])
 
 
 def is_list(request: http.Request) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mitmproxy import http
 
+from .record import KEY as NOTED
 from .selection import HostPattern
 
 MASK = "***"
@@ -143,12 +144,31 @@ def take_off(flow: http.HTTPFlow) -> None:
     del flow.get_state, flow.copy  # the class's own count again
 
 
+def key_of(flow: http.HTTPFlow) -> bytes:
+    """Return the key that is on the request of *flow*."""
+    value = str(flow.request.headers.get(_HEADER, ""))
+    return value.partition(" ")[2].encode()
+
+
 def _masked(headers: http.Headers) -> http.Headers:
     fields = (
         (name, MASK.encode() if name.lower() == _HEADER.encode() else value)
         for name, value in headers.fields
     )
     return http.Headers(tuple(fields))
+
+
+def hide(flow: http.HTTPFlow, key: bytes) -> None:
+    """Take a key that the provider has echoed out of what has come and is kept."""
+    response = flow.response
+    assert response is not None
+    response.data.content = (response.raw_content or b"").replace(key, MASK.encode())
+    if "content-length" in response.headers:
+        response.headers["content-length"] = str(len(response.data.content))
+    noted = flow.metadata.get(NOTED)
+    if isinstance(noted, dict):
+        left_out = noted.get("changed", 0)
+        noted.update(pairs=[], came=None, left_out=left_out, left_out_at=0)
 
 
 def is_let_in(request: http.Request, token: str) -> bool:
@@ -158,5 +178,7 @@ def is_let_in(request: http.Request, token: str) -> bool:
     """
     given = request.headers.pop(_HEADER, "")
     scheme, _, said = given.partition(" ")
+    for name in [name for name, value in request.headers.items() if token in value]:
+        del request.headers[name]  # it goes no further, wherever it stands
     same = hmac.compare_digest(said.strip().encode(errors="replace"), token.encode())
     return same and scheme.lower() == "bearer"

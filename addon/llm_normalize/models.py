@@ -74,7 +74,8 @@ class Models:
         listed = value.get("data") if isinstance(value, dict) else None
         if not isinstance(listed, list):
             return None
-        known = {each.get("id") for each in listed if isinstance(each, dict)}
+        names = (each.get("id") for each in listed if isinstance(each, dict))
+        known = {name for name in names if isinstance(name, str)}
         added: list[Json] = [
             {"id": asked, "object": "model", "created": 0, "owned_by": sent}
             for asked, sent in self.names
@@ -88,6 +89,8 @@ class Models:
 
 def _read(raw: str) -> str | None:
     try:
-        return str(json.loads(f'"{raw}"'))
+        name = str(json.loads(f'"{raw}"'))
+        name.encode()  # what is no text cannot be saved with a flow
     except ValueError:
         return None
+    return name

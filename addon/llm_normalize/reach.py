@@ -12,8 +12,8 @@ from mitmproxy import http, tls
 from . import cors
 from .adapting import Adapted
 from .flows import ASKED, ROUTED, is_native, is_reverse
-from .gate import is_asked, is_list, not_found, refusal, refused
-from .keys import Keys, Secret, put, take_off
+from .gate import is_asked, is_list, is_plain, not_found, refusal, refused
+from .keys import Keys, Secret, hide, key_of, put, take_off
 from .legible import brief
 from .models import Models
 from .native import translate
@@ -23,6 +23,9 @@ logger = logging.getLogger(__name__)
 
 MAPPED = "model-mapped"
 _OK = 200
+_OPENED = "llm_normalize_opened"
+"""Marks a client's connection whose TLS was opened for a route."""
+_HERE = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Reach:
     origins: frozenset[str] = frozenset()
     _routed: dict[str, Address] = field(default_factory=dict)
     _keyed: dict[str, http.HTTPFlow] = field(default_factory=dict)
+    _let_in: set[str] = field(default_factory=set)  # through the gate
     _lists: set[str] = field(default_factory=set)  # flows that ask for the models
 
     # -- before a request ------------------------------------------------------------
@@ -84,6 +88,7 @@ class Reach:
             self.is_routed(data.client_hello.sni, port) or self.is_routed(host, port)
         ):
             return False
+        setattr(data.context.client, _OPENED, True)
         if not server.connected:
             server.tls = False  # else mitmproxy would ask it first for its certificate
         return True
@@ -109,8 +114,15 @@ class Reach:
         target = self.routes.target(request.host, request.port) or self.routes.target(
             request.pretty_host, request.port
         )
+        if target is None and getattr(flow.client_conn, _OPENED, False):
+            # It was opened for a route: TLS is what its client wants all the same.
+            request.scheme = "https"
         if not (is_selected or target is not None):
             return False
+        secret = self.keys.secret(request.host, request.port)
+        if (target or self.gate or secret) and not is_plain(request.path):
+            flow.response = not_found(request)
+            return True
         origin = self._origin(flow)
         if origin is not None and cors.is_preflight(request):
             flow.response = cors.preflight(request, origin)
@@ -120,6 +132,7 @@ class Reach:
             if refusal is not None:
                 flow.response = refusal
                 return True
+            self._let_in.add(flow.id)
         if target is not None and target.is_native and not is_asked(request):
             flow.response = self._unknown(request)
             return True
@@ -150,7 +163,8 @@ class Reach:
             request.host_header,
             target,
         )
-        flow.metadata[ROUTED] = [request.pretty_url, str(target)]
+        url = request.pretty_url.encode(errors="replace").decode()  # it is saved
+        flow.metadata[ROUTED] = [url, str(target)]
         request.scheme = target.scheme
         request.host = target.host
         request.port = target.port
@@ -183,12 +197,19 @@ class Reach:
                 flow.response = refusal(400, str(error), None)
                 return None
         secret = self.keys.secret(request.host, request.port)
-        if secret is not None:
+        if secret is not None and (self.gate is None or flow.id in self._let_in):
             self._put_key(flow, secret)
         return adapted
 
     def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
-        """Put a key on, unless it is a page of the web that would use it."""
+        """Put a key on, unless a page of the web would use it, or anybody could read it."""
+        is_chosen = flow.id not in self._routed and not is_reverse(
+            flow.client_conn.proxy_mode
+        )
+        if is_chosen and flow.request.scheme == "http" and not _is_here(flow.request):
+            message = "The key of this proxy goes out by https alone."
+            flow.response = refusal(403, message, None)
+            return
         origin = flow.request.headers.get("origin", "")
         if origin and cors.origin_of(flow.request, self.origins) is None:
             message = (
@@ -225,9 +246,9 @@ class Reach:
         """Let a flow that is over show what the client has asked for."""
         self.answered(flow)  # an answer of our own had no headers before
         self._take_off(flow)
-        if flow.id in self._lists:
-            self._lists.discard(flow.id)
-            self._list(flow)
+        self._let_in.discard(flow.id)
+        wants_list = flow.id in self._lists
+        self._lists.discard(flow.id)
         asked = self._routed.pop(flow.id, None)
         if asked is not None:
             request = flow.request
@@ -241,6 +262,8 @@ class Reach:
             request.scheme, request.host = asked.scheme, asked.host
             request.port, request.path = asked.port, asked.path
             request.host_header = asked.host_header
+        if wants_list:
+            self._list(flow)
 
     def _list(self, flow: http.HTTPFlow) -> None:
         """Add the names that may be asked for to a list of models."""
@@ -259,4 +282,11 @@ class Reach:
 
     def _take_off(self, flow: http.HTTPFlow) -> None:
         if self._keyed.pop(flow.id, None) is not None:
+            key = key_of(flow)
             take_off(flow)
+            if flow.response is not None and key in (flow.response.raw_content or b""):
+                hide(flow, key)
+
+
+def _is_here(request: http.Request) -> bool:
+    return request.host in _HERE
