@@ -246,7 +246,10 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
     assert b"bad key ***" in (response_of(made).content or b"")
     assert KEY not in str(made.get_state())
     event = b"data: " + ECHO.replace(b"detail", b"error") + b"\n\n"
-    answer(proxy, ask(proxy), event)
+    streamed = ask(proxy)
+    answer(proxy, streamed, event)
+    assert KEY not in str(streamed.get_state())
+    assert proxy.addon._reach._sent == {}
     proxy.close()
     assert KEY not in proxy.log.read_text()
 

@@ -59,6 +59,7 @@ class Reach:
     origins: frozenset[str] = frozenset()
     _routed: dict[str, Address] = field(default_factory=dict)
     _keyed: dict[str, http.HTTPFlow] = field(default_factory=dict)
+    _sent: dict[str, bytes] = field(default_factory=dict)  # keys, until the end
     _let_in: set[str] = field(default_factory=set)  # through the gate
     _lists: set[str] = field(default_factory=set)  # flows that ask for the models
 
@@ -246,6 +247,9 @@ class Reach:
         """Let a flow that is over show what the client has asked for."""
         self.answered(flow)  # an answer of our own had no headers before
         self._take_off(flow)
+        key = self._sent.pop(flow.id, b"")
+        if key and flow.response and key in (flow.response.raw_content or b""):
+            hide(flow, key)
         self._let_in.discard(flow.id)
         wants_list = flow.id in self._lists
         self._lists.discard(flow.id)
@@ -282,10 +286,8 @@ class Reach:
 
     def _take_off(self, flow: http.HTTPFlow) -> None:
         if self._keyed.pop(flow.id, None) is not None:
-            key = key_of(flow)
+            self._sent[flow.id] = key_of(flow)
             take_off(flow)
-            if flow.response is not None and key in (flow.response.raw_content or b""):
-                hide(flow, key)
 
 
 def _is_here(request: http.Request) -> bool:
