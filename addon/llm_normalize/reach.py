@@ -129,9 +129,9 @@ class Reach:
             flow.response = cors.preflight(request, origin)
             return True
         if self.gate is not None:
-            refusal = refused(request, self.gate)
-            if refusal is not None:
-                flow.response = refusal
+            told = refused(request, self.gate)
+            if told is not None:
+                flow.response = told
                 return True
             self._let_in.add(flow.id)
         if target is not None and target.is_native and not is_asked(request):
