@@ -1,8 +1,9 @@
-"""Run the test suite: here, on other versions, with clients, with peers, behind HAProxy."""
+"""Run the test suite: here, on other versions; with clients, peers, HAProxy, a desktop."""
 
 from __future__ import annotations
 
 import argparse
+import glob
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,25 @@ OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
 CLIENTS = "tests/clients"
 PEERS = "tests/peers"
 DEPLOY = "tests/deploy"
-PROGRAMS = {"haproxy": "haproxy", "systemd-analyze": "systemd"}
-"""What the tests of deployment start, with the packages that Debian has it in."""
+DESKTOP = "tests/desktop"
+PROGRAMS = {
+    DEPLOY: {"haproxy": "haproxy", "systemd-analyze": "systemd"},
+    DESKTOP: {
+        "certutil": "libnss3-tools",
+        "chromium": "chromium",
+        "curl": "curl",
+        "dbus-run-session": "dbus-daemon",
+        "dconf": "dconf-cli",
+        "gsettings": "libglib2.0-bin",
+        "kwriteconfig5": "libkf5config-bin",
+        "systemd-analyze": "systemd",
+        "/usr/lib/*/gio/modules/libdconfsettings.so": "dconf-gsettings-backend",
+        "/usr/share/glib-2.0/schemas/org.gnome.system.proxy.gschema.xml": (
+            "gsettings-desktop-schemas"
+        ),
+    },
+}
+"""Programs and files that tests are nothing without, with Debian's package for each."""
 
 # A test goes to the worker that has time. Each of them starts proxies of its own,
 # so a machine with many cores is asked for some of them only.
@@ -161,20 +179,27 @@ def run_apart(what: str, folder: str, arguments: list[str]) -> Result:
     return run(what, Path(sys.executable), [folder, *arguments])
 
 
-def run_deploy(arguments: list[str]) -> Result:
-    """Run the tests of deployment, which are nothing without their programs."""
+def lacking(folder: str) -> list[str]:
+    """Return the packages that the tests in *folder* need and that are not here."""
+    return [package for what, package in PROGRAMS[folder].items() if not is_here(what)]
+
+
+def is_here(what: str) -> bool:
+    """Tell whether a program, or a file by its pattern, is installed."""
+    if what.startswith("/"):
+        return bool(glob.glob(what))  # noqa: PTH207 - a whole path
     # Debian has HAProxy where an ordinary user's PATH does not look.
-    path = [None, "/usr/sbin"]
-    lacking = [
-        package
-        for program, package in PROGRAMS.items()
-        if not any(shutil.which(program, path=folder) for folder in path)
-    ]
-    if lacking:
-        hint = f"install it (Debian, Ubuntu: apt-get install {' '.join(lacking)})"
-        reason = f"not run: there is no {' and no '.join(lacking)}; {hint}"
-        return Result("deploy", reason, failed=True)
-    return run_apart("deploy", DEPLOY, arguments)
+    return any(shutil.which(what, path=each) for each in (None, "/usr/sbin"))
+
+
+def run_with_programs(what: str, folder: str, arguments: list[str]) -> Result:
+    """Run tests that are nothing without their programs."""
+    packages = lacking(folder)
+    if packages:
+        hint = f"install it (Debian, Ubuntu: apt-get install {' '.join(packages)})"
+        reason = f"not run: there is no {' and no '.join(packages)}; {hint}"
+        return Result(what, reason, failed=True)
+    return run_apart(what, folder, arguments)
 
 
 def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -182,7 +207,7 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
         usage="%(prog)s [--matrix | --matrix-only] [--clients] [--peers] [--deploy] "
-        "[ARGS]",
+        "[--desktop] [ARGS]",
         description="Run the test suite, with full coverage of the addon demanded.",
         epilog=(
             "ARGS go to pytest (paths from the project's root); then coverage is not "
@@ -218,6 +243,17 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help=f"run {DEPLOY}, the tests behind HAProxy (which has to be installed), "
         "instead of the suite",
     )
+    parser.add_argument(
+        "--desktop",
+        action="store_true",
+        help=f"run {DESKTOP}, the tests with the settings of a desktop (which has to "
+        "be installed), instead of the suite",
+    )
+    parser.add_argument(
+        "--packages",
+        action="store_true",
+        help="print Debian's names of what the tests need and is not here, and end",
+    )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
     return flags, rest + given[cut + 1 :]
@@ -226,10 +262,14 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def main() -> int:
     """Run what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
+    if flags.packages:
+        print(*{package: 0 for folder in PROGRAMS for package in lacking(folder)})
+        return 0
     _venv.ensure()
     here = Path(sys.executable)
     results = []
-    apart = flags.matrix_only or flags.clients or flags.peers or flags.deploy
+    chosen = (flags.clients, flags.peers, flags.deploy, flags.desktop)
+    apart = flags.matrix_only or any(chosen)
     if flags.matrix or not apart:
         if arguments:
             results.append(run("suite", here, arguments))
@@ -243,7 +283,9 @@ def main() -> int:
     if flags.peers:
         results.append(run_apart("peers", PEERS, arguments))
     if flags.deploy:
-        results.append(run_deploy(arguments))
+        results.append(run_with_programs("deploy", DEPLOY, arguments))
+    if flags.desktop:
+        results.append(run_with_programs("desktop", DESKTOP, arguments))
     print("--- summary")
     for result in results:
         print(f"{result.what}: {result.outcome}")

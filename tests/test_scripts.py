@@ -670,12 +670,12 @@ def test_version_that_cannot_be_had_is_said_and_is_no_failure() -> None:
 def test_ci_calls_flags_that_exist() -> None:
     test = load("test")
     called = [
-        line.split()[2:]
+        line.split("scripts/test.py", 1)[1].rstrip(")").split()
         for line in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-        if line.strip().startswith("python3 scripts/test.py")
+        if "python3 scripts/test.py" in line
     ]
-    apart = [["--clients"], ["--peers"], ["--deploy"]]
-    assert called == [[], ["--matrix-only"], *apart]
+    apart = [["--clients"], ["--peers"], ["--deploy"], ["--desktop"]]
+    assert called == [["--packages"], [], ["--matrix-only"], *apart]
     assert all(test.parse(arguments)[1] == [] for arguments in called)
 
 
@@ -689,7 +689,7 @@ def test_deployment_that_cannot_be_tested_fails_and_says_what_to_install(
         return None if name in lacks else name
 
     monkeypatch.setattr(test.shutil, "which", which)
-    result = test.run_deploy([])
+    result = test.run_with_programs("deploy", test.DEPLOY, [])
     assert result.failed
     assert "apt-get install haproxy" in result.outcome
     assert ("systemd" in result.outcome) == ("systemd-analyze" in lacks)

@@ -1,0 +1,1 @@
+"""Desktops to test with: folders, buses and stores of their own, never the user's."""
