@@ -1,0 +1,322 @@
+"""What scripts/trust.py does: shows, asks, acts store by store, remembers."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import _trust_status
+from _machine import Machine
+from _trust_authority import KEYS, AuthorityError, load, loose, make
+from _trust_certificate import Certificate
+from _trust_record import Entry, Record, RecordError
+from _trust_store import Store, StoreError
+
+WIDTH = 14
+
+MEANING = """\
+Trusting it means: whoever has the key in that file can read and forge the TLS traffic
+of every program that trusts it. The addon has mitmproxy open the listed hosts only, and
+the key never leaves your machine. Keep {confdir} to yourself, and take the trust back
+when you stop using it: python3 scripts/trust.py remove"""
+
+HINTS = """\
+Restart programs that are running. Some do not look there:
+  Node           NODE_USE_SYSTEM_CA=1 (Node 22.19, 24.6 and newer),
+                 or NODE_EXTRA_CA_CERTS={file}
+  httpx          SSL_CERT_FILE={roots}
+  requests       REQUESTS_CA_BUNDLE={roots}
+  JetBrains      Settings, Tools, Server Certificates: add {file}
+More in README, "Let your client trust mitmproxy"."""
+
+
+class Refused(Exception):  # noqa: N818 - nothing went wrong
+    """Nobody said yes."""
+
+
+class Session:
+    """One start of the script.
+
+    Args:
+        flags: What the command line says.
+        machine: The machine.
+        root: The folder that is "/".
+    """
+
+    def __init__(
+        self,
+        flags: argparse.Namespace,
+        machine: Machine,
+        root: Path = _trust_status.ROOT,
+    ) -> None:
+        self.flags = flags
+        self.machine = machine
+        self.root = root
+        confdir = flags.confdir or machine.home / ".mitmproxy"
+        self.confdir = Path(confdir).expanduser().absolute()
+        self.record = Record(self.confdir)
+        self.failed = False
+
+    def chosen(self, name: str) -> bool:
+        return not self.flags.store or name in self.flags.store
+
+    def ask(self, question: str) -> None:
+        """Return if the user says yes.
+
+        Raises:
+            Refused: He does not, or cannot be asked.
+        """
+        if self.flags.yes:
+            return
+        if not sys.stdin.isatty():
+            raise Refused("nobody can be asked here; --yes says yes beforehand")
+        try:
+            answer = input(f"{question} [y/N] ")
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            raise Refused("nobody said yes, so nothing was done")
+
+    def tell(self, name: str, said: str, *, failed: bool = False) -> None:
+        """Print one line about a store."""
+        print(f"{name:{WIDTH}}{said}", flush=True)
+        self.failed = self.failed or failed
+
+    def show(self, certificate: Certificate) -> None:
+        """Print what there is to know of the CA."""
+        self.tell("CA", str(self.confdir / KEYS[0]))
+        self.tell("subject", certificate.subject)
+        valid = f"{certificate.begins:%Y-%m-%d} to {certificate.ends:%Y-%m-%d}"
+        if not certificate.is_valid:
+            valid += ": NOT VALID NOW"
+        self.tell("valid", valid)
+        self.tell("SHA-256", certificate.fingerprint)
+
+    # install
+
+    def install(self) -> None:
+        """Make the stores trust the CA."""
+        fresh = load(self.confdir) is None
+        certificate = make(self.confdir)
+        if fresh:
+            print(f"mitmproxy's CA has been made in {self.confdir}.")
+        if self.machine.is_root() and self.machine.environ.get("SUDO_USER"):
+            print(
+                "You are root by sudo: this is about root's browsers. Start it as "
+                "yourself; it calls sudo where it must."
+            )
+        self.show(certificate)
+        if not certificate.is_valid:
+            raise AuthorityError(
+                f"it is not valid now: move {self.confdir / KEYS[0]} away, and "
+                "mitmproxy makes another"
+            )
+        self.mend()
+        todo = self._todo(certificate)
+        if not todo:
+            return
+        print(f"\n{MEANING.format(confdir=self.confdir)}\n")
+        for store, commands in todo:
+            print(f"{store.name} ({store.place}):")
+            for command in commands:
+                print(f"    {shlex.join(command)}")
+        self.ask("Go on?")
+        for store, _ in todo:
+            self.tell(store.name, self._install(store))
+        file = self.confdir / KEYS[0].replace("-ca.", "-ca-cert.")
+        # All roots where they are in one file: with the CA's alone, hosts that are not
+        # opened would be refused.
+        bundles = (store.roots_file for store, _ in todo)
+        roots = next(filter(None, bundles), file)
+        print(f"\n{HINTS.format(file=file, roots=roots)}")
+
+    def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
+        """Return the stores to change, with their commands; tell of the others."""
+        found = []
+        for store in _trust_status.of(
+            self.machine, certificate, self.confdir, self.root
+        ):
+            if not self.chosen(store.name):
+                continue
+            status = store.state()
+            key = (store.name, store.place, certificate.sha256)
+            if status.state == "trusted":
+                mine = self.record.find(key)
+                who = f", installed by this script on {mine.when[:10]}" if mine else ""
+                self.tell(store.name, f"trusts it already ({status.detail}{who})")
+            elif store.optional:
+                self.tell(store.name, f"nothing to do: {status.detail}")
+            else:
+                try:
+                    found.append((store, store.plan()))
+                except StoreError as error:
+                    self.tell(store.name, f"not installed: {error}", failed=True)
+        return found
+
+    def _install(self, store: Store) -> str:
+        """Install it in one store, or leave that as it was, and say how it went."""
+        entry = None
+        try:
+            key = (store.name, store.place, store.certificate.sha256)
+            # One that is there was killed half way, and knows what was there before.
+            entry = self.record.find(key) or store.begin()
+            self.record.keep(entry)
+            store.install(entry)
+            self.verify(store)
+        except StoreError as error:
+            self.failed = True
+            return f"not installed: {error}{self._undo(store, entry)}"
+        return f"trusts it now ({store.place})"
+
+    def verify(self, store: Store) -> None:
+        """Raise StoreError if *store* does not trust it after all."""
+        status = store.state()
+        if status.state != "trusted":
+            raise StoreError(status.detail or "it does not trust it all the same")
+
+    def _undo(self, store: Store, entry: Entry | None) -> str:
+        if entry is None:
+            return ""
+        try:
+            store.remove(entry)
+        except StoreError:
+            return "; something of it may be left: see `remove`"
+        self.record.drop(entry)
+        return ""
+
+    def mend(self) -> None:
+        """Tell what others could read, and mend it if the user says so."""
+        found = loose(self.machine, self.confdir)
+        for each in found:
+            print(f"WARNING: {each}")
+        if not found:
+            return
+        print("If somebody may have copied the key, move the CA away: another is made.")
+        try:
+            self.ask("Mend that?")
+        except Refused as refused:
+            if not sys.stdin.isatty():
+                raise
+            print(f"Not mended: {refused}.")
+            return
+        for each in found:
+            try:
+                each.path.chmod(each.wanted)
+            except OSError as error:
+                print(f"{each.path}: {error.strerror}: not mended")
+                self.failed = True
+
+    # remove
+
+    def remove(self) -> None:
+        """Take away what was installed, whatever the CA is by now."""
+        entries = [each for each in self.record.entries() if self.chosen(each.store)]
+        if not entries:
+            print("Nothing that this script installed is there.")
+            return
+        for entry in entries:
+            shown = f"{entry.certificate.fingerprint[:23]}…, since {entry.when[:10]}"
+            print(f"{entry.store} ({entry.place}): SHA-256 {shown}")
+        self.ask("Remove that?")
+        for entry in reversed(entries):
+            try:
+                store = _trust_status.of_entry(
+                    self.machine, entry, self.confdir, self.root
+                )
+                said = store.remove(entry)
+            except StoreError as error:
+                self.tell(entry.store, f"not removed: {error}", failed=True)
+                continue
+            self.record.drop(entry)
+            written = self.confdir / "normalize" / f"{entry.certificate.name}.pem"
+            with contextlib.suppress(OSError):
+                written.unlink(missing_ok=True)
+            self.tell(entry.store, said)
+
+    # status
+
+    def status(self) -> None:
+        """Tell how the stores stand to the CA."""
+        told = self.told()
+        if self.flags.json:
+            print(json.dumps(told, indent=1))
+            return
+        certificate = load(self.confdir)
+        if certificate is None:
+            self.tell("CA", f"none in {self.confdir} yet: install makes it")
+        else:
+            self.show(certificate)
+            if not told["loose"] and self.machine.system != "windows":
+                self.tell("key", "for you alone")
+        for warning in told["loose"]:
+            self.tell("key", f"WARNING: {warning}")
+        for store in told["stores"]:
+            detail = store["detail"] or store["place"]
+            if store["since"]:
+                detail += f", installed by this script on {store['since'][:10]}"
+            self.tell(store["name"], f"{store['state']:13}{detail}")
+        for older in told["older"]:
+            said = f"at {older['place']}: `remove` takes it away"
+            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+
+    def told(self) -> dict[str, Any]:
+        """Return what `status --json` prints; `failed` is set if a store does not trust.
+
+        Its keys: `ca` (path, subject, begins, ends, sha256; null if there is none),
+        `loose` (sentences about what others can get at), `stores` (name, place, state,
+        detail, since: when this script installed it, or null), `older` (name, place,
+        sha256 of what it installed of another CA).
+        """
+        certificate = load(self.confdir)
+        entries = [each for each in self.record.entries() if self.chosen(each.store)]
+        now = certificate.sha256 if certificate else ""
+        since = {each.key: each.when for each in entries}
+        stores = []
+        for store in _trust_status.stores(self.machine, self.confdir, self.root):
+            if self.chosen(store.name):
+                state, detail = store.state()
+                self.failed = self.failed or state != "trusted"
+                key = (store.name, store.place, now)
+                each = {"name": store.name, "place": store.place, "state": state}
+                stores.append({**each, "detail": detail, "since": since.get(key)})
+        return {
+            "ca": certificate
+            and {
+                "path": str(self.confdir / KEYS[0]),
+                "subject": certificate.subject,
+                "begins": certificate.begins.isoformat(),
+                "ends": certificate.ends.isoformat(),
+                "sha256": certificate.fingerprint,
+            },
+            "loose": [str(each) for each in loose(self.machine, self.confdir)],
+            "stores": stores,
+            "older": [
+                {"name": name, "place": place, "sha256": sha256}
+                for name, place, sha256 in since
+                if sha256 != now
+            ],
+        }
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Do what the command line asks for and return the exit code."""
+    session = Session(flags, Machine())
+    acts = {
+        "install": session.install,
+        "remove": session.remove,
+        "status": session.status,
+    }
+    try:
+        acts[flags.act]()
+    except Refused as refused:
+        print(f"trust.py: {refused}", file=sys.stderr)
+        return 1
+    except (AuthorityError, RecordError, OSError) as error:
+        print(f"trust.py: {error}", file=sys.stderr)
+        return 1
+    return int(session.failed)

@@ -1,0 +1,104 @@
+"""The stores of a machine, and how each of them stands to mitmproxy's CA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import _trust_linux
+import _trust_macos
+import _trust_windows
+from _machine import Machine
+from _trust_authority import load
+from _trust_browsers import databases, profiles
+from _trust_certificate import Certificate
+from _trust_nss import database
+from _trust_record import Entry
+from _trust_store import Status, Store, StoreError
+
+ROOT = Path("/")
+
+
+class Stands(Protocol):
+    """A store that tells how it stands to the CA."""
+
+    @property
+    def name(self) -> str:
+        """`system`, `nss` or `firefox`."""
+
+    @property
+    def place(self) -> str:
+        """Where it is."""
+
+    def state(self) -> Status:
+        """Tell how it stands. Never raises, never asks, changes nothing."""
+
+
+@dataclass(frozen=True)
+class _Idle:
+    """A store while there is no CA."""
+
+    name: str
+    place: str
+
+    def state(self) -> Status:
+        return Status("not trusted", "mitmproxy has made no CA yet")
+
+
+def stores(machine: Machine, confdir: Path, root: Path = ROOT) -> list[Stands]:
+    """Return the stores, which tell how they stand to the CA in *confdir*.
+
+    Args:
+        machine: The machine.
+        confdir: mitmproxy's folder.
+        root: The folder that is "/".
+
+    Raises:
+        AuthorityError: The CA cannot be read.
+    """
+    certificate = load(confdir)
+    if certificate is not None:
+        return [*of(machine, certificate, confdir, root)]
+    kinds = [("system", "")]
+    kinds += [("nss", str(place)) for place in databases(machine)]
+    kinds += [("firefox", str(place)) for place in profiles(machine)]
+    return [_Idle(name, place) for name, place in kinds]
+
+
+def of(
+    machine: Machine, certificate: Certificate, confdir: Path, root: Path = ROOT
+) -> list[Store]:
+    """Return the stores, for *certificate*; the system's comes first."""
+    found = [_system(machine, certificate, confdir, root)]
+    places = [("nss", each) for each in databases(machine)]
+    places += [("firefox", each) for each in profiles(machine)]
+    return found + [
+        database(name, machine, certificate, confdir, str(place))
+        for name, place in places
+    ]
+
+
+def of_entry(machine: Machine, entry: Entry, confdir: Path, root: Path = ROOT) -> Store:
+    """Return the store that *entry* is about, for the certificate in it.
+
+    Raises:
+        StoreError: This machine has no such store. What root removes is named by the
+            certificate, and not by what a file of the user says.
+    """
+    if entry.store == "system":
+        store = _system(machine, entry.certificate, confdir, root)
+        if store.place != entry.place:
+            raise StoreError(f"this system keeps no certificate at {entry.place}")
+        return store
+    return database(entry.store, machine, entry.certificate, confdir, entry.place)
+
+
+def _system(
+    machine: Machine, certificate: Certificate, confdir: Path, root: Path
+) -> Store:
+    if machine.system == "macos":
+        return _trust_macos.system(machine, certificate, confdir)
+    if machine.system == "windows":
+        return _trust_windows.system(machine, certificate, confdir)
+    return _trust_linux.system(machine, certificate, confdir, root)
