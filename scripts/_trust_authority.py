@@ -90,7 +90,7 @@ def make(confdir: Path) -> Certificate:
         for name in ("config.yaml", "config.yml"):
             optmanager.load_paths(told, str(confdir / name))
         CertStore.from_store(confdir, NAME, told.key_size)
-    except (OSError, ValueError, exceptions.OptionsError) as error:
+    except (OSError, TypeError, ValueError, exceptions.OptionsError) as error:
         raise AuthorityError(f"no CA can be made in {confdir}: {error}") from error
     made = load(confdir)
     if made is None:

@@ -131,7 +131,10 @@ class Session:
         file = self.confdir / KEYS[0].replace("-ca.", "-ca-cert.")
         # All roots where they are in one file: with the CA's alone, hosts that are not
         # opened would be refused.
-        bundles = (store.roots_file for store, _ in todo)
+        stores = _trust_status.of(self.machine, certificate, self.confdir, self.root)
+        bundles = (
+            store.roots_file for store in stores if store.state().state == "trusted"
+        )
         roots = next(filter(None, bundles), file)
         print(f"\n{HINTS.format(file=file, roots=roots)}")
 

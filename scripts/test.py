@@ -29,7 +29,10 @@ PROGRAMS = {
         "dconf": "dconf-cli",
         "gsettings": "libglib2.0-bin",
         "kwriteconfig5": "libkf5config-bin",
+        "openssl": "openssl",
         "systemd-analyze": "systemd",
+        "update-ca-certificates": "ca-certificates",
+        "/usr/bin/python3": "python3",
         "/usr/lib/*/gio/modules/libdconfsettings.so": "dconf-gsettings-backend",
         "/usr/share/glib-2.0/schemas/org.gnome.system.proxy.gschema.xml": (
             "gsettings-desktop-schemas"

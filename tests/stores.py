@@ -1,0 +1,160 @@
+"""Stores of systems that are not here: what their commands would change, changes."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from _machine import Outcome, System
+from _trust_certificate import Certificate, read
+from machines import Recorded
+
+DONE = Outcome(0)
+FAILED = Outcome(1, err="it failed")
+
+
+def certificates(path: Path) -> list[Certificate]:
+    return [*read(path.read_text(encoding="ascii"))]
+
+
+@dataclass(frozen=True)
+class Simulated(Recorded):
+    """A machine whose commands do to a folder what they do to a system.
+
+    Attributes:
+        root: Its "/".
+        roots: What its keychain, or its Windows, holds; True is trust.
+        fails: Commands to fail, by the word that tells them.
+        places: Its folder of anchors, and the bundle that is made of them.
+    """
+
+    root_folder: Path = Path("/nowhere")
+    roots: dict[Certificate, bool] = field(default_factory=dict)
+    fails: set[str] = field(default_factory=set)
+    places: dict[str, Path] = field(default_factory=dict)
+
+    def run(
+        self, command: Sequence[str], *, text: str = "", timeout: float = 60
+    ) -> Outcome:
+        given = list(command)
+        self.ran.append(given)
+        if given[0] == "sudo":
+            given = given[1:]
+        if self.fails & {*given}:
+            return FAILED
+        program = given[0].rpartition("\\")[2]
+        acts = {
+            "install": self.copy,
+            "rm": self.delete,
+            "update-ca-certificates": self.update,
+            "update-ca-trust": self.update,
+            "trust": self.anchor,
+            "security": self.security,
+            "certutil.exe": self.certutil,
+        }
+        return acts[program](given[1:])
+
+    # Linux
+
+    def put(self, folder: str, bundle: str) -> None:
+        """Make the folder of anchors, and the file that is made of them."""
+        (self.root_folder / folder).mkdir(parents=True)
+        path = self.root_folder / bundle
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# no roots yet\n")
+        self.places.update(folder=self.root_folder / folder, bundle=path)
+
+    def copy(self, given: list[str]) -> Outcome:
+        assert given[:2] == ["-m", "0644"]
+        assert Path(given[3]).parent == self.places["folder"]
+        Path(given[3]).write_bytes(Path(given[2]).read_bytes())
+        return DONE
+
+    def delete(self, given: list[str]) -> Outcome:
+        assert given[0] == "-f"
+        Path(given[1]).unlink(missing_ok=True)
+        return DONE
+
+    def update(self, given: list[str]) -> Outcome:
+        if given[:1] == ["--certsconf"]:
+            self.inputs.append(Path(given[1]).read_text())
+        texts = [path.read_text() for path in sorted(self.places["folder"].iterdir())]
+        self.places["bundle"].write_text("".join(texts))
+        return DONE
+
+    def anchor(self, given: list[str]) -> Outcome:
+        verb, option, path = given
+        assert verb == "anchor"
+        stored = self.places["folder"] / (
+            certificates(Path(path))[0].sha256 + ".p11-kit"
+        )
+        if option == "--store":
+            stored.write_bytes(Path(path).read_bytes())
+        else:
+            assert option == "--remove"
+            stored.unlink()
+        return self.update([])
+
+    # macOS
+
+    def security(self, given: list[str]) -> Outcome:
+        verb, *rest = given
+        if verb == "find-certificate":
+            assert rest[:4] == ["-a", "-p", "-c", "mitmproxy"]
+            return Outcome(0, "".join(each.pem for each in self.roots))
+        if verb == "delete-certificate":
+            gone = [each for each in self.roots if each.sha1 == rest[1]]
+            del self.roots[gone[0]]
+            return DONE
+        (named,) = certificates(
+            Path(rest[rest.index("-c") + 1] if "-c" in rest else rest[-1])
+        )
+        if verb == "verify-cert":
+            return DONE if self.roots.get(named) else Outcome(1, err="CSSMERR")
+        self.roots[named] = {"add-trusted-cert": True, "remove-trusted-cert": False}[
+            verb
+        ]
+        return DONE
+
+    # Windows
+
+    def certutil(self, given: list[str]) -> Outcome:
+        user, verb, store, what = given
+        assert (user, store) == ("-user", "Root")
+        if verb == "-addstore":
+            self.roots[certificates(Path(what))[0]] = True
+            return DONE
+        found = [each for each in self.roots if what in (each.sha1, each.common_name)]
+        if not found:
+            return Outcome(-2146885628, "CertUtil: -store FEHLER")
+        if verb == "-delstore":
+            del self.roots[found[0]]
+        lines = [f"Zertifikathash(sha1): {each.sha1.lower()}" for each in found]
+        return Outcome(0, "\r\n".join(lines))
+
+
+def simulated(
+    system: System, folder: Path, *programs: str, root: bool = False
+) -> Simulated:
+    """Return a machine whose home and "/" lie in *folder*."""
+    home = folder / "home"
+    home.mkdir(parents=True)
+    return Simulated(
+        system=system,
+        environ={},
+        home=home,
+        programs=programs,
+        root=root,
+        root_folder=folder,
+    )
+
+
+def digest(folder: Path) -> str:
+    """Return a hash of the files in *folder*: names, rights, links and bytes."""
+    lines = []
+    for path in sorted(folder.rglob("*")):
+        held = b"" if path.is_dir() else path.read_bytes()
+        lines.append(
+            f"{path} {path.lstat().st_mode} {hashlib.sha256(held).hexdigest()}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,801 @@
+import argparse
+import io
+import json
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+
+import _trust_authority as authority
+import trust
+from _machine import Machine, Outcome
+from _trust_browsers import databases, profiles
+from _trust_certificate import Certificate, read
+from _trust_main import Refused, Session
+from _trust_nss import certutil
+from _trust_record import Record, RecordError
+from _trust_status import stores
+from machines import Recorded
+from stores import Simulated, certificates, digest, simulated
+
+WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two folders of mitmproxy with a CA each, made once."""
+    folders = [tmp_path_factory.mktemp("ca") / str(number) for number in range(2)]
+    for folder in folders:
+        authority.make(folder)
+    return folders
+
+
+@pytest.fixture
+def confdir(made: list[Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made[0], tmp_path / "home" / ".mitmproxy"))
+
+
+@pytest.fixture
+def other(made: list[Path]) -> Certificate:
+    """Another CA of the same name."""
+    found = authority.load(made[1])
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def mine(made: list[Path]) -> Certificate:
+    found = authority.load(made[0])
+    assert found is not None
+    return found
+
+
+def start(machine: Machine, *given: str, root: Path) -> Session:
+    return Session(trust.parse(list(given)), machine, root)
+
+
+def state(machine: Machine, confdir: Path, root: Path) -> str:
+    return stores(machine, confdir, root)[0].state().state
+
+
+def debian(folder: Path, *programs: str, root: bool = True) -> Simulated:
+    machine = simulated("linux", folder, "update-ca-certificates", *programs, root=root)
+    machine.put("usr/local/share/ca-certificates", "etc/ssl/certs/ca-certificates.crt")
+    (folder / "etc/debian_version").write_text("12.0\n")
+    (folder / "etc/ca-certificates.conf").write_text("mozilla/One.crt\n")
+    return machine
+
+
+def fedora(folder: Path) -> Simulated:
+    machine = simulated("linux", folder, "update-ca-trust", "sudo")
+    machine.put(
+        "etc/pki/ca-trust/source/anchors",
+        "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    )
+    return machine
+
+
+def arch(folder: Path) -> Simulated:
+    machine = simulated("linux", folder, "trust", "sudo")
+    machine.put(
+        "etc/ca-certificates/trust-source",
+        "etc/ca-certificates/extracted/tls-ca-bundle.pem",
+    )
+    return machine
+
+
+def suse(folder: Path) -> Simulated:
+    machine = simulated("linux", folder, "update-ca-certificates", "sudo")
+    machine.put("etc/pki/trust/anchors", "var/lib/ca-certificates/ca-bundle.pem")
+    return machine
+
+
+def macos(folder: Path) -> Simulated:
+    return simulated("macos", folder, "security")
+
+
+def windows(folder: Path) -> Simulated:
+    return simulated("windows", folder)
+
+
+SYSTEMS = {
+    "debian": debian,
+    "fedora": fedora,
+    "arch": arch,
+    "suse": suse,
+    "macos": macos,
+    "windows": windows,
+}
+
+
+@pytest.fixture(params=SYSTEMS)
+def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Simulated:
+    made: Simulated = SYSTEMS[request.param](tmp_path)
+    return made
+
+
+@pytest.fixture
+def confdir_of(machine: Simulated, made: list[Path]) -> Path:
+    return Path(shutil.copytree(made[0], machine.home / ".mitmproxy"))
+
+
+# Every system, its commands simulated
+
+
+def test_what_was_installed_is_trusted_and_removed_without_a_trace(
+    machine: Simulated, confdir_of: Path
+) -> None:
+    root = machine.root_folder
+    before = digest(root)
+    assert state(machine, confdir_of, root) == "not trusted"
+    session = start(machine, "install", "--yes", root=root)
+    session.install()
+    assert not session.failed
+    assert state(machine, confdir_of, root) == "trusted"
+    record = confdir_of / "normalize" / "trust.json"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    assert stat.S_IMODE(record.parent.stat().st_mode) == 0o700
+    session.remove()
+    assert not session.failed
+    assert state(machine, confdir_of, root) == "not trusted"
+    assert [*record.parent.iterdir()] == []
+    record.parent.rmdir()
+    roots_file = root / "etc/ssl/certs/ca-certificates.crt"
+    assert "CERTIFICATE" not in (roots_file.read_text() if roots_file.exists() else "")
+    for path in root.rglob("*bundle.pem"):
+        assert path.read_text() == ""
+    assert digest(root).count("\n") == before.count("\n")
+
+
+def test_what_is_trusted_already_is_neither_installed_nor_removed(
+    machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = machine.root_folder
+    start(machine, "install", "--yes", root=root).install()
+    (confdir_of / "normalize" / "trust.json").unlink()  # so somebody else did it
+    machine.ran.clear()
+    session = start(machine, "install", root=root)
+    session.install()  # it has nothing to ask about
+    assert not session.failed
+    assert "trusts it already" in capsys.readouterr().out
+    session.remove()
+    assert state(machine, confdir_of, root) == "trusted"
+    changing = {"install", "rm", "-addstore", "-delstore", "--store", "--remove"}
+    changing |= {"add-trusted-cert", "delete-certificate", "remove-trusted-cert"}
+    assert not changing & {word for command in machine.ran for word in command}
+
+
+def test_another_ca_of_the_same_name_is_told_apart(
+    machine: Simulated, confdir_of: Path, made: list[Path]
+) -> None:
+    root = machine.root_folder
+    elsewhere = ("--yes", "--confdir", str(made[1]))
+    start(machine, "install", *elsewhere, root=root).install()
+    assert state(machine, confdir_of, root) == "stale"
+    start(machine, "install", "--yes", root=root).install()
+    assert state(machine, confdir_of, root) == "trusted"
+    start(machine, "remove", "--yes", root=root).remove()
+    assert state(machine, confdir_of, root) == "stale"
+    assert state(machine, made[1], root) == "trusted"
+    start(machine, "remove", *elsewhere, root=root).remove()
+    assert state(machine, confdir_of, root) == "not trusted"
+
+
+def test_what_was_installed_goes_also_after_the_ca_was_made_anew(
+    machine: Simulated, confdir_of: Path, made: list[Path]
+) -> None:
+    root = machine.root_folder
+    start(machine, "install", "--yes", root=root).install()
+    for path in made[1].glob("mitmproxy-*"):
+        shutil.copy(path, confdir_of)
+    told = start(machine, "status", root=root).told()
+    assert told["stores"][0]["state"] == "stale"
+    assert [each["name"] for each in told["older"]] == ["system"]
+    session = start(machine, "remove", "--yes", root=root)
+    session.remove()
+    assert not session.failed
+    assert state(machine, confdir_of, root) == "not trusted"
+    assert [*(confdir_of / "normalize").iterdir()] == []
+
+
+class Killed(BaseException):
+    pass
+
+
+class Dying(Simulated):
+    """It is killed when it is about to run one more command than it may."""
+
+    may: int
+
+    def run(
+        self, command: Sequence[str], *, text: str = "", timeout: float = 60
+    ) -> Outcome:
+        if len(self.ran) == self.may:
+            raise Killed
+        return super().run(command)
+
+
+def dying(machine: Simulated, may: int) -> Simulated:
+    """Return *machine*, which is killed after *may* commands."""
+    made = Dying(**{**vars(machine), "ran": []})
+    object.__setattr__(made, "may", may)
+    return made
+
+
+@pytest.mark.parametrize("act", ["install", "remove"])
+def test_a_start_that_was_killed_is_undone_wherever_it_was(
+    act: str, machine: Simulated, confdir_of: Path
+) -> None:
+    root = machine.root_folder
+    ends = []
+    for number in range(12):
+        if act == "remove":
+            start(machine, "install", "--yes", root=root).install()
+        session = start(dying(machine, number), act, "--yes", root=root)
+        try:
+            getattr(session, act)()
+            ends.append("whole")
+        except Killed:
+            ends.append("killed")
+        session = start(machine, "remove", "--yes", root=root)
+        session.remove()
+        assert not session.failed
+        assert state(machine, confdir_of, root) == "not trusted"
+        assert machine.roots == {}
+        assert Record(confdir_of).entries() == []
+    assert (ends[0], ends[-1]) == ("killed", "whole")
+
+
+def test_a_command_that_fails_leaves_nothing_and_says_so(
+    machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = machine.root_folder
+    machine.fails.update({"install", "add-trusted-cert", "-addstore", "--store"})
+    session = start(machine, "install", "--yes", root=root)
+    session.install()
+    assert session.failed
+    assert "not installed: " in capsys.readouterr().out
+    assert Record(confdir_of).entries() == []
+    assert state(machine, confdir_of, root) == "not trusted"
+
+
+def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
+    machine: Simulated, confdir_of: Path
+) -> None:
+    root = machine.root_folder
+    start(machine, "install", "--yes", root=root).install()
+    machine.fails.update({"rm", "delete-certificate", "-delstore", "--remove"})
+    session = start(machine, "remove", "--yes", root=root)
+    session.remove()
+    assert session.failed
+    assert len(Record(confdir_of).entries()) == 1
+    machine.fails.clear()
+    start(machine, "remove", "--yes", root=root).remove()
+    assert state(machine, confdir_of, root) == "not trusted"
+    assert Record(confdir_of).entries() == []
+
+
+# The exact commands
+
+
+def changes(machine: Recorded) -> list[str]:
+    reading = {"-store", "verify-cert", "find-certificate", "-L", "-K"}
+    return [" ".join(each) for each in machine.ran if not reading & {*each}]
+
+
+def both(machine: Simulated) -> list[str]:
+    start(machine, "install", "--yes", root=machine.root_folder).install()
+    start(machine, "remove", "--yes", root=machine.root_folder).remove()
+    return changes(machine)
+
+
+def at_home(machine: Simulated, made: list[Path]) -> Path:
+    return Path(shutil.copytree(made[0], machine.home / ".mitmproxy"))
+
+
+def test_commands_of_debian(
+    tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = debian(tmp_path, "sudo", root=False)
+    confdir = at_home(machine, made)
+    place = f"{tmp_path}/usr/local/share/ca-certificates/{mine.name}.crt"
+    update = "sudo update-ca-certificates"
+    assert both(machine) == [
+        f"sudo install -m 0644 {confdir}/mitmproxy-ca-cert.pem {place}",
+        update,
+        f"sudo rm -f {place}",
+        f"{update} --certsconf {confdir}/normalize/ca-certificates.conf",
+    ]
+    # Debian's hooks (Java's keystore) are told only of what is left out like that.
+    assert machine.inputs == [f"mozilla/One.crt\n!{mine.name}.crt\n"]
+
+
+def test_commands_of_fedora(
+    tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = fedora(tmp_path)
+    confdir = at_home(machine, made)
+    place = f"{tmp_path}/etc/pki/ca-trust/source/anchors/{mine.name}.pem"
+    assert both(machine) == [
+        f"sudo install -m 0644 {confdir}/mitmproxy-ca-cert.pem {place}",
+        "sudo update-ca-trust extract",
+        f"sudo rm -f {place}",
+        "sudo update-ca-trust extract",
+    ]
+
+
+def test_commands_of_arch(tmp_path: Path, made: list[Path]) -> None:
+    machine = arch(tmp_path)
+    confdir = at_home(machine, made)
+    assert both(machine) == [
+        f"sudo trust anchor --store {confdir}/mitmproxy-ca-cert.pem",
+        f"sudo trust anchor --remove {confdir}/mitmproxy-ca-cert.pem",
+    ]
+
+
+def test_commands_of_opensuse(
+    tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = suse(tmp_path)
+    confdir = at_home(machine, made)
+    place = f"{tmp_path}/etc/pki/trust/anchors/{mine.name}.pem"
+    assert both(machine) == [
+        f"sudo install -m 0644 {confdir}/mitmproxy-ca-cert.pem {place}",
+        "sudo update-ca-certificates",
+        f"sudo rm -f {place}",
+        "sudo update-ca-certificates",
+    ]
+
+
+def test_commands_of_macos(tmp_path: Path, made: list[Path], mine: Certificate) -> None:
+    machine = macos(tmp_path)
+    file = f"{at_home(machine, made)}/mitmproxy-ca-cert.pem"
+    keychain = f"{machine.home}/Library/Keychains/login.keychain-db"
+    assert both(machine) == [
+        f"security add-trusted-cert -r trustRoot -p ssl -p basic -k {keychain} {file}",
+        f"security remove-trusted-cert {file}",
+        f"security delete-certificate -Z {mine.sha1} {keychain}",
+    ]
+    assert ["security", "verify-cert", "-c", file, "-p", "basic", "-l", "-L"] in (
+        machine.ran
+    )
+
+
+def test_commands_of_windows(
+    tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = windows(tmp_path)
+    confdir = at_home(machine, made)
+    assert both(machine) == [
+        f"{WINDOWS_CERTUTIL} -user -addstore Root {confdir}/mitmproxy-ca-cert.pem",
+        f"{WINDOWS_CERTUTIL} -user -delstore Root {mine.sha1}",
+    ]
+    assert [WINDOWS_CERTUTIL, "-user", "-store", "Root", mine.sha1] in machine.ran
+
+
+def test_a_certificate_that_lay_in_the_keychain_stays_there(
+    tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = macos(tmp_path)
+    at_home(machine, made)
+    machine.roots[mine] = False
+    both(machine)
+    assert machine.roots == {mine: False}
+
+
+# Linux, closer
+
+
+def test_another_file_in_that_place_is_left_alone(
+    tmp_path: Path, made: list[Path], mine: Certificate, other: Certificate
+) -> None:
+    machine = fedora(tmp_path)
+    at_home(machine, made)
+    place = tmp_path / f"etc/pki/ca-trust/source/anchors/{mine.name}.pem"
+    place.write_text(other.pem)
+    session = start(machine, "install", "--yes", root=tmp_path)
+    session.install()
+    assert session.failed
+    assert changes(machine) == []
+    place.unlink()
+    start(machine, "install", "--yes", root=tmp_path).install()
+    place.write_text("mine now")
+    start(machine, "remove", "--yes", root=tmp_path).remove()
+    assert place.read_text() == "mine now"
+
+
+def test_a_removal_that_was_killed_in_its_middle_is_finished(
+    tmp_path: Path, made: list[Path], mine: Certificate
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    start(machine, "install", "--yes", root=tmp_path).install()
+    (tmp_path / "usr/local/share/ca-certificates" / f"{mine.name}.crt").unlink()
+    assert state(machine, confdir, tmp_path) == "trusted"
+    start(machine, "remove", "--yes", root=tmp_path).remove()
+    assert state(machine, confdir, tmp_path) == "not trusted"
+
+
+def test_without_root_and_sudo_the_commands_are_told(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path, root=False)
+    at_home(machine, made)
+    session = start(machine, "install", "--yes", root=tmp_path)
+    session.install()
+    assert session.failed
+    out = capsys.readouterr().out
+    assert re.search(
+        r"as root, install -m 0644 .*; update-ca-certificates$", out, re.MULTILINE
+    )
+    assert machine.ran == []
+
+
+def test_root_removes_no_file_that_the_record_makes_up(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    start(machine, "install", "--yes", root=tmp_path).install()
+    record = confdir / "normalize" / "trust.json"
+    given = json.loads(record.read_text())
+    given["installed"][0]["place"] = "/etc/passwd"
+    record.write_text(json.dumps(given))
+    machine.ran.clear()
+    session = start(machine, "remove", "--yes", root=tmp_path)
+    session.remove()
+    assert session.failed
+    assert machine.ran == []
+    assert "keeps no certificate at /etc/passwd" in capsys.readouterr().out
+
+
+def test_a_system_of_an_unknown_kind_is_said_to_be_one(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = simulated("linux", tmp_path)
+    confdir = at_home(machine, made)
+    assert state(machine, confdir, tmp_path) == "unknown"
+    session = start(machine, "install", "--yes", root=tmp_path)
+    session.install()
+    assert session.failed
+    assert "not known here; mitmproxy's page: https://" in capsys.readouterr().out
+
+
+# Browsers
+
+
+def profile(root: Path, *paths: tuple[str, str]) -> None:
+    root.mkdir(parents=True)
+    lines = [
+        f"[Profile{at}]\nName=n{at}\nIsRelative={relative}\nPath={path}\n"
+        for at, (path, relative) in enumerate(paths)
+    ]
+    (root / "profiles.ini").write_text("[General]\nVersion=2\n\n" + "\n".join(lines))
+    for path, _ in paths:
+        (root / path).mkdir(parents=True)
+        (root / path / "cert9.db").touch()
+
+
+def test_profiles_of_firefox_are_found_wherever_it_was_installed_from(
+    tmp_path: Path,
+) -> None:
+    machine = simulated("linux", tmp_path)
+    home = machine.home
+    roots = [
+        home / ".mozilla/firefox",
+        home / ".config/mozilla/firefox",
+        home / "snap/firefox/common/.mozilla/firefox",
+        home / ".var/app/org.mozilla.firefox/.mozilla/firefox",
+    ]
+    for root in roots:
+        profile(root, ("a.default", "1"))
+    outside = tmp_path / "outside"
+    profile(
+        home / ".var/app/org.mozilla.firefox/config/mozilla/firefox",
+        (str(outside), "0"),
+    )
+    assert profiles(machine) == [*(root / "a.default" for root in roots), outside]
+
+
+def test_a_profile_without_a_database_and_a_broken_list_are_passed_over(
+    tmp_path: Path,
+) -> None:
+    machine = simulated("linux", tmp_path)
+    root = machine.home / ".mozilla/firefox"
+    profile(root, ("a", "1"))
+    (root / "a" / "cert9.db").unlink()
+    assert profiles(machine) == []
+    (root / "profiles.ini").write_bytes(b"\xff[Profile0\nPath")
+    assert profiles(machine) == []
+
+
+def test_profiles_on_macos_and_windows(tmp_path: Path) -> None:
+    apple = simulated("macos", tmp_path / "a")
+    root = apple.home / "Library/Application Support/Firefox"
+    profile(root, ("Profiles/x", "1"))
+    assert profiles(apple) == [root / "Profiles/x"]
+    assert databases(apple) == []
+    micro = simulated("windows", tmp_path / "b")
+    root = micro.home / "AppData/Roaming/Mozilla/Firefox"
+    profile(root, ("Profiles/x", "1"))
+    assert profiles(micro) == [root / "Profiles/x"]
+
+
+def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -> None:
+    without = simulated("linux", tmp_path / "a")
+    assert databases(without) == []
+    machine = simulated("linux", tmp_path / "b", "chromium")
+    assert databases(machine) == [machine.home / ".pki/nssdb"]
+    newer = machine.home / ".local/share/pki/nssdb"
+    newer.mkdir(parents=True)
+    (newer / "cert9.db").touch()
+    assert databases(machine) == [newer]
+    snap = machine.home / "snap/chromium/current/.pki/nssdb"
+    snap.mkdir(parents=True)
+    (snap / "cert9.db").touch()
+    assert databases(machine) == [newer, snap]
+
+
+def test_certutil_of_windows_is_not_taken_for_that_of_nss() -> None:
+    class Found(Recorded):
+        def find(self, program: str) -> str | None:
+            return self.environ[program]
+
+    own = Found(
+        system="windows", environ={"certutil": r"C:\WINDOWS\system32\certutil.exe"}
+    )
+    assert certutil(own) is None
+    nss = Found(system="windows", environ={"certutil": r"C:\nss\bin\certutil.exe"})
+    assert certutil(nss) == r"C:\nss\bin\certutil.exe"
+
+
+def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    linux = debian(tmp_path / "l")
+    at_home(linux, made)
+    profile(linux.home / ".mozilla/firefox", ("a", "1"))
+    session = start(linux, "install", "--yes", root=linux.root_folder)
+    session.install()
+    assert session.failed
+    out = capsys.readouterr().out
+    assert "not installed: NSS's certutil is not installed (Debian" in out
+    assert "system        trusts it now" in out
+    apple = macos(tmp_path / "m")
+    at_home(apple, made)
+    profile(apple.home / "Library/Application Support/Firefox", ("a", "1"))
+    session = start(apple, "install", "--yes", root=apple.root_folder)
+    session.install()
+    assert not session.failed
+    assert "security.enterprise_roots.enabled" in capsys.readouterr().out
+
+
+# The CA and its key
+
+
+def test_the_ca_is_made_as_mitmproxy_makes_it(tmp_path: Path) -> None:
+    confdir = tmp_path / "new"
+    confdir.mkdir()
+    (confdir / "config.yaml").write_text("key_size: 3072\nnormalize_mode: fix\n")
+    made = authority.make(confdir)
+    key = made.x509.public_key()
+    assert getattr(key, "key_size", 0) == 3072
+    assert made == authority.make(confdir)
+    for name in authority.KEYS:
+        assert stat.S_IMODE((confdir / name).stat().st_mode) == 0o600
+
+
+def test_a_folder_without_a_certificate_to_read_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "mitmproxy-ca.pem"
+    path.write_text("nothing")
+    with pytest.raises(authority.AuthorityError, match="holds no certificate"):
+        authority.load(tmp_path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(authority.AuthorityError, match="cannot be read"):
+        authority.load(tmp_path)
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(authority.AuthorityError, match="cannot be read"):
+        authority.make(file)
+    (tmp_path / "config.yaml").write_text("key_size: many")
+    path.rmdir()
+    with pytest.raises(authority.AuthorityError, match="no CA can be made"):
+        authority.make(tmp_path)
+
+
+def test_the_certificate_is_the_one_of_the_key_whatever_lies_beside_it(
+    confdir: Path, mine: Certificate, other: Certificate
+) -> None:
+    assert authority.file_of(mine, confdir) == confdir / "mitmproxy-ca-cert.pem"
+    (confdir / "mitmproxy-ca-cert.pem").write_text(other.pem)
+    assert authority.load(confdir) == mine
+    written = authority.file_of(mine, confdir)
+    assert written.parent == confdir / "normalize"
+    assert certificates(written) == [mine]
+
+
+def test_the_fingerprint_is_spelt_as_in_a_browser(mine: Certificate) -> None:
+    pairs = mine.x509.fingerprint(hashes.SHA256()).hex().upper()
+    assert mine.fingerprint == ":".join(re.findall("..", pairs))
+    assert mine.fingerprint.replace(":", "").lower() == mine.sha256
+
+
+def test_certificates_are_read_among_anything_else(mine: Certificate) -> None:
+    text = f"junk\n{mine.pem}# words\n{mine.pem.replace('MII', '===')}{mine.pem}"
+    found = [*read(text)]
+    assert [found[0], found[-1]] == [mine, mine]
+    assert isinstance(found[0].x509, x509.Certificate)
+    assert not Certificate(b"\x30\x00").is_readable
+    assert not mine.is_namesake(mine)
+
+
+def loosen(confdir: Path) -> None:
+    (confdir / "mitmproxy-ca.pem").chmod(0o644)
+    (confdir / "mitmproxy-ca.p12").chmod(0o640)
+    confdir.chmod(0o777)
+
+
+def test_what_others_can_get_at_is_told_and_mended(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    loosen(confdir)
+    told = start(machine, "status", root=tmp_path).told()["loose"]
+    assert [each.rpartition("(")[2] for each in told] == [
+        f"chmod 755 {confdir})",
+        f"chmod 600 {confdir}/mitmproxy-ca.pem)",
+        f"chmod 600 {confdir}/mitmproxy-ca.p12)",
+    ]
+    start(machine, "install", "--yes", root=tmp_path).install()
+    assert "WARNING: " in capsys.readouterr().out
+    assert authority.loose(machine, confdir) == []
+    assert stat.S_IMODE(confdir.stat().st_mode) == 0o755
+    assert stat.S_IMODE((confdir / "mitmproxy-ca.pem").stat().st_mode) == 0o600
+
+
+def test_rights_are_no_matter_on_windows(tmp_path: Path, made: list[Path]) -> None:
+    machine = windows(tmp_path)
+    confdir = at_home(machine, made)
+    loosen(confdir)
+    assert authority.loose(machine, confdir) == []
+
+
+# Asking
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_without_a_terminal_nothing_is_done(tmp_path: Path, made: list[Path]) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    with pytest.raises(Refused, match="--yes"):
+        start(machine, "install", root=tmp_path).install()
+    start(machine, "install", "--yes", root=tmp_path).install()
+    with pytest.raises(Refused, match="--yes"):
+        start(machine, "remove", root=tmp_path).remove()
+    assert state(machine, machine.home / ".mitmproxy", tmp_path) == "trusted"
+
+
+@pytest.mark.parametrize(
+    ("said", "trusted"), [("y\n", True), ("yes\n", True), ("n\n", False), ("", False)]
+)
+def test_only_a_yes_is_one(
+    said: str,
+    trusted: bool,
+    tmp_path: Path,
+    made: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    monkeypatch.setattr(sys, "stdin", Terminal(said))
+    try:
+        start(machine, "install", root=tmp_path).install()
+    except Refused:
+        assert machine.ran == []
+    assert (state(machine, confdir, tmp_path) == "trusted") is trusted
+    shown = capsys.readouterr().out
+    # What is agreed to stands above the question.
+    fingerprint = certificates(confdir / "mitmproxy-ca-cert.pem")[0].fingerprint
+    above = shown.partition("Go on? [y/N]")[0]
+    for needed in (fingerprint, "read and forge", "    update-ca-certificates\n"):
+        assert needed in above
+
+
+def test_rights_that_one_does_not_want_mended_stay(
+    tmp_path: Path, made: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    loosen(confdir)
+    monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
+    start(machine, "install", root=tmp_path).install()
+    assert len(authority.loose(machine, confdir)) == 3
+    assert state(machine, confdir, tmp_path) == "trusted"
+
+
+# Status, record, command line
+
+
+def test_status_without_a_ca_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    session = start(machine, "status", root=tmp_path)
+    session.status()
+    assert session.failed
+    assert "install makes it" in capsys.readouterr().out
+    assert session.told()["ca"] is None
+    assert not (machine.home / ".mitmproxy").exists()
+
+
+def test_status_as_text_and_as_json(
+    tmp_path: Path,
+    made: list[Path],
+    mine: Certificate,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    start(machine, "install", "--yes", root=tmp_path).install()
+    capsys.readouterr()
+    session = start(machine, "status", root=tmp_path)
+    session.status()
+    assert not session.failed
+    text = capsys.readouterr().out
+    assert mine.fingerprint in text
+    assert re.search(
+        r"^system +trusted .*installed by this script on 2", text, re.MULTILINE
+    )
+    assert "for you alone" in text
+    start(machine, "status", "--json", root=tmp_path).status()
+    told = json.loads(capsys.readouterr().out)
+    assert told["ca"]["sha256"] == mine.fingerprint
+    assert [each["state"] for each in told["stores"]] == ["trusted"]
+    start(machine, "status", "--json", "--store", "nss", root=tmp_path).status()
+    assert json.loads(capsys.readouterr().out)["stores"] == []
+
+
+def test_a_damaged_record_stops_what_would_need_it(
+    tmp_path: Path, made: list[Path]
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    for text in ("{", '{"installed": [{}]}', '{"installed": [{"store": 1}]}', "[]"):
+        (confdir / "normalize").mkdir(exist_ok=True)
+        (confdir / "normalize" / "trust.json").write_text(text)
+        for act in ("install", "remove"):
+            session = start(machine, act, "--yes", root=tmp_path)
+            with pytest.raises(RecordError, match="damaged"):
+                getattr(session, act)()
+    assert changes(machine) == []
+
+
+def test_what_cannot_be_written_down_is_not_done(
+    tmp_path: Path, made: list[Path]
+) -> None:
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    (confdir / "normalize").write_text("a file")
+    with pytest.raises(RecordError):
+        start(machine, "install", "--yes", root=tmp_path).install()
+    assert changes(machine) == []
+
+
+def test_json_goes_with_status_only() -> None:
+    with pytest.raises(SystemExit) as ended:
+        trust.parse(["install", "--json"])
+    assert ended.value.code == 2
+    assert isinstance(trust.parse(["status", "--json"]), argparse.Namespace)
