@@ -77,6 +77,7 @@ TOOLS = [
     "tests/test_scripts.py",
     "tests/test_soak.py",
     "tests/test_traffic.py",
+    "tests/test_trust.py",
 ]
 
 
