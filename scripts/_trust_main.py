@@ -283,7 +283,7 @@ class Session:
         for store in _trust_status.stores(self.machine, self.confdir, self.root):
             if self.chosen(store.name):
                 state, detail = store.state()
-                self.failed = self.failed or state != "trusted"
+                self.failed |= state != "trusted" and not store.optional
                 key = (store.name, store.place, now)
                 each = {"name": store.name, "place": store.place, "state": state}
                 stores.append({**each, "detail": detail, "since": since.get(key)})

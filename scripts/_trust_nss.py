@@ -206,8 +206,9 @@ class Database(Store):
     def _is_used(self) -> bool:
         if self.nicknames():
             return True
-        keys = self.machine.run(self.command("-K"))
-        if keys.code == 0:  # it fails where there is none
+        # A password that somebody has set keeps this from being told.
+        keys = self.machine.run(self.command("-K", "-f", os.devnull))
+        if keys.code == 0 or "no keys found" not in keys.out + keys.err:
             return True
         modules = (Path(self.place) / FILES[2]).read_text(errors="replace")
         return len(re.findall(r"^library=", modules, re.MULTILINE)) > 1

@@ -31,6 +31,10 @@ class Stands(Protocol):
     def place(self) -> str:
         """Where it is."""
 
+    @property
+    def optional(self) -> bool:
+        """Whether it does without the CA, and what it says is no failure."""
+
     def state(self) -> Status:
         """Tell how it stands. Never raises, never asks, changes nothing."""
 
@@ -41,6 +45,7 @@ class _Idle:
 
     name: str
     place: str
+    optional: bool = False
 
     def state(self) -> Status:
         return Status("not trusted", "mitmproxy has made no CA yet")

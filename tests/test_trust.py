@@ -574,6 +574,8 @@ def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
     session.install()
     assert not session.failed
     assert "security.enterprise_roots.enabled" in capsys.readouterr().out
+    session.status()
+    assert not session.failed
 
 
 # The CA and its key

@@ -283,6 +283,20 @@ def test_a_database_that_others_use_by_now_stays(home: Path, older: Path) -> Non
     assert chrome.names() == ["theirs"]
 
 
+@pytest.mark.usefixtures("confdir")
+def test_a_database_that_has_a_password_by_now_stays(
+    home: Path, tmp_path: Path
+) -> None:
+    said([*TRUST, "install", "--yes", "--store", "nss"], home)
+    chrome = Database(home / ".pki" / "nssdb")
+    (tmp_path / "none").write_text("\n")
+    (tmp_path / "password").write_text("a secret\n")
+    chrome.do("-W", "-f", str(tmp_path / "none"), "-@", str(tmp_path / "password"))
+    out = said([*TRUST, "remove", "--yes"], home)
+    assert "others have put something into it" in out
+    assert chrome.names() == []
+
+
 def test_a_database_with_a_password_is_left_as_it_was(
     home: Path, confdir: Path, tmp_path: Path
 ) -> None:
