@@ -53,7 +53,7 @@ def _roots(machine: Machine) -> Iterator[Path]:
         yield base / "Mozilla" / "Firefox"
     else:
         yield home / ".mozilla" / "firefox"
-        # From version 147 on, where the older one is not there.
+        # Newer ones, where the older folder is not there (seen with Firefox 153).
         config = machine.environ.get("XDG_CONFIG_HOME") or home / ".config"
         yield Path(config) / "mozilla" / "firefox"
         yield home / "snap" / "firefox" / "common" / ".mozilla" / "firefox"

@@ -6,13 +6,13 @@ Sources: update-ca-certificates(8) of Debian and openSUSE, update-ca-trust(8), t
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from _machine import Machine
-from _trust_authority import folder
 from _trust_certificate import Certificate, read
 from _trust_record import Entry
 from _trust_store import Status, Store, StoreError, stale
@@ -125,19 +125,17 @@ class Debian(Anchors):
 
     @contextmanager
     def updating(self) -> Iterator[list[str]]:
-        path = folder(self.confdir) / "ca-certificates.conf"
-        try:
-            text = self.conf.read_text(encoding="utf-8", errors="surrogateescape")
-            line = f"!{Path(self.place).name}\n"
-            if text and not text.endswith("\n"):
-                line = "\n" + line
-            path.write_text(text + line, encoding="utf-8", errors="surrogateescape")
-        except OSError as error:
-            raise StoreError(f"{self.conf}: {error.strerror}") from error
-        try:
+        # Not in the user's home, which root need not be able to read (NFS, FUSE): the
+        # command would clear all links then, and fail.
+        with tempfile.TemporaryDirectory(prefix="llm_normalize-") as made:
+            path = Path(made) / self.conf.name
+            try:
+                held = self.conf.read_bytes()
+                ends = b"" if held.endswith(b"\n") else b"\n"
+                path.write_bytes(held + ends + f"!{Path(self.place).name}\n".encode())
+            except OSError as error:
+                raise StoreError(f"{self.conf}: {error.strerror}") from error
             yield [*self.update, "--certsconf", str(path)]
-        finally:
-            path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
