@@ -16,7 +16,7 @@ ADDRESS = "127.0.0.1:8080"
 CONFDIR = "~/.mitmproxy"
 """Where it says that mitmproxy's folder is."""
 
-_SECTION = re.compile(r"## +(.+?) *")
+_SECTION = re.compile(r"## +(\S.*?) *")
 _AGENTS = re.compile(r"<!-- *agents: *(.*?) *-->")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _FENCE = re.compile(r" {0,3}```")
@@ -107,16 +107,20 @@ def read(address: str, confdir: str, path: Path = PATH) -> list[Client]:
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Client]:
-    name, found, in_code = "", [""], False
-    for line in [*lines, "## "]:
+    name: str | None = None
+    found: list[str] = []
+    in_code = False
+    for line in lines:
         in_code ^= bool(_FENCE.match(line))
-        if in_code or not line.startswith("## "):
+        heading = None if in_code else _SECTION.fullmatch(line)
+        if heading is None:
             found.append(line)
             continue
-        if name:
+        if name is not None:
             yield _client(name, "\n".join(found))
-        heading = _SECTION.fullmatch(line)
-        name, found = heading[1] if heading else "", []
+        name, found = heading[1], []
+    if name is not None:
+        yield _client(name, "\n".join(found))
 
 
 def _client(name: str, text: str) -> Client:
@@ -138,7 +142,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[Block]:
         part = lines[at:end]
         at = end
         if _FENCE.match(part[0]):
-            yield Block("code", code="\n".join(part[1:-1]))
+            is_closed = len(part) > 1 and _FENCE.match(part[-1])
+            yield Block("code", code="\n".join(part[1 : -1 if is_closed else None]))
         elif part[0].startswith("|"):
             yield Block("table", [_cells(row) for row in part if not _RULE.match(row)])
         elif _ITEM.match(part[0]):

@@ -228,7 +228,7 @@ def _response(
     own = f"'nonce-{nonce}'" if nonce else "'none'"
     policy = (
         f"default-src 'none'; script-src {own}; style-src {own}; "
-        f"img-src 'self' http://{HOST} https://{HOST}; "
+        f"img-src data: http://{HOST} https://{HOST}; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     headers = {
