@@ -168,7 +168,12 @@ def test_links_of_the_file_lead_somewhere() -> None:
 
 @pytest.mark.parametrize(
     ("heading", "anchor"),
-    [("VS Code", "vs-code"), ("Node.js", "nodejs"), ("C_d-e", "c_d-e"), ("A & B", "a--b")],
+    [
+        ("VS Code", "vs-code"),
+        ("Node.js", "nodejs"),
+        ("C_d-e", "c_d-e"),
+        ("A & B", "a--b"),
+    ],
 )
 def test_anchors_are_githubs(heading: str, anchor: str) -> None:
     assert slug(heading) == anchor

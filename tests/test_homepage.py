@@ -84,7 +84,9 @@ def test_markup_is_whole(facts: Facts, is_local: bool) -> None:
             if name in ("script", "style")
         )
         ids = [each["id"] for _, each in seen if "id" in each]
-        labels = {each["aria-labelledby"] for _, each in seen if "aria-labelledby" in each}
+        labels = {
+            each["aria-labelledby"] for _, each in seen if "aria-labelledby" in each
+        }
         assert len(ids) == len(set(ids))
         assert labels <= set(ids)
 
@@ -186,7 +188,7 @@ def test_page_of_a_client() -> None:
         "<code>a&lt;b</code>",
         "<strong>c</strong>",
         "<code>&lt;script&gt;alert(1)&lt;/script&gt;</code></pre>",
-        "<th scope=\"col\">one</th>",
+        '<th scope="col">one</th>',
         "<td><code>y</code></td>",
         "gone, bad",
     ):

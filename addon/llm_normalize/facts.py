@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from .jsontext import dumps
@@ -115,14 +116,11 @@ def grouped(table: Iterable[Sequence[str]]) -> tuple[list[Row], int]:
     """
     lines = iter(table)
     next(lines)  # the heading
-    found: dict[tuple[str, str], tuple[int, int, dict[str, int]]] = {}
-    for host, model, responses, repaired, fix, count in lines:
-        _, _, fixes = found.setdefault(
-            (host, model), (int(responses), int(repaired), {})
-        )
-        if fix:
-            fixes[fix] = int(count)
-    rows = [Row(*pair, *told) for pair, told in found.items()]
+    rows: list[Row] = []
+    for key, group in groupby(lines, key=lambda line: line[:4]):
+        host, model, responses, repaired = key
+        fixes = {fix: int(count) for *_, fix, count in group if fix}
+        rows.append(Row(host, model, int(responses), int(repaired), fixes))
     return rows[:ROWS], max(0, len(rows) - ROWS)
 
 

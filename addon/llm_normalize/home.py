@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 _TEXT = "text/plain; charset=utf-8"
 _HTML = "text/html; charset=utf-8"
 _CERTIFICATE = "application/x-x509-ca-cert"
+_CA_PATH = "/mitmproxy-ca-cert"
 
 type Answer = tuple[str, str | bytes]
 """A content type, and a body."""
@@ -130,7 +131,7 @@ class Home:
         if answer is None:
             return _refused(404, "There is no such page.")
         made = _response(200, *answer, nonce=visit.nonce)
-        if path.startswith("/mitmproxy-ca-cert."):
+        if path.startswith(_CA_PATH):
             made.headers["content-disposition"] = f'attachment; filename="{path[1:]}"'
         if request.method == "HEAD":
             size = made.headers["content-length"]
@@ -149,15 +150,17 @@ class Home:
             return pac.TYPE, self._pac(flow.client_conn.proxy_mode, visit)
         if path == "/status.json" and visit.is_local:
             return "application/json", self._facts().json()
-        if path == "/mitmproxy-ca-cert.pem" and (pem := _ca()):
-            return _CERTIFICATE, pem
-        if path == "/mitmproxy-ca-cert.cer" and (pem := _ca()):
-            return _CERTIFICATE, _der(pem)
-        for each in pages:
-            if path == f"/clients/{each.slug}":
-                page = homepage.client(visit, each, pages) if is_html else each.text
-                return _HTML if is_html else _TEXT, page
-        return None
+        if path.startswith(_CA_PATH) and (pem := _ca()):
+            forms: dict[str, Answer] = {
+                ".pem": (_CERTIFICATE, pem),
+                ".cer": (_CERTIFICATE, _der(pem)),
+            }
+            return forms.get(path.removeprefix(_CA_PATH))
+        chosen = [each for each in pages if path == f"/clients/{each.slug}"]
+        if not chosen:
+            return None
+        page = homepage.client(visit, chosen[0], pages) if is_html else chosen[0].text
+        return _HTML if is_html else _TEXT, page
 
     def _pac(self, mode: mode_specs.ProxyMode, visit: Visit) -> str:
         routed = [pattern for pattern, _ in self.routes.routes]
@@ -212,9 +215,9 @@ def _is_closed(place: str) -> bool:
         return any(re.search(each, place, re.IGNORECASE) for each in patterns)
 
     options = ctx.options
-    return (
-        bool(options.allow_hosts) and not named(options.allow_hosts)
-    ) or named(options.ignore_hosts)
+    return (bool(options.allow_hosts) and not named(options.allow_hosts)) or named(
+        options.ignore_hosts
+    )
 
 
 def _refused(status: int, sentence: str) -> http.Response:

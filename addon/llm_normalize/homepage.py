@@ -43,7 +43,7 @@ class Visit:
 @functools.cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        autoescape=lambda name: name is not None and ".html" in name,
+        autoescape=jinja2.select_autoescape(("html.jinja",), default=False),
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FileSystemLoader(_HERE),
         trim_blocks=True,

@@ -12,8 +12,7 @@ _OF_THE_PAGE = ("", "none", "same-origin")
 
 def is_own_port(flow: http.HTTPFlow) -> bool:
     """Tell whether a request is for the port that its client is connected to."""
-    here = flow.client_conn.sockname
-    return bool(here) and here[1] == flow.request.port
+    return flow.client_conn.sockname[1] == flow.request.port
 
 
 def names_proxy(flow: http.HTTPFlow) -> bool:
@@ -23,11 +22,8 @@ def names_proxy(flow: http.HTTPFlow) -> bool:
     whose server then is, to the browser, the same one as this (DNS rebinding).
     """
     host = flow.request.host.rstrip(".").lower()
-    return host == "localhost" or _is_loopback(host) or host == _here(flow)
-
-
-def _here(flow: http.HTTPFlow) -> str:
-    return str((flow.client_conn.sockname or ("",))[0])
+    here = flow.client_conn.sockname[0]
+    return host == "localhost" or _is_loopback(host) or host == here
 
 
 def _is_loopback(host: str) -> bool:
@@ -39,7 +35,7 @@ def _is_loopback(host: str) -> bool:
 
 def is_from_proxy(client: connection.Client) -> bool:
     """Tell whether it is the proxy itself that is connected as *client*."""
-    there = client.peername and client.peername[:2]
+    there = client.peername[:2]
     handlers = ctx.master.addons.get("proxyserver").connections.values()
     return any(
         each.sockname is not None and each.sockname[:2] == there
@@ -51,9 +47,8 @@ def is_from_proxy(client: connection.Client) -> bool:
 
 def is_local(flow: http.HTTPFlow) -> bool:
     """Tell whether a client is on this machine, and nobody asks through it."""
-    peer = flow.client_conn.peername
     is_direct = not any(name in flow.request.headers for name in _FORWARDED)
-    return bool(peer) and is_direct and _is_loopback(str(peer[0]))
+    return is_direct and _is_loopback(flow.client_conn.peername[0])
 
 
 def is_foreign(headers: Mapping[str, str], base: str) -> bool:

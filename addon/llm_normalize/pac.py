@@ -77,4 +77,3 @@ def upstream(scheme: str, host: str, port: int) -> str:
     """Return the way through another proxy, in the words of such a file."""
     named = f"[{host}]" if ":" in host else host
     return f"{'HTTPS' if scheme == 'https' else 'PROXY'} {named}:{port}"
-
