@@ -1,0 +1,96 @@
+"""The check's own proxy: the addon as it would run, on a free port, for the check alone.
+
+It has the user's configuration and CA, but writes nothing: no pairs log, no flows, and
+no CA where there is none.
+"""
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+import _demo_proxy
+import _venv
+from _demo_provider import Provider
+from _demo_proxy import Proxy
+
+SCRIPTS: list[Path] = []
+"""What else it loads; for tests."""
+PREFIX = "llm-normalize-check-"
+
+# What a user's config.yaml may say that has no place in a check: it would listen
+# elsewhere, write, or send a stranger's request on.
+OWN = {
+    "mode": "regular",
+    "termlog_verbosity": "info",
+    "save_stream_file": "",
+    "hardump": "",
+    "normalize_pairs": "",
+    "proxyauth": "",
+    "normalize_gate": "",
+}
+NONE = ("client_replay", "server_replay", "normalize_routes", "normalize_keys")
+
+
+def hosts(confdir: Path) -> tuple[str, ...]:
+    """Return what a proxy with this configuration opens."""
+    addon = str(_venv.ROOT / "addon")
+    if addon not in sys.path:
+        sys.path.insert(0, addon)
+    from llm_normalize.selection import PROVIDERS  # noqa: PLC0415 - found by now
+
+    try:
+        text = (confdir / "config.yaml").read_text(encoding="utf-8")
+        told = YAML(typ="safe", pure=True).load(text)
+    except (OSError, ValueError, YAMLError):
+        return PROVIDERS  # a file that is broken is told of when mitmproxy starts
+    listed = told.get("normalize_hosts") if isinstance(told, dict) else None
+    return tuple(map(str, listed)) if isinstance(listed, list) else PROVIDERS
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """Make a folder for the check's files, which goes with it."""
+    made = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def running(
+    confdir: Path, temporary: Path, provider: Provider, options: Sequence[str]
+) -> Iterator[Proxy]:
+    """Run it, and end it whatever happens.
+
+    Args:
+        confdir: The user's configuration.
+        temporary: A folder of the check's own.
+        provider: Whose answers it is to repair, among others.
+        options: What else it is told, `NAME=VALUE`.
+
+    Raises:
+        DemoError: It did not start.
+    """
+    has_all = all(
+        (confdir / f"mitmproxy-{each}.pem").exists() for each in ("ca", "dhparam")
+    )
+    # mitmproxy makes what is missing, and a check changes nothing.
+    conf = confdir if has_all else temporary / "conf"
+    more = [part for each in options for part in ("--set", each)]
+    for name, value in OWN.items():
+        more += ["--set", f"{name}={value}"]
+    for name in NONE:
+        more += ["--set", name]
+    for each in SCRIPTS:
+        more += ["-s", str(each)]
+    with _demo_proxy.running(
+        conf, temporary / "pairs.jsonl", provider, web=False, more=more
+    ) as proxy:
+        yield proxy
