@@ -14,7 +14,7 @@ from _machine import Machine
 
 WIDTH = 14  # columns of a step's name
 INDENT = " " * 5
-CREDENTIALS = re.compile(r"(?<=//)[^/\s]*@|^[^/\s@]*:[^/\s]*@")
+CREDENTIALS = re.compile(r"^([\w+.-]+://)?.*@")
 COLOURS = {"ok": "32", "FAIL": "1;31", "warn": "33", "skip": "2"}
 
 
@@ -66,7 +66,8 @@ class Way:
     def is_here(self, host: str, port: int) -> bool:
         """Tell whether a setting that says *host* and *port* means this proxy."""
         named = host.strip("[]").lower()
-        return port == self.port and (named == self.host or is_loopback(named))
+        both = is_loopback(named) and is_loopback(self.host)
+        return port == self.port and (both or named == self.host)
 
 
 def spelled(host: str) -> str:
@@ -91,7 +92,7 @@ def legible(text: str, limit: int = 160) -> str:
 
 def masked(value: str) -> str:
     """Return a proxy's address without its name and password."""
-    return legible(CREDENTIALS.sub("***@", value))
+    return legible(CREDENTIALS.sub(r"\g<1>***@", value))
 
 
 def address(value: str, default: int = 80) -> tuple[str, str, int] | None:

@@ -30,11 +30,11 @@ OWN = {
     "termlog_verbosity": "info",
     "save_stream_file": "",
     "hardump": "",
-    "normalize_pairs": "",
     "proxyauth": "",
     "normalize_gate": "",
 }
 NONE = ("client_replay", "server_replay", "normalize_routes", "normalize_keys")
+LISTS = ("normalize_hosts", "normalize_skip")
 
 
 def hosts(confdir: Path) -> tuple[str, ...]:
@@ -83,14 +83,18 @@ def running(
     )
     # mitmproxy makes what is missing, and a check changes nothing.
     conf = confdir if has_all else temporary / "conf"
-    more = [part for each in options for part in ("--set", each)]
-    for name, value in OWN.items():
+    # One value for each, save for lists: mitmproxy loads no script after two of them.
+    single = dict(OWN)
+    more = [part for name in NONE for part in ("--set", name)]
+    for each in options:
+        name, _, value = each.partition("=")
+        if name in LISTS:
+            more += ["--set", each]
+        else:
+            single[name] = value
+    for name, value in single.items():
         more += ["--set", f"{name}={value}"]
-    for name in NONE:
-        more += ["--set", name]
     for each in SCRIPTS:
         more += ["-s", str(each)]
-    with _demo_proxy.running(
-        conf, temporary / "pairs.jsonl", provider, web=False, more=more
-    ) as proxy:
+    with _demo_proxy.running(conf, None, provider, web=False, more=more) as proxy:
         yield proxy

@@ -51,8 +51,11 @@ def main(host: str, port: int, confdir: Path) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     report = Report()
+    # Who listens everywhere is asked here.
+    where = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host  # noqa: S104
+    folder = confdir.expanduser().absolute()
     try:
-        for findings in walk(Machine(), host, port, confdir.expanduser().absolute()):
+        for findings in walk(Machine(), where, port, folder):
             report.tell(findings)
     except KeyboardInterrupt:
         _venv.say("\nllm_normalize: interrupted; nothing is left running")
@@ -178,8 +181,9 @@ class _Path:
             )
             proxy = self._stack.enter_context(running)
             told = _check_port.status(HOST, proxy.port)
-            hosts = told.hosts if told is not None else self.way.hosts
-            way = Way(HOST, proxy.port, hosts)
+            if told is None:
+                raise DemoError("The addon did not load.", proxy.last)
+            way = Way(HOST, proxy.port, told.hosts)
             name = f"through a proxy of the check's own ({HOST}:{proxy.port})"
             self._own = _Through(way, told, proxy.ca, name)
         return self._own

@@ -160,7 +160,7 @@ def _curl(machine: Machine, probe: Probe) -> str:
         command.append("--ssl-no-revoke")  # Windows' TLS asks for a list that no CA of
         # ours has, and which other programs do without
     done = machine.run([*command, f"https://{probe.place}.svg"], timeout=TIMEOUT)
-    return legible(done.said) if done.code else ""
+    return legible(done.err.strip().split("\n")[0] or done.said) if done.code else ""
 
 
 def _openssl(machine: Machine, probe: Probe) -> str:
@@ -220,15 +220,13 @@ def _python(
     except (ValueError, TypeError):
         yield step, _Found(Mark.FAIL, f"Python failed: {legible(done.said)}")
         return
-    bundle = _bundle(machine, probe, system_has=system_has)
-    install = (
-        ""
-        if bundle != str(probe.ca.path) or machine.system != "linux"
-        else (script(machine, "trust.py", "install") + ", or: ")
-    )
+    bundle = _bundle(machine, probe)
+    is_own = bundle == str(probe.ca.path)
+    install = script(machine, "trust.py", "install") + "; "
+    first = "" if is_own or system_has else install
     why = legible(str(told.get("ssl", "")))
     if why:
-        mend = install + variable(machine, "SSL_CERT_FILE", bundle)
+        mend = first + variable(machine, "SSL_CERT_FILE", bundle)
         yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", mend)
     else:
         yield step, _Found(Mark.OK, "ssl and urllib trust it")
@@ -238,7 +236,7 @@ def _python(
         saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "
         saw += "they read certifi's file unless told otherwise"
         sets = [variable(machine, names[each], bundle) for each in refused]
-        yield step, _Found(Mark.FAIL, saw, "; ".join(sets))
+        yield step, _Found(Mark.FAIL, saw, first + "; ".join(sets))
         return
     lonely = _lonely(machine, probe.ca, (*names.values(), "CURL_CA_BUNDLE"))
     if lonely:
@@ -246,21 +244,19 @@ def _python(
             f"{lonely} names a file with this CA alone: httpx and requests can verify "
         )
         saw += "no host that is not opened"
-        mend = f"{script(machine, 'trust.py', 'install')}; "
-        mend += variable(machine, lonely, bundle)
-        if bundle == str(probe.ca.path):
+        mend = first + variable(machine, lonely, bundle)
+        if is_own:
             mend = f"add the CA to a copy of {certifi.where()} and name that"
         yield step, _Found(Mark.WARN, saw, mend)
         return
     yield step, _Found(Mark.OK, "httpx and requests would trust it")
 
 
-def _bundle(machine: Machine, probe: Probe, *, system_has: bool) -> str:
-    """Return the file to name: the system's own if it has the CA, else the CA's."""
-    if machine.system == "linux" and system_has:
-        for each in BUNDLES:
-            if Path(each).exists():
-                return each
+def _bundle(machine: Machine, probe: Probe) -> str:
+    """Return the file to name: the system's own, which the CA is put into, else the CA's."""
+    for each in BUNDLES if machine.system == "linux" else ():
+        if Path(each).exists():
+            return each
     return str(probe.ca.path)
 
 
@@ -270,9 +266,12 @@ def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
         value = machine.environ.get(name)
         if value:
             with contextlib.suppress(OSError, ValueError):
-                held = x509.load_pem_x509_certificates(Path(value).read_bytes())
-                if {fingerprint(each) for each in held} == {ca.sha256}:
-                    return name
+                pem = Path(value).read_bytes()
+                # A system's bundle is not read through: some of it is odd.
+                if pem.count(b"-----BEGIN CERTIFICATE") == 1:
+                    held = x509.load_pem_x509_certificate(pem)
+                    if fingerprint(held) == ca.sha256:
+                        return name
     return ""
 
 

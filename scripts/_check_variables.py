@@ -28,6 +28,11 @@ def value(machine: Machine, name: str) -> str:
     return machine.environ.get(name.lower()) or machine.environ.get(name) or ""
 
 
+def spelled(machine: Machine, name: str) -> str:
+    """Return the spelling of a variable that counts."""
+    return name.lower() if machine.environ.get(name.lower()) else name
+
+
 def lead_here(machine: Machine, way: Way) -> bool:
     """Tell whether https:// of this shell's programs goes to the proxy."""
     text = value(machine, "HTTPS_PROXY") or value(machine, "ALL_PROXY")
@@ -52,7 +57,9 @@ def judge(machine: Machine, way: Way) -> list[Finding]:
         mend = variable(machine, "HTTPS_PROXY", way.url)
         findings.append(Finding(Mark.WARN, STEP, saw, mend))
     if all(each.mark is Mark.SKIP for each in findings):
-        said = ", ".join(f"{name}={masked(value(machine, name))}" for name in names)
+        said = ", ".join(
+            f"{spelled(machine, name)}={masked(value(machine, name))}" for name in names
+        )
         findings.insert(0, Finding(Mark.OK, STEP, f"{said} leads here"))
     return findings
 
@@ -71,8 +78,9 @@ def _differing(machine: Machine) -> Iterable[Finding]:
 def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
     """Return what is wrong with where a variable leads, None if it leads here."""
     text = value(machine, name)
-    says = f"{name}={masked(text)}"
-    right = variable(machine, name, way.url)
+    counts = spelled(machine, name)
+    says = f"{counts}={masked(text)}"
+    right = variable(machine, counts, way.url)
     found = address(text)
     if found is None:
         return Finding(Mark.FAIL, STEP, f"{says} is no proxy's address", right)
@@ -125,9 +133,7 @@ def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
     kept = [each for each in listed if each not in past]
     lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
     wanted = [*kept, *(each for each in LOCAL if each not in kept)]
-    mend = variable(machine, "NO_PROXY", ",".join(wanted))
-    if machine.system != "windows" and machine.environ.get("no_proxy"):
-        mend += ' no_proxy="$NO_PROXY"'
+    mend = variable(machine, spelled(machine, "NO_PROXY"), ",".join(wanted))
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"
         yield Finding(Mark.FAIL, STEP, saw, mend)

@@ -57,7 +57,7 @@ class Proxy(NamedTuple):
 @contextlib.contextmanager
 def running(
     folder: Path,
-    pairs: Path,
+    pairs: Path | None,
     provider: Provider,
     *,
     web: bool,
@@ -67,10 +67,10 @@ def running(
 
     Args:
         folder: Its configuration.
-        pairs: The pairs log.
+        pairs: The pairs log, None for none.
         provider: Whose answers it is to repair.
         web: Whether to run mitmweb.
-        more: Further arguments, which come last.
+        more: Further arguments, for what is not set here.
 
     Raises:
         DemoError: It did not start.
@@ -80,7 +80,7 @@ def running(
         "confdir": folder,
         "flow_detail": 0,
         "normalize_hosts": f"{HOST}:{provider.port}",
-        "normalize_pairs": pairs,
+        "normalize_pairs": pairs or "",
         "ssl_verify_upstream_trusted_ca": provider.ca,
     }
     if web:
