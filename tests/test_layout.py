@@ -29,8 +29,10 @@ LAYERS = (
         "decoding",
         "filler",
         "selection",
+        "clients",
         "masking",
         "pieces",
+        "itself",
         "kept",
         "legible",
         "reset",
@@ -41,8 +43,12 @@ LAYERS = (
         "adaptation",
         "chunk",
         "difference",
+        "distrust",
+        "facts",
         "line",
         "logfile",
+        "pac",
+        "probe",
         "redaction",
         "refusal",
         "routes",
@@ -51,6 +57,7 @@ LAYERS = (
     ),
     (
         "adaptations",
+        "homepage",
         "parameters",
         "step",
         "stream_state",
@@ -83,7 +90,7 @@ LAYERS = (
     ("again", "cors", "keys", "models", "stream", "view", "polling"),
     ("capture", "running", "pending", "transcript"),
     ("gate", "repeating", "stored", "whole"),
-    ("native",),
+    ("home", "native"),
     ("answers",),
     ("commands", "reach"),
     ("options",),
@@ -96,13 +103,17 @@ KNOWS_MITMPROXY = {
     "asking",
     "commands",
     "cors",
+    "distrust",
     "flows",
     "gate",
+    "home",
+    "itself",
     "keys",
     "native",
     "noted",
     "options",
     "pending",
+    "probe",
     "reach",
     "repeating",
     "reset",
@@ -112,13 +123,17 @@ KNOWS_MITMPROXY = {
     "view",
     "whole",
 }
-BRINGS = {"decoding": {"brotli"}, "upstream": {"certifi", "tornado"}}
+BRINGS = {
+    "decoding": {"brotli"},
+    "homepage": {"jinja2"},
+    "upstream": {"certifi", "tornado"},
+}
 """What mitmproxy depends on itself, and who uses it."""
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
-    "functools", "hashlib", "hmac", "html", "http", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
 BUDGET = {
@@ -141,7 +156,7 @@ def imports(path: Path) -> tuple[set[str], set[str]]:
             absolute |= {name.name.split(".")[0] for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level:
             names = [node.module] if node.module else [each.name for each in node.names]
-            relative |= {name.split(".")[0] for name in names}
+            relative |= {name.split(".")[0] for name in names} - {"__version__"}
         elif isinstance(node, ast.ImportFrom) and node.module:
             absolute.add(node.module.split(".")[0])
     return absolute, relative

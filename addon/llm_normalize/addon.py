@@ -26,6 +26,7 @@ from .fix import Fix
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
 from .gate import warn
+from .home import Home
 from .legible import brief
 from .pairs import PairsLog
 from .reach import Reach
@@ -36,9 +37,6 @@ from .transcript import Transcript
 from .view import BeforeAfter
 
 logger = logging.getLogger(__name__)
-
-_DISTRUST = ("unknown ca", "bad certificate", "certificate unknown")
-"""Alerts of a client that does not trust a certificate (mitmproxy's layers/tls.py)."""
 
 
 class Normalize:
@@ -53,8 +51,8 @@ class Normalize:
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
         self._answers = Answers(self.stats)
-        self._distrustful: set[str] = set()
         self._reach = Reach()
+        self._home = Home(self.stats)
 
     # -- options -----------------------------------------------------------------
 
@@ -74,6 +72,7 @@ class Normalize:
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.reach(self._reach, updated)
+        self._home.hosts, self._home.routes = self.hosts, self._reach.routes
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_pairs_size" in updated:
@@ -152,9 +151,9 @@ class Normalize:
 
     def tls_clienthello(self, data: tls.ClientHelloData) -> None:
         """Leave the TLS of hosts that are not ours closed."""
-        is_routed = self._reach.client_hello(data)
+        is_answered = self._reach.client_hello(data) or self._home.client_hello(data)
         if (
-            is_routed
+            is_answered
             or not ctx.options.normalize_only
             or ctx.options.allow_hosts  # names what to open: the user's word
             or is_reverse(data.context.client.proxy_mode)
@@ -171,33 +170,22 @@ class Normalize:
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Say what to do when a client does not trust mitmproxy's CA."""
-        reason = data.conn.error or ""
-        if not any(each in reason for each in _DISTRUST):
-            return  # it hung up, or speaks another TLS
-        host = data.conn.sni or (data.context.server.address or ("?",))[0]
-        if host in self._distrustful:
-            return
-        self._distrustful.add(host)
-        certificate = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
-        logger.warning(
-            "normalize: a client refused the connection to %s: it does not trust "
-            "mitmproxy's CA. Install %s in the client or the system, or set "
-            "NODE_EXTRA_CA_CERTS (Node, Electron) or SSL_CERT_FILE (Python) to it.",
-            brief(host),
-            certificate,
-        )
+        self._home.distrusted(data)
 
     # -- requests and answers ----------------------------------------------------
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
-        """Ask nothing of a host that has a route."""
+        """Ask nothing of a host that has a route, or is none."""
         self._reach.connect(flow)
+        self._home.connect(flow)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Send a request where it is to go, and ask for a plain answer.
 
         What is not compressed need not be undone.
         """
+        if self._home.answers(flow):
+            return
         if self._reach.answers(flow, is_selected=is_selected(flow, self.hosts)):
             return
         if is_ours(flow, self.hosts):

@@ -136,10 +136,14 @@ class HostPattern:
 
 
 class Hosts:
-    """The hosts whose traffic is opened and repaired."""
+    """The hosts whose traffic is opened and repaired.
+
+    Attributes:
+        patterns: What names them.
+    """
 
     def __init__(self, patterns: Iterable[HostPattern]) -> None:
-        self._patterns = tuple(patterns)
+        self.patterns = tuple(patterns)
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> "Hosts":
@@ -159,7 +163,7 @@ class Hosts:
     def include(self, host: str | None, port: int | None) -> bool:
         """Tell whether *host* is one of them."""
         return bool(host) and any(
-            pattern.matches(str(host), port) for pattern in self._patterns
+            pattern.matches(str(host), port) for pattern in self.patterns
         )
 
 
