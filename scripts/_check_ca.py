@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from _check_finding import Finding, Mark, script
+from _check_finding import DEFAULT, Finding, Mark, install, script, start
 from _check_port import Status
 from _machine import Machine
 
@@ -50,22 +50,27 @@ def read(confdir: Path) -> Authority | None:
 
 
 def judge(
-    machine: Machine, confdir: Path, found: Authority | None, running: Status | None
+    machine: Machine,
+    port: int,
+    confdir: Path,
+    found: Authority | None,
+    running: Status | None,
 ) -> list[Finding]:
     """Return the lines about the files.
 
     Args:
         machine: The machine.
+        port: Where the proxy is to listen.
         confdir: mitmproxy's folder.
         found: The CA in it.
         running: The proxy that runs, if one does.
     """
-    start = script(machine, "run.py", "--set", f"confdir={confdir}")
+    begin = start(machine, port, confdir)
     if found is None or not (confdir / SECRET[0]).exists():
         saw = f"{confdir} has no whole CA: mitmproxy makes one at its first start"
-        return [Finding(Mark.FAIL, STEP, saw, start)]
-    anew = f"{_remove(machine, confdir)}, {start}, then "
-    anew += script(machine, "trust.py", "install")
+        return [Finding(Mark.FAIL, STEP, saw, begin)]
+    anew = f"{_remove(machine, confdir)}, {begin}, then "
+    anew += install(machine, confdir)
     findings = []
     readable = [] if machine.system == "windows" else _open(confdir)
     if readable:
@@ -86,10 +91,10 @@ def judge(
         findings.append(Finding(Mark.WARN, STEP, saw, anew))
     if running is not None and running.ca_sha256.upper() != found.sha256:
         saw = f"the proxy uses another CA, that of {running.confdir}, not of {confdir}"
-        check = script(
-            machine, "run.py", "--check", "--set", f"confdir={running.confdir}"
-        )
-        mend = f"stop that proxy and {start}, or: {check}"
+        there = [] if port == DEFAULT else ["-p", str(port)]
+        there += ["--set", f"confdir={running.confdir}"]
+        check = script(machine, "run.py", "--check", *there)
+        mend = f"stop that proxy and {begin}, or: {check}"
         findings.append(Finding(Mark.FAIL, STEP, saw, mend))
     if findings:
         return findings

@@ -6,12 +6,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
 
-import _demo_view
+from _demo_view import View
 from _machine import Machine
 
+DEFAULT = 8080  # mitmproxy's port
+FOLDER = ".mitmproxy"
 WIDTH = 14  # columns of a step's name
 INDENT = " " * 5
 CREDENTIALS = re.compile(r"^([\w+.-]+://)?.*@")
@@ -134,6 +137,21 @@ def script(machine: Machine, name: str, *arguments: str) -> str:
     return " ".join(["python3", f"scripts/{name}", *map(shlex.quote, arguments)])
 
 
+def start(machine: Machine, port: int, confdir: Path) -> str:
+    """Return the command that starts the proxy there."""
+    arguments = [] if port == DEFAULT else ["-p", str(port)]
+    if confdir != machine.home / FOLDER:
+        arguments += ["--set", f"confdir={confdir}"]
+    return script(machine, "run.py", *arguments)
+
+
+def install(machine: Machine, confdir: Path) -> str:
+    """Return the command that has this machine trust the CA in *confdir*."""
+    is_usual = confdir == machine.home / FOLDER
+    more = [] if is_usual else ["--confdir", str(confdir)]
+    return script(machine, "trust.py", "install", *more)
+
+
 # Lines
 
 
@@ -147,7 +165,7 @@ class Report:
     def __init__(self, out: TextIO | None = None) -> None:
         self.findings: list[Finding] = []
         self._out = out or sys.stdout
-        self._colours = _demo_view.View().colours
+        self._colours = View().colours
 
     def tell(self, findings: Sequence[Finding]) -> None:
         """Print *findings*."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography import x509
 
 from _check_ca import Authority, fingerprint
-from _check_finding import Finding, Mark, legible, script
+from _check_finding import Finding, Mark, install, legible
 from _machine import Machine
 
 STEP = "CA in browsers"
@@ -46,7 +46,7 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
         must: Whether a browser's way leads to the proxy, so that lack of trust fails.
     """
     bad = Mark.FAIL if must else Mark.WARN
-    install = script(machine, "trust.py", "install")
+    mend = install(machine, ca.path.parent)
     if machine.system == "windows":
         saw = "Chrome follows the system's store; Firefox's own is not looked at"
         return Finding(Mark.SKIP, STEP, saw)
@@ -55,7 +55,7 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
         chrome = next((each for each in BROWSERS if machine.find(each)), None)
         if machine.system == "linux" and chrome is not None:
             saw = f"{chrome} is installed and has no database with this CA"
-            return Finding(bad, STEP, saw, install)
+            return Finding(bad, STEP, saw, mend)
         return Finding(Mark.SKIP, STEP, "there is no database of Chrome or Firefox")
     if machine.find("certutil") is None:
         tools = "apt-get install libnss3-tools  # Fedora: nss-tools, macOS: nss"
@@ -66,7 +66,7 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
         return Finding(Mark.OK, STEP, f"{_count(found)} trust{_s(found)} it")
     where, why = refused[0]
     rest = f" ({len(refused)} of {len(found)})" if len(found) > 1 else ""
-    return Finding(bad, STEP, f"{_short(machine, where)} {why}{rest}", install)
+    return Finding(bad, STEP, f"{_short(machine, where)} {why}{rest}", mend)
 
 
 def _count(found: list[Path]) -> str:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 
 import _check_wire
-from _check_finding import Finding, Mark, Way, legible, script
+from _check_finding import DEFAULT, Finding, Mark, Way, legible, script, start
 from _machine import Machine
 
 STEP = "port"
@@ -98,13 +99,18 @@ def _text(told: dict[str, Any], name: str) -> str:
 
 
 def judge(
-    machine: Machine, way: Way, found: Status | None, owner: Listener | None
+    machine: Machine,
+    way: Way,
+    confdir: Path,
+    found: Status | None,
+    owner: Listener | None,
 ) -> Finding:
     """Return the step's line.
 
     Args:
         machine: The machine.
         way: Where the proxy is to listen.
+        confdir: mitmproxy's folder.
         found: What llm_normalize said there.
         owner: Who listens there.
     """
@@ -114,10 +120,10 @@ def judge(
         opens = f"{len(found.hosts)} host{'' if len(found.hosts) == 1 else 's'}"
         saw = f"{where} is llm_normalize {found.version} ({found.mode}{pid}), {opens}"
         return Finding(Mark.OK, STEP, saw)
-    other = [] if way.port == 8080 else ["-p", str(way.port)]  # noqa: PLR2004
+    begin = start(machine, way.port, confdir)
     if owner is None and not _check_wire.listens(way.host, way.port):
         saw = f"nothing listens on {where}; a proxy of the check's own stands in"
-        return Finding(Mark.FAIL, STEP, saw, script(machine, "run.py", *other))
+        return Finding(Mark.FAIL, STEP, saw, begin)
     if owner is None:
         who = "another program, which the system does not name,"
     else:
@@ -127,14 +133,14 @@ def judge(
         why = "in reverse mode, which this check does not walk" if reverse else "silent"
         saw = f"{who} has {where}: llm_normalize, {why}"
         if reverse:
-            mend = f"{script(machine, 'run.py', *other)}, or ask the reverse proxy: "
+            mend = f"{begin}, or ask the reverse proxy: "
             mend += script(machine, "doctor.py", f"{way.url}/v1")
         else:
-            mend = f"stop it, then {script(machine, 'run.py', *other)}"
+            mend = f"stop it, then {begin}"
         return Finding(Mark.FAIL, STEP, saw, mend)
     saw = f"{who} has {where}, not llm_normalize; a proxy of the check's own stands in"
-    free = str(way.port + 1 if way.port < 65535 else 8080)  # noqa: PLR2004
-    return Finding(Mark.FAIL, STEP, saw, script(machine, "run.py", "-p", free))
+    free = way.port + 1 if way.port < 65535 else DEFAULT  # noqa: PLR2004
+    return Finding(Mark.FAIL, STEP, saw, start(machine, free, confdir))
 
 
 # What its command line says

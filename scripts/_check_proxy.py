@@ -19,8 +19,6 @@ import _venv
 from _demo_provider import Provider
 from _demo_proxy import Proxy
 
-SCRIPTS: list[Path] = []
-"""What else it loads; for tests."""
 PREFIX = "llm-normalize-check-"
 
 # What a user's config.yaml may say that has no place in a check: it would listen
@@ -86,15 +84,13 @@ def running(
     # One value for each, save for lists: mitmproxy loads no script after two of them.
     single = dict(OWN)
     more = [part for name in NONE for part in ("--set", name)]
-    for each in options:
-        name, _, value = each.partition("=")
+    for option in options:
+        name, _, value = option.partition("=")
         if name in LISTS:
-            more += ["--set", each]
+            more += ["--set", option]
         else:
             single[name] = value
     for name, value in single.items():
         more += ["--set", f"{name}={value}"]
-    for each in SCRIPTS:
-        more += ["-s", str(each)]
     with _demo_proxy.running(conf, None, provider, web=False, more=more) as proxy:
         yield proxy

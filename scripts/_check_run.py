@@ -76,7 +76,7 @@ def walk(
     """Yield the findings of each step, as they are made."""
     with contextlib.ExitStack() as stack:
         path = _Path(machine, Way(host, port), confdir, stack)
-        yield [_check_port.judge(machine, path.way, path.found, path.owner)]
+        yield [_check_port.judge(machine, path.way, confdir, path.found, path.owner)]
         yield _check_variables.judge(machine, path.way)
         desktop = _check_desktop.read(machine)
         led = Led(
@@ -89,7 +89,7 @@ def walk(
         try:
             through = path.through()
         except DemoError as error:
-            yield _check_ca.judge(machine, confdir, _check_ca.read(confdir), None)
+            yield _check_ca.judge(machine, port, confdir, _check_ca.read(confdir), None)
             last = legible(" ".join([*error.lines][-1:]))
             yield [Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {last}")]
             return
@@ -191,7 +191,9 @@ class _Path:
     def authority(self, through: _Through, led: Led) -> Iterator[Sequence[Finding]]:
         """Yield the lines about the CA, and who trusts it."""
         mine = _check_ca.read(self.confdir)
-        yield _check_ca.judge(self.machine, self.confdir, mine, self.found)
+        yield _check_ca.judge(
+            self.machine, self.way.port, self.confdir, mine, self.found
+        )
         used = _check_ca.read(through.ca.parent)
         if mine is None or used is None:
             saw = "there is no CA yet that could be trusted"

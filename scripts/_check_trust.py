@@ -16,7 +16,7 @@ import certifi
 from cryptography import x509
 
 from _check_ca import Authority, fingerprint
-from _check_finding import Finding, Mark, Way, legible, script, spelled, variable
+from _check_finding import Finding, Mark, Way, install, legible, spelled, variable
 from _machine import Machine
 
 TIMEOUT = 5
@@ -191,7 +191,7 @@ def _system(machine: Machine, probe: Probe) -> _Found:
     refused = {name: why for name, why in told.items() if why}
     if not refused:
         return _Found(Mark.OK, f"{' and '.join(told)} trust it by the system's store")
-    mend = script(machine, "trust.py", "install")
+    mend = install(machine, probe.ca.path.parent)
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
     if "curl" in refused and has_stores and not _curl(machine, probe):
@@ -222,8 +222,8 @@ def _python(
         return
     bundle = _bundle(machine, probe)
     is_own = bundle == str(probe.ca.path)
-    install = script(machine, "trust.py", "install") + "; "
-    first = "" if is_own or system_has else install
+    lead = install(machine, probe.ca.path.parent) + "; "
+    first = "" if is_own or system_has else lead
     why = legible(str(told.get("ssl", "")))
     if why:
         mend = first + variable(machine, "SSL_CERT_FILE", bundle)

@@ -49,7 +49,7 @@ def _alive(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def confdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("conf")
+    folder = tmp_path_factory.mktemp("home") / ".mitmproxy"
     CertStore.create_store(folder, "mitmproxy", 2048)
     return folder
 
@@ -114,7 +114,7 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
     class Coloured:
         colours = True
 
-    monkeypatch.setattr(_check_finding._demo_view, "View", Coloured)
+    monkeypatch.setattr("_check_finding.View", Coloured)
     out = io.StringIO()
     Report(out).tell([Finding(Mark.FAIL, "CA", "no")])
     assert out.getvalue().startswith("\x1b[1;31mFAIL\x1b[0m CA")
@@ -152,29 +152,35 @@ def test_addresses_are_read_as_curl_reads_them(value: str, found: object) -> Non
 # -- the port ------------------------------------------------------------------------
 
 
+def port(
+    machine: Recorded, way: Way, found: Status | None, owner: Listener | None
+) -> Finding:
+    return _check_port.judge(machine, way, machine.home / ".mitmproxy", found, owner)
+
+
 def test_llm_normalize_is_named_with_its_version() -> None:
-    finding = _check_port.judge(Recorded(), WAY, status(), None)
+    finding = port(Recorded(), WAY, status(), None)
     assert finding.mark is Mark.OK
     assert "127.0.0.1:8080 is llm_normalize 1.2 (repair, pid 7), 2 hosts" in finding.saw
 
 
 @pytest.mark.parametrize(
-    ("port", "mend"),
+    ("number", "mend"),
     [(8089, "python3 scripts/run.py -p 8089"), (8080, "python3 scripts/run.py")],
 )
 def test_where_nothing_listens_it_is_started(
-    port: int, mend: str, monkeypatch: pytest.MonkeyPatch
+    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_check_wire, "listens", lambda *_: False)
-    way = replace(WAY, port=port)
-    finding = _check_port.judge(Recorded(system="linux"), way, None, None)
+    way = replace(WAY, port=number)
+    finding = port(Recorded(system="linux"), way, None, None)
     assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
     assert "nothing listens" in finding.saw
 
 
 def test_on_windows_scripts_are_started_by_its_launcher() -> None:
     machine = Recorded(system="windows")
-    finding = _check_port.judge(machine, replace(WAY, port=8089), None, None)
+    finding = port(machine, replace(WAY, port=8089), None, None)
     assert finding.mend == r"py scripts\run.py -p 8089"
 
 
@@ -202,7 +208,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
 def test_another_program_on_the_port_is_named(
     owner: Listener | None, saw: str, mend: str
 ) -> None:
-    finding = _check_port.judge(Recorded(system="linux"), WAY, None, owner)
+    finding = port(Recorded(system="linux"), WAY, None, owner)
     assert finding.mark is Mark.FAIL
     assert saw in finding.saw
     assert mend in finding.mend
@@ -678,7 +684,7 @@ def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
 
 
 def ca(machine: Recorded, folder: Path, running: Status | None = None) -> list[Finding]:
-    return _check_ca.judge(machine, folder, _check_ca.read(folder), running)
+    return _check_ca.judge(machine, 8080, folder, _check_ca.read(folder), running)
 
 
 LINUX = Recorded(system="linux", environ={})
@@ -756,7 +762,8 @@ def test_a_ca_that_ends_is_made_anew(
     assert finding.mark is mark
     assert saw in finding.saw
     assert finding.mend.startswith(f"rm {tmp_path}/mitmproxy-ca*, ")
-    assert finding.mend.endswith("python3 scripts/trust.py install")
+    install = f"python3 scripts/trust.py install --confdir {tmp_path}"
+    assert finding.mend.endswith(install)
 
 
 def test_a_certificate_of_another_key_fails(confdir: Path, tmp_path: Path) -> None:
@@ -792,6 +799,7 @@ def trust(
     }
     machine = Recorded(
         system=system,
+        home=confdir.parent,
         environ=environ or {},
         programs=programs,
         answers={**good, **answers},
@@ -868,7 +876,8 @@ def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> 
 def test_curl_that_trusts_by_a_variable_only_is_told_of(confdir: Path) -> None:
     turns = iter([REFUSED, Outcome(0)])
     environ = {"CURL_CA_BUNDLE": "x"}
-    found = trust(confdir, {CURL: lambda _: next(turns)}, environ=environ)
+    answers: dict[tuple[str, ...], Any] = {CURL: lambda _: next(turns)}
+    found = trust(confdir, answers, environ=environ)
     assert found[0].mark is Mark.WARN
     assert "by this shell's variables" in found[0].saw
 
@@ -1001,7 +1010,7 @@ def test_a_database_without_it_is_told_of(home: Path, confdir: Path) -> None:
     finding = browsers(home, confdir, holds=other)
     assert (finding.mark, finding.mend) == (
         Mark.FAIL,
-        "python3 scripts/trust.py install",
+        f"python3 scripts/trust.py install --confdir {confdir}",
     )
     assert finding.saw == "~/.pki/nssdb does not have it"
     assert "does not trust it for" in browsers(home, confdir, flags=",,").saw
