@@ -16,8 +16,10 @@ from ruamel.yaml.error import YAMLError
 
 import _demo_proxy
 import _venv
+from _check_finding import Finding, Mark, legible, script
 from _demo_provider import Provider
-from _demo_proxy import Proxy
+from _demo_proxy import DemoError, Proxy
+from _machine import Machine
 
 PREFIX = "llm-normalize-check-"
 
@@ -35,6 +37,12 @@ NONE = ("client_replay", "server_replay", "normalize_routes", "normalize_keys")
 LISTS = ("normalize_hosts", "normalize_skip")
 
 
+def config(confdir: Path) -> Path | None:
+    """Return mitmproxy's configuration file, None if there is none."""
+    named = (confdir / name for name in ("config.yaml", "config.yml"))
+    return next((each for each in named if each.exists()), None)
+
+
 def hosts(confdir: Path) -> tuple[str, ...]:
     """Return what a proxy with this configuration opens."""
     addon = str(_venv.ROOT / "addon")
@@ -42,8 +50,9 @@ def hosts(confdir: Path) -> tuple[str, ...]:
         sys.path.insert(0, addon)
     from llm_normalize.selection import PROVIDERS  # noqa: PLC0415 - found by now
 
+    path = config(confdir)
     try:
-        text = (confdir / "config.yaml").read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8") if path is not None else ""
         told = YAML(typ="safe", pure=True).load(text)
     except (OSError, ValueError, YAMLError):
         return PROVIDERS  # a file that is broken is told of when mitmproxy starts
@@ -94,3 +103,14 @@ def running(
         more += ["--set", f"{name}={value}"]
     with _demo_proxy.running(conf, None, provider, web=False, more=more) as proxy:
         yield proxy
+
+
+def failed(machine: Machine, confdir: Path, error: DemoError) -> Finding:
+    """Return the line about a proxy that did not start."""
+    said = legible(" ".join([*error.lines][-3:]))
+    path = config(confdir)
+    if path is not None:
+        mend = f"correct {path}, or move it away"
+    else:
+        mend = script(machine, "run.py", "--demo") + " shows more"
+    return Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {said}", mend)

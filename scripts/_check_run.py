@@ -25,7 +25,7 @@ import _check_trust
 import _check_variables
 import _demo_provider
 import _venv
-from _check_finding import Finding, Mark, Report, Way, legible
+from _check_finding import Finding, Mark, Report, Way, script
 from _check_port import Status
 from _check_trust import Led
 from _demo_provider import HOST
@@ -90,8 +90,7 @@ def walk(
             through = path.through()
         except DemoError as error:
             yield _check_ca.judge(machine, port, confdir, _check_ca.read(confdir), None)
-            last = legible(" ".join([*error.lines][-1:]))
-            yield [Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {last}")]
+            yield [_check_proxy.failed(machine, confdir, error)]
             return
         yield [_check_pac.judge(machine, through.way)]
         yield from path.authority(through, led)
@@ -218,8 +217,11 @@ class _Path:
                 pass  # most likely it does not trust the demo's provider
         try:
             return self._judged(self._start())
-        except (DemoError, _check_stream.Refused) as error:
-            return Finding(Mark.FAIL, _check_stream.STEP, f"none came: {error}")
+        except DemoError as error:
+            return _check_proxy.failed(self.machine, self.confdir, error)
+        except _check_stream.Refused as error:
+            mend = f"what failed above; then {script(self.machine, 'run.py', '--demo')}"
+            return Finding(Mark.FAIL, _check_stream.STEP, f"none came: {error}", mend)
 
     def _judged(self, through: _Through) -> Finding:
         got = _check_stream.ask(through.way, self._provider, self._gate, through.ca)

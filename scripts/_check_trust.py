@@ -231,6 +231,7 @@ def _python(
     else:
         yield step, _Found(Mark.OK, "ssl and urllib trust it")
     names = {"httpx": "SSL_CERT_FILE", "requests": "REQUESTS_CA_BUNDLE"}
+    step = "CA in requests"
     refused = [each for each in names if told.get(each)]
     if refused:
         saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "

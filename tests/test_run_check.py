@@ -840,6 +840,7 @@ def test_windows_curl_is_not_asked_for_revocation(confdir: Path) -> None:
         return Outcome(0)
 
     programs = ("curl", "python", "openssl")
+    answers: Mapping[tuple[str, ...], Any]
     answers = {CURL: curl, ("python",): Outcome(0, json.dumps(TRUSTED))}
     found = trust(confdir, answers, programs=programs, system="windows")
     assert "--ssl-no-revoke" in asked[0]
