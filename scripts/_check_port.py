@@ -130,7 +130,9 @@ def judge(
         who = f"{legible(owner.name)} (pid {owner.pid})"
     if owner and any(NAME in each or "normalize.py" in each for each in owner.command):
         reverse = is_reverse(owner)
-        why = "in reverse mode, which this check does not walk" if reverse else "silent"
+        why = "in reverse mode, which this check does not walk"
+        if not reverse:
+            why = "which does not answer /status.json"
         saw = f"{who} has {where}: llm_normalize, {why}"
         if reverse:
             mend = f"{begin}, or ask the reverse proxy: "

@@ -82,7 +82,9 @@ asked.on("connect", (answer, socket) => {
   if (answer.statusCode !== 200) return end("CONNECT: " + answer.statusCode);
   const secure = require("tls").connect({ socket, servername: target });
   secure.on("error", (error) => end(error.code + ": " + error.message));
-  secure.on("secureConnect", () => end(""));
+  // NODE_TLS_REJECT_UNAUTHORIZED=0 lets everything in, and is no trust.
+  secure.on("secureConnect", () =>
+    end(secure.authorized ? "" : String(secure.authorizationError)));
 });
 asked.end();
 """
@@ -154,7 +156,15 @@ def _without(machine: Machine, *names: str, **more: str) -> Machine:
 
 def _curl(machine: Machine, probe: Probe) -> str:
     """Return why curl refuses, "" if it does not."""
-    command = ["curl", "--silent", "--fail", "--show-error", "--output", _null(machine)]
+    command = [
+        "curl",
+        "--disable",
+        "--silent",
+        "--fail",
+        "--show-error",
+        "--output",
+        _null(machine),
+    ]
     command += ["--proxy", probe.way.url, "--noproxy", "", "--max-time", "4"]
     if machine.system == "windows":
         command.append("--ssl-no-revoke")  # Windows' TLS asks for a list that no CA of
@@ -190,7 +200,9 @@ def _system(machine: Machine, probe: Probe) -> _Found:
     told = {name: ask(bare, probe) for name, ask in there.items()}
     refused = {name: why for name, why in told.items() if why}
     if not refused:
-        return _Found(Mark.OK, f"{' and '.join(told)} trust it by the system's store")
+        verb = "trust" if len(told) > 1 else "trusts"
+        saw = f"{' and '.join(told)} {verb} it by the system's store"
+        return _Found(Mark.OK, saw)
     mend = install(machine, probe.ca.path.parent)
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)

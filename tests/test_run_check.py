@@ -191,7 +191,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
         (None, "which the system does not name", "run.py -p 8081"),
         (
             Listener(4, "mitmdump", ("mitmdump", "-s", "/x/normalize.py")),
-            "llm_normalize, silent",
+            "which does not answer /status.json",
             "stop it, then python3 scripts/run.py",
         ),
         (
@@ -829,6 +829,7 @@ def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
     (command,) = asked
     assert command[-1] == "https://check.llm-normalize.invalid/t0.svg"
     assert command[command.index("--proxy") + 1] == HERE
+    assert command[1] == "--disable"  # no .curlrc, which may say --insecure
     assert command[command.index("--noproxy") + 1] == ""
 
 
@@ -844,7 +845,7 @@ def test_windows_curl_is_not_asked_for_revocation(confdir: Path) -> None:
     answers = {CURL: curl, ("python",): Outcome(0, json.dumps(TRUSTED))}
     found = trust(confdir, answers, programs=programs, system="windows")
     assert "--ssl-no-revoke" in asked[0]
-    assert found[0].saw == "curl trust it by the system's store"
+    assert found[0].saw == "curl trusts it by the system's store"
 
 
 REFUSED = Outcome(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
