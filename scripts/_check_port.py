@@ -171,3 +171,8 @@ def skips(command: Sequence[str]) -> list[str]:
 def is_reverse(owner: Listener | None) -> bool:
     """Tell whether a listener is a reverse proxy."""
     return owner is not None and any("reverse:" in each for each in owner.command)
+
+
+def is_upstream(command: Sequence[str]) -> bool:
+    """Tell whether a command line sends all requests on to another proxy."""
+    return any("upstream:" in each for each in command)

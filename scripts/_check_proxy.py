@@ -70,6 +70,23 @@ def folder() -> Iterator[Path]:
         shutil.rmtree(made, ignore_errors=True)
 
 
+def _folder(confdir: Path, apart: Path) -> Path:
+    """Return a folder in which mitmproxy finds all and so makes nothing.
+
+    Where something is missing, that is *apart*, with what there is.
+    """
+    if all((confdir / f"mitmproxy-{each}.pem").exists() for each in ("ca", "dhparam")):
+        return confdir
+    apart.mkdir()
+    named = [confdir / f"mitmproxy-{each}.pem" for each in ("ca", "ca-cert")]
+    for each in (*named, config(confdir)):
+        # Windows lets few users make links: then the addon's defaults have to do.
+        with contextlib.suppress(OSError):
+            if each is not None and each.exists():
+                (apart / each.name).symlink_to(each)
+    return apart
+
+
 @contextlib.contextmanager
 def running(
     confdir: Path, temporary: Path, provider: Provider, options: Sequence[str]
@@ -85,11 +102,7 @@ def running(
     Raises:
         DemoError: It did not start.
     """
-    has_all = all(
-        (confdir / f"mitmproxy-{each}.pem").exists() for each in ("ca", "dhparam")
-    )
-    # mitmproxy makes what is missing, and a check changes nothing.
-    conf = confdir if has_all else temporary / "conf"
+    conf = _folder(confdir, temporary / "conf")
     # One value for each, save for lists: mitmproxy loads no script after two of them.
     single = dict(OWN)
     more = [part for name in NONE for part in ("--set", name)]

@@ -94,11 +94,16 @@ def walk(
             return
         yield [_check_pac.judge(machine, through.way)]
         yield from path.authority(through, led)
+        try:
+            here = path.here(through)
+        except DemoError as error:
+            yield [_check_proxy.failed(machine, confdir, error)]
+            return
         folder = path.folder / "unlisted"
         folder.mkdir()
         off = through.told is not None and through.told.opens_all
-        yield [_check_opaque.judge(through.way, folder, is_only_off=off)]
-        yield [path.stream(through)]
+        yield [_check_opaque.judge(here.way, folder, is_only_off=off)]
+        yield [path.stream(here)]
 
 
 class _Through(NamedTuple):
@@ -187,14 +192,23 @@ class _Path:
             self._own = _Through(way, told, proxy.ca, name)
         return self._own
 
+    def here(self, through: _Through) -> _Through:
+        """Return a proxy that reaches servers of this machine: not by another proxy.
+
+        Raises:
+            DemoError: That is the check's own, and it does not start.
+        """
+        command = self.owner.command if self.owner is not None else ()
+        return self._start() if _check_port.is_upstream(command) else through
+
     def authority(self, through: _Through, led: Led) -> Iterator[Sequence[Finding]]:
         """Yield the lines about the CA, and who trusts it."""
         mine = _check_ca.read(self.confdir)
         yield _check_ca.judge(
             self.machine, self.way.port, self.confdir, mine, self.found
         )
-        used = _check_ca.read(through.ca.parent)
-        if mine is None or used is None:
+        used = mine if self.found is None else _check_ca.read(through.ca.parent)
+        if used is None:
             saw = "there is no CA yet that could be trusted"
             yield [Finding(Mark.SKIP, "CA trusted", saw)]
             return

@@ -98,7 +98,8 @@ def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
         saw = f"{says} leads to another program on this machine"
         return Finding(Mark.WARN, STEP, saw, right)
     saw = f"{says} leads to another proxy"
-    upstream = f"http://{host}:{port}"
+    # A password stays where it is, and off every command line.
+    upstream = f"env:{counts}" if "@" in text else f"http://{host}:{port}"
     mend = f"{script(machine, 'run.py')} --upstream-proxy {upstream}, and {right}"
     return Finding(Mark.WARN, STEP, saw, mend)
 

@@ -310,7 +310,7 @@ def test_no_variables_are_skipped() -> None:
             {"ALL_PROXY": "http://me:pw@corp:3128"},
             Mark.WARN,
             "ALL_PROXY=http://***@corp:3128 leads to another proxy",
-            "--upstream-proxy http://corp:3128, and export ALL_PROXY",
+            "--upstream-proxy env:ALL_PROXY, and export ALL_PROXY",
         ),
         (
             {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},

@@ -263,28 +263,96 @@ def test_a_folder_without_a_ca_stays_without(desk: Desk) -> None:
     assert not desk.confdir.exists()
 
 
+def test_a_folder_that_is_not_whole_is_used_and_stays_so(desk: Desk, ca: Path) -> None:
+    shutil.copytree(ca, desk.confdir)
+    (desk.confdir / "mitmproxy-dhparam.pem").unlink()
+    (desk.confdir / "config.yaml").write_text("normalize_mode: observe\n")
+    desk.trust(desk.confdir / "mitmproxy-ca-cert.pem")
+    checked = desk.check(free_port())
+    assert checked.of("CA in Node").mark == "ok"
+    assert "is observe" in checked.of("stream").saw
+
+
+def test_a_reverse_proxy_is_named_and_asked_nothing(desk: Desk, ca: Path) -> None:
+    with serving() as provider:
+        folder = desk.home.parent / "reverse"
+        folder.mkdir()
+        upstream = f"reverse:http://{LOOPBACK}:{provider.port}"
+        with Mitmdump(folder, ca, "--mode", upstream) as running:
+            checked = desk.check(running.port)
+    assert provider.asked == []
+    assert "in reverse mode" in checked.of("port").saw
+    assert checked.of("stream").mark == "ok"
+
+
+def test_another_proxy_behind_this_one_is_not_asked_for_this_machine(
+    desk: Desk, ca: Path
+) -> None:
+    with socket.create_server((LOOPBACK, 0)) as corporate:
+        corporate.setblocking(False)
+        folder = desk.home.parent / "upstream"
+        folder.mkdir()
+        upstream = f"upstream:http://{LOOPBACK}:{corporate.getsockname()[1]}"
+        with Mitmdump(folder, ca, "--mode", upstream) as running:
+            desk.confdir = running.confdir
+            checked = desk.check(running.port)
+        with pytest.raises(BlockingIOError):
+            corporate.accept()
+    for step in ("port", "PAC", "other hosts", "stream"):
+        assert checked.of(step).mark == "ok", step
+
+
+def test_kdes_own_file_is_read_where_kde_is_the_desktop(desk: Desk, ca: Path) -> None:
+    shutil.copytree(ca, desk.confdir)
+    port = free_port()
+    folder = desk.home / ".config"
+    folder.mkdir()
+    lines = ["[Proxy Settings]", "ProxyType=2", f"Proxy Config Script={pac(port)}"]
+    (folder / "kioslaverc").write_text("\n".join([*lines, ""]))
+    desk.environ["XDG_CURRENT_DESKTOP"] = "KDE"
+    line = desk.check(port).of("system proxy")
+    assert line.mark == "FAIL"
+    assert line.saw.startswith(f"KDE: PAC file {pac(port)}: nothing listens there")
+
+
 def test_a_foreign_program_on_the_port_is_named(desk: Desk, ca: Path) -> None:
     shutil.copytree(ca, desk.confdir)
-    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Quiet)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        checked = desk.check(server.server_address[1])
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving() as program:
+        checked = desk.check(program.port)
+    assert program.asked == ["GET /status.json"]
     assert checked.of("port").mark == "FAIL"
     assert f"(pid {os.getpid()})" in checked.of("port").saw
     assert checked.of("stream").mark == "ok"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_error(404)
+class Serving(NamedTuple):
+    """A web server that has nothing, and what it was asked."""
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
+    port: int
+    asked: list[str]
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Serving]:
+    asked: list[str] = []
+
+    class Requests(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(f"{self.command} {self.path}")
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Requests)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield Serving(server.server_address[1], asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_a_proxy_with_another_folder_is_noticed(
