@@ -29,6 +29,8 @@ PROGRAMS = {
         "dconf": "dconf-cli",
         "gsettings": "libglib2.0-bin",
         "kwriteconfig5": "libkf5config-bin",
+        "node": "nodejs",
+        "openssl": "openssl",
         "systemd-analyze": "systemd",
         "/usr/lib/*/gio/modules/libdconfsettings.so": "dconf-gsettings-backend",
         "/usr/share/glib-2.0/schemas/org.gnome.system.proxy.gschema.xml": (
