@@ -94,8 +94,9 @@ def legible(text: str, limit: int = 160) -> str:
 
 
 def masked(value: str) -> str:
-    """Return a proxy's address without its name and password."""
-    return legible(CREDENTIALS.sub(r"\g<1>***@", value))
+    """Return a proxy's address without its name and password, and without a query."""
+    place, mark, _ = CREDENTIALS.sub(r"\g<1>***@", value).partition("?")
+    return legible(f"{place}{mark}***" if mark else place)
 
 
 def address(value: str, default: int = 80) -> tuple[str, str, int] | None:

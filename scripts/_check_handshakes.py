@@ -19,7 +19,7 @@ def requests():
 def ask(make):
     try:
         context = make()
-        plain = socket.create_connection((host, port), 3)
+        plain = socket.create_connection((host, port), 5)
         try:
             head = "CONNECT {0}:443 HTTP/1.1\\r\\nHost: {0}:443\\r\\n\\r\\n".format(target)
             plain.sendall(head.encode())
@@ -47,7 +47,7 @@ const end = (error) => {
   process.stdout.write(JSON.stringify(told), () => process.exit(0));
 };
 const asked = require("http").request({
-  host, port, method: "CONNECT", path: target + ":443", timeout: 3000,
+  host, port, method: "CONNECT", path: target + ":443", timeout: 5000,
 });
 asked.on("timeout", () => asked.destroy(new Error("no answer")));
 asked.on("error", (error) => end(error.message));

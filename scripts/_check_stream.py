@@ -19,7 +19,7 @@ from _check_finding import Finding, Mark, Way, legible
 from _demo_provider import HOST, MODEL, Provider
 
 STEP = "stream"
-HOLD = 3.0
+HOLD = 5.0
 """Seconds that the provider waits for the client to have its first event."""
 ASKED = {
     "model": MODEL,

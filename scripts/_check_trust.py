@@ -20,7 +20,7 @@ from _check_finding import Finding, Mark, Way, install, legible, spelled, variab
 from _check_handshakes import NODE, PYTHON
 from _machine import Machine
 
-TIMEOUT = 5
+TIMEOUT = 8
 BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Arch
     "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora
@@ -104,7 +104,7 @@ def _curl(machine: Machine, probe: Probe) -> str:
         "--output",
         _null(machine),
     ]
-    command += ["--proxy", probe.way.url, "--noproxy", "", "--max-time", "4"]
+    command += ["--proxy", probe.way.url, "--noproxy", "", "--max-time", "6"]
     if machine.system == "windows":
         command.append("--ssl-no-revoke")  # Windows' TLS asks for a list that no CA of
         # ours has, and which other programs do without

@@ -126,6 +126,7 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
         ("http://me:secret@corp:3128", "http://***@corp:3128"),
         ("me:secret@corp:3128", "***@corp:3128"),
         ("http://token@corp", "http://***@corp"),
+        ("http://corp/x.pac?key=secret", "http://corp/x.pac?***"),
         ("http://me:se/cr@et@corp:3128", "http://***@corp:3128"),
         ("http://corp:3128/\x1b[31m", "http://corp:3128/ [31m"),
     ],
