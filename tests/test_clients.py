@@ -121,6 +121,8 @@ def test_code_without_its_end_goes_to_the_end(tmp_path: Path) -> None:
 
 def test_without_the_file_there_are_no_clients(tmp_path: Path) -> None:
     assert read("x:1", "/conf", tmp_path / "gone.md") == []
+    (tmp_path / "empty.md").write_text("# Clients\n", encoding="utf-8")
+    assert read("x:1", "/conf", tmp_path / "empty.md") == []
 
 
 # -- the file itself -----------------------------------------------------------------------

@@ -15,7 +15,7 @@ FACTS = Facts(
     seconds=59.9,
     hosts=["api.test", "*.many.test"],
     routes=[("old.test", "https://new.test/v1")],
-    opens_all=False,
+    opens="listed",
     ca_sha256="AA:BB",
     probe="check.invalid/token",
     rows=[Row("api.test", "m", 3, 2, {"role-null": 5})],
@@ -34,7 +34,7 @@ def test_json_has_what_programs_look_for() -> None:
         "seconds": 59,
         "hosts": ["api.test", "*.many.test"],
         "routes": {"old.test": "https://new.test/v1"},
-        "opens_all": False,
+        "opens": "listed",
         "ca_sha256": "AA:BB",
         "probe": "check.invalid/token",
         "counters": [

@@ -135,6 +135,21 @@ def test_status_is_for_programs(proxy: Proxy) -> None:
     assert told["probe"].startswith(f"{HOST}/")
 
 
+@pytest.mark.parametrize(
+    ("options", "opens"),
+    [
+        ({}, "listed"),
+        ({"normalize_only": False}, "all"),
+        ({"normalize_only": False, "allow_hosts": ["x"]}, "allowed"),
+    ],
+)
+def test_whose_tls_is_opened_is_told(
+    proxy: Proxy, options: dict[str, Any], opens: str
+) -> None:
+    proxy.set(**options)
+    assert json.loads(get(proxy, "/status.json")[1])["opens"] == opens
+
+
 @pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac", "/nothing"])
 def test_no_other_page_can_read_frame_or_include_it(proxy: Proxy, path: str) -> None:
     made = asked(path, headers=HTML)

@@ -67,7 +67,7 @@ def test_page_tells_what_there_is() -> None:
     [
         FACTS,
         replace(FACTS, rows=[], more=0, refused={}, routes=[], ca_sha256=""),
-        replace(FACTS, mode="observe", opens_all=True, closed_probe=True),
+        replace(FACTS, mode="observe", opens="all", closed_probe=True),
         replace(FACTS, hosts=[f"{n}.test" for n in range(99)], refused={"a.test": 1}),
     ],
 )
@@ -147,11 +147,14 @@ def test_text_says_the_same() -> None:
         "answers   api.test m: 2 of 3 repaired, role-null 5",
         "          and 1 more",
     ]
-    quiet = replace(FACTS, rows=[], more=0, refused={}, routes=[], opens_all=True)
+    quiet = replace(FACTS, rows=[], more=0, refused={}, routes=[], opens="all")
     page = text(replace(VISIT, is_through=True), quiet, [])
     assert "this one goes through the proxy" in page
     assert "opened    all hosts; repaired are:\n          api.test\n" in page
     assert page.endswith("answers   none yet\n")
+    allowed = replace(quiet, opens="allowed")
+    assert "opened    as allow_hosts says; repaired are:" in text(VISIT, allowed, [])
+    assert "says mitmproxy's <code>allow_hosts" in html(VISIT, allowed, [])
     assert "SHA-256 none yet" in text(VISIT, replace(FACTS, ca_sha256=""), [])
 
 

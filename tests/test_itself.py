@@ -135,11 +135,21 @@ def test_proxy_knows_its_own_connections(server: Proxyserver) -> None:
     outgoing = tflow.tserver_conn()
     other = tflow.tserver_conn()
     other.sockname = None
-    transports = {tflow.tclient_conn(): None, other: None, outgoing: None}
+    unconnected = tflow.tserver_conn()
+    unconnected.peername = None
+    transports = {
+        tflow.tclient_conn(): None,
+        other: None,
+        unconnected: None,
+        outgoing: None,
+    }
     handler: Any = SimpleNamespace(transports=transports)
     server.connections["x"] = handler
     assert not is_from_proxy(client)
     outgoing.sockname = ("127.0.0.1", 50000)
+    outgoing.peername = ("127.0.0.1", 8000)
+    assert not is_from_proxy(client)  # the same port, but to somebody else
+    outgoing.peername = ("127.0.0.1", 8080)
     assert is_from_proxy(client)
     client.peername = ("127.0.0.1", 50001)
     assert not is_from_proxy(client)

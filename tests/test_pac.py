@@ -59,6 +59,8 @@ def of(*texts: str) -> list[HostPattern]:
         ("http://[fd00::8]:81/", "[fd00::8]", True),
         ("ftp://api.test/", "api.test", False),
         ("http://clear.test/", "clear.test", True),
+        ("ws://clear.test/", "clear.test", True),
+        ("wss://clear.test/", "clear.test", False),
         ("HTTPS://clear.test/", "clear.test", False),
         ("data:text/plain,api.test", "api.test", False),
     ],
@@ -94,7 +96,7 @@ PATTERN = st.builds(
 
 
 @settings(
-    max_examples=150,
+    max_examples=400,
     suppress_health_check=[
         HealthCheck.function_scoped_fixture,
         HealthCheck.too_slow,

@@ -56,13 +56,13 @@ def browser_path() -> str:
 
 
 @contextmanager
-def opened() -> Iterator[Browser]:
-    """Start the browser."""
+def opened(*args: str) -> Iterator[Browser]:
+    """Start the browser, with more *args* of its own."""
     path = browser_path()
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox"] if root else []
+            executable_path=path, args=[*(["--no-sandbox"] if root else []), *args]
         )
         try:
             yield browser

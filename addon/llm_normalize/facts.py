@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from .jsontext import dumps
 
@@ -46,7 +46,8 @@ class Facts:
         seconds: How long it has been running.
         hosts: Which hosts are opened, as patterns.
         routes: Hosts whose requests go elsewhere, and where.
-        opens_all: Whether other hosts are opened, too.
+        opens: Whose TLS is opened: `listed`, those hosts alone; `all`; `allowed`, as
+            mitmproxy's `allow_hosts` says.
         ca_sha256: The fingerprint of mitmproxy's CA; empty where there is none.
         probe: The address of the probe, without scheme and ending.
         closed_probe: Whether mitmproxy's options keep the probe's TLS closed.
@@ -62,7 +63,7 @@ class Facts:
     seconds: float
     hosts: Sequence[str]
     routes: Sequence[tuple[str, str]]
-    opens_all: bool
+    opens: Literal["listed", "all", "allowed"]
     ca_sha256: str
     probe: str
     closed_probe: bool = False
@@ -81,7 +82,7 @@ class Facts:
             "seconds": int(self.seconds),
             "hosts": list(self.hosts),
             "routes": dict(self.routes),
-            "opens_all": self.opens_all,
+            "opens": self.opens,
             "ca_sha256": self.ca_sha256,
             "probe": self.probe,
             "counters": [

@@ -13,6 +13,7 @@ import ssl
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 from mitmproxy import ctx, http, tls
 from mitmproxy.proxy import mode_specs
@@ -171,6 +172,9 @@ class Home:
         return pac.script(patterns, visit.address)
 
     def _facts(self) -> Facts:
+        others: Literal["listed", "all"] = (
+            "listed" if ctx.options.normalize_only else "all"
+        )
         rows, more = grouped(self._stats.rows())
         pem = _ca()
         return Facts(
@@ -181,7 +185,7 @@ class Home:
             seconds=time.monotonic() - self._begun,
             hosts=[str(each) for each in self.hosts.patterns],
             routes=[(str(host), str(target)) for host, target in self.routes.routes],
-            opens_all=not ctx.options.normalize_only,
+            opens="allowed" if ctx.options.allow_hosts else others,
             ca_sha256=fingerprint(_der(pem)) if pem else "",
             probe=self._probe.place,
             closed_probe=_is_closed(f"{HOST}:443"),

@@ -35,10 +35,12 @@ def _is_loopback(host: str) -> bool:
 
 def is_from_proxy(client: connection.Client) -> bool:
     """Tell whether it is the proxy itself that is connected as *client*."""
-    there = client.peername[:2]
+    ends = client.peername[:2], client.sockname[:2]
     handlers = ctx.master.addons.get("proxyserver").connections.values()
     return any(
-        each.sockname is not None and each.sockname[:2] == there
+        each.sockname is not None
+        and each.peername is not None
+        and (each.sockname[:2], each.peername[:2]) == ends
         for handler in handlers
         for each in handler.transports
         if isinstance(each, connection.Server)

@@ -22,10 +22,10 @@ var HOSTS = [
 
 function portOf(url) {
   var found =
-    /^(https?|wss?):\/\/(?:[^\/?#@]*@)?(?:\[[^\]]*\]|[^:\/?#]*)(?::([0-9]+))?/i.exec(url);
+    /^(?:http|ws)(s?):\/\/(?:[^\/?#@]*@)?(?:\[[^\]]*\]|[^:\/?#]*)(?::([0-9]+))?/i.exec(url);
   if (!found) return -1;
   if (found[2]) return parseInt(found[2], 10);
-  return found[1].charAt(found[1].length - 1).toLowerCase() == "s" ? 443 : 80;
+  return found[1] ? 443 : 80;
 }
 
 function fits(labels, port, pattern) {

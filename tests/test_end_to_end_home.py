@@ -1,0 +1,433 @@
+"""The proxy's own pages through a real mitmdump, and in a real browser."""
+
+import base64
+import hashlib
+import http.client
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from playwright.sync_api import Browser, Page, expect
+
+from support import LOOPBACK, PATIENCE, Mitmdump, Provider, connect
+from web import keep, opened
+
+PROBE = "check.llm-normalize.invalid"
+RESOLVES = f"""\
+'''Lets names of .test lead to this machine, as a resolver may that an attacker has.'''
+
+
+def server_connect(data):
+    host, port, *_ = data.server.address
+    if host.endswith(".test"):
+        data.server.address = ("{LOOPBACK}", port)
+"""
+
+type Start = Callable[..., Mitmdump]
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path) -> Iterator[Start]:
+    started: list[Mitmdump] = []
+
+    def begin(*args: str, **options: Any) -> Mitmdump:
+        folder = tmp_path_factory.mktemp("mitmdump")
+        made = Mitmdump(folder, mitm_ca, *args, options=options, scripts=[RESOLVES])
+        started.append(made)
+        return made.__enter__()
+
+    yield begin
+    for each in started:
+        each.stop()
+
+
+@pytest.fixture(scope="module")
+def regular(start: Start) -> Mitmdump:
+    return start(normalize_hosts=["listed.test", "*.many.test"])
+
+
+def ask(
+    proxy: Mitmdump,
+    target: str = "/",
+    host: str = "",
+    *,
+    method: str = "GET",
+    headers: dict[str, str] | None = None,
+) -> tuple[int, dict[str, str], str]:
+    """Ask the proxy itself, in whatever form *target* has."""
+    connection = http.client.HTTPConnection(LOOPBACK, proxy.port, timeout=PATIENCE)
+    place = host or f"{LOOPBACK}:{proxy.port}"
+    connection.request(method, target, headers={"host": place, **(headers or {})})
+    reply = connection.getresponse()
+    body = reply.read().decode()
+    connection.close()
+    found = {name.lower(): value for name, value in reply.getheaders()}
+    return reply.status, found, body
+
+
+def status(proxy: Mitmdump) -> Any:
+    return json.loads(ask(proxy, "/status.json")[2])
+
+
+# -- without a browser -------------------------------------------------------------------
+
+
+def test_origin_form_and_absolute_form_get_the_same_page(regular: Mitmdump) -> None:
+    port = regular.port
+    for target, host in (
+        ("/", f"{LOOPBACK}:{port}"),
+        ("/", f"localhost:{port}"),
+        (f"http://{LOOPBACK}:{port}/", f"{LOOPBACK}:{port}"),
+        (f"http://localhost:{port}/", "whatever.test"),
+    ):
+        code, headers, body = ask(regular, target, host)
+        assert (code, headers["content-type"]) == (200, "text/plain; charset=utf-8")
+        assert body.startswith("llm_normalize on ")
+        assert "listed.test" in body
+
+
+def test_status_says_which_process_it_is(regular: Mitmdump) -> None:
+    told = status(regular)
+    assert told["name"] == "llm_normalize"
+    assert told["pid"] == regular.process
+    assert told["confdir"] == str(regular.confdir)
+    pem = x509.load_pem_x509_certificate(regular.ca.read_bytes())
+    der = pem.public_bytes(serialization.Encoding.DER)
+    assert told["ca_sha256"].replace(":", "").lower() == hashlib.sha256(der).hexdigest()
+
+
+def test_certificates_are_the_ones_that_mitmproxy_wrote(regular: Mitmdump) -> None:
+    body = ask(regular, "/mitmproxy-ca-cert.pem")[2]
+    assert body.strip() == regular.ca.read_text().strip()
+
+
+def test_connection_stays_open_and_head_has_no_body(regular: Mitmdump) -> None:
+    connection = http.client.HTTPConnection(LOOPBACK, regular.port, timeout=PATIENCE)
+    sizes = []
+    for method in ("HEAD", "GET", "HEAD"):
+        connection.request(method, "/proxy.pac")
+        reply = connection.getresponse()
+        body = reply.read()
+        sizes.append(int(reply.headers["content-length"]))
+        assert len(body) == (sizes[0] if method == "GET" else 0)
+    assert len(set(sizes)) == 1
+    connection.close()
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_is_changed_by_any_method(regular: Mitmdump, method: str) -> None:
+    code, headers, _ = ask(regular, method=method)
+    assert (code, headers["allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize(
+    "name", ["evil.test", "127.1", "0.0.0.0", "127.0.0.1.evil.test"]
+)
+@pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac"])
+def test_no_other_name_of_the_proxy_gets_anything(
+    regular: Mitmdump, name: str, path: str
+) -> None:
+    place = f"{name}:{regular.port}"
+    before = regular.log.count("client connect")
+    for target in (path, f"http://{place}{path}"):
+        code, headers, body = ask(regular, target, place)
+        assert code == 403
+        assert body == "This name leads to the proxy itself. Ask it by its address.\n"
+        assert not [each for each in headers if each.startswith("access-control")]
+    # Each was asked once more, by the proxy itself, and not for ever.
+    assert regular.log.count("client connect") - before <= 4
+
+
+def test_another_host_header_opens_nothing_by_a_detour(regular: Mitmdump) -> None:
+    """A client of another machine might let the proxy ask itself, as if from here."""
+    target = f"http://127.1:{regular.port}/status.json"
+    assert ask(regular, target, f"{LOOPBACK}:{regular.port}")[0] == 403
+
+
+def test_probe_needs_no_upstream(regular: Mitmdump) -> None:
+    place = status(regular)["probe"]
+    assert place.startswith(f"{PROBE}/")
+    code, _, body = ask(regular, f"http://{place}.svg", PROBE)
+    assert (code, "goes through" in body) == (200, True)
+    assert over_tls(regular, place)
+    assert f"server connect {PROBE}" not in regular.log
+
+
+def over_tls(proxy: Mitmdump, place: str) -> bool:
+    """Tell whether the probe answers by https."""
+    host, _, path = place.partition("/")
+    raw = connect(proxy.port, tunnel=f"{host}:443", ca=proxy.ca)
+    with raw:
+        request = (
+            f"GET /{path}.svg HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+        )
+        raw.sendall(request.encode())
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+        return b"trusts its CA" in answer
+
+
+def test_probe_without_its_token_breaks_off(regular: Mitmdump) -> None:
+    with connect(regular.port) as raw:
+        line = f"GET http://{PROBE}/guess.svg HTTP/1.1\r\nhost: {PROBE}\r\n\r\n"
+        raw.sendall(line.encode())
+        assert raw.recv(65536) == b""
+
+
+def test_in_reverse_mode_all_is_the_providers(start: Start, provider: Provider) -> None:
+    reverse = start("--mode", f"reverse:http://{LOOPBACK}:{provider.port}")
+    for path in ("/", "/proxy.pac", "/status.json", "/mitmproxy-ca-cert.pem"):
+        script = provider.script(b"the provider's")
+        provider.alias(script, path)
+        assert ask(reverse, path)[2] == "the provider's"
+
+
+def test_behind_another_proxy(start: Start) -> None:
+    other = start()
+    up = start("--mode", f"upstream:http://{LOOPBACK}:{other.port}")
+    assert ask(up)[2].startswith(f"llm_normalize on {LOOPBACK}:{up.port}\n")
+    assert ask(up, f"http://{LOOPBACK}:{up.port}/")[0] == 200
+    pac = ask(up, "/proxy.pac")[2]
+    behind = f"PROXY {LOOPBACK}:{other.port}"
+    assert f'var THROUGH = "PROXY {LOOPBACK}:{up.port}; {behind}";' in pac
+    assert f'var OTHERWISE = "{behind}";' in pac
+    place = status(up)["probe"]
+    assert ask(up, f"http://{place}.svg", PROBE)[0] == 200
+    assert over_tls(up, place)
+    assert PROBE not in other.log
+
+
+def test_proxy_s_password_comes_first(start: Start) -> None:
+    closed = start(proxyauth="user:word")
+    assert ask(closed, "/status.json")[0] == 407
+
+
+# -- in a browser ------------------------------------------------------------------------
+
+
+def pac_url(proxy: Mitmdump) -> str:
+    return f"--proxy-pac-url=http://{LOOPBACK}:{proxy.port}/proxy.pac"
+
+
+def trust(proxy: Mitmdump) -> str:
+    """Return the flag by which the browser trusts the proxy's CA."""
+    pem = x509.load_pem_x509_certificate(proxy.ca.read_bytes())
+    spki = pem.public_key().public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    digest = base64.b64encode(hashlib.sha256(spki).digest()).decode()
+    return f"--ignore-certificate-errors-spki-list={digest}"
+
+
+def home(proxy: Mitmdump) -> str:
+    return f"http://{LOOPBACK}:{proxy.port}/"
+
+
+def new_page(browser: Browser, url: str, **more: Any) -> Page:
+    page = browser.new_page(**more)
+    page.set_default_timeout(PATIENCE * 1000)
+    expect.set_options(timeout=PATIENCE * 1000)
+    page.goto(url)
+    return page
+
+
+GOES = "It goes through the proxy."
+TRUSTS = "It trusts the proxy's CA."
+NEITHER = "Whether it trusts the proxy's CA can be told once it goes through the proxy."
+
+
+def test_page_says_whether_this_browser_goes_through_and_trusts(
+    regular: Mitmdump,
+) -> None:
+    for name, args, through, trusts in (
+        ("direct", [], "It does not go through the proxy.", NEITHER),
+        ("untrusted", [pac_url(regular)], GOES, "It does not trust the proxy's CA"),
+        ("trusted", [pac_url(regular), trust(regular)], GOES, TRUSTS),
+    ):
+        with opened(*args) as browser:
+            page = new_page(
+                browser, home(regular), viewport={"width": 360, "height": 800}
+            )
+            expect(page.locator("#through")).to_have_text(through)
+            expect(page.locator("#trusts")).to_contain_text(trusts)
+            keep(page, f"home-{name}")
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width == 360  # nothing sticks out
+    assert "refused" not in ask(regular)[2]  # the page's own check is nobody's distrust
+
+
+def test_page_needs_no_script(regular: Mitmdump) -> None:
+    with opened(pac_url(regular), trust(regular)) as browser:
+        page = new_page(browser, home(regular), java_script_enabled=False)
+        for number, says in enumerate(("through the proxy.", "and trusts its CA.")):
+            page.goto(home(regular))
+            page.locator("noscript a").nth(number).click()
+            expect(page.locator("text")).to_contain_text(says)
+
+
+def test_hostile_names_stay_text_in_the_browser(start: Start) -> None:
+    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    fill = f"""\
+from mitmproxy import ctx
+
+
+def running():
+    addon = ctx.master.addons.get("llm_normalize")
+    addon.stats.add({hostile!r}, {hostile!r}, {{"role-null": 1}})
+"""
+    proxy = start()
+    path = proxy.confdir / "fill.py"
+    path.write_text(fill)
+    proxy.set(scripts=[*proxy.control(get="scripts"), str(path)])
+    proxy.wait_for(f"Loading script {path}")
+    with opened() as browser:
+        said: list[str] = []
+        page = browser.new_page()
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(home(proxy))
+        expect(page.locator(".rows strong")).to_have_text(hostile)
+        assert page.locator("script").count() == 1
+        assert page.locator("img").count() == 0
+        assert said == []
+
+
+@contextmanager
+def site() -> Iterator[int]:
+    """Serve an empty page, as any other site would, and yield its port."""
+
+    class Empty(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>another site</title>")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Empty)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+TRY = """async ([url, tag]) => {
+  if (tag == "cors" || tag == "no-cors") {
+    try {
+      const reply = await fetch(url, {mode: tag});
+      return "answer: " + (await reply.text());
+    } catch (error) { return "nothing"; }
+  }
+  return await new Promise((done) => {
+    const made = document.createElement(tag);
+    made.onload = () => done("loaded " + typeof window.FindProxyForURL);
+    made.onerror = () => done("nothing");
+    made.src = url;
+    document.head.append(made);
+  });
+}"""
+FRAME = """async (url) => {
+  const made = document.createElement("iframe");
+  await new Promise((done) => { made.onload = done; made.src = url; document.body.append(made); });
+  try { return made.contentDocument.body.innerText; } catch (error) { return "closed"; }
+}"""
+
+
+def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
+    regular: Mitmdump,
+) -> None:
+    rules = "--host-resolver-rules=MAP *.test 127.0.0.1"
+    with site() as port, opened(rules) as browser:
+        # Another site, and another port of the same one.
+        for origin in (f"http://evil.test:{port}/", f"http://{LOOPBACK}:{port}/"):
+            page = new_page(browser, origin)
+            for path in ("", "status.json", "proxy.pac", "mitmproxy-ca-cert.pem"):
+                url = home(regular) + path
+                for tag in ("cors", "no-cors", "img", "script"):
+                    assert page.evaluate(TRY, [url, tag]) == "nothing", (url, tag)
+                assert page.evaluate(FRAME, url) == "closed"
+            framed = [each.url for each in page.frames[1:]]
+            assert all(each.startswith("chrome-error:") for each in framed), framed
+            page.close()
+
+
+def test_name_that_was_made_to_lead_here_reads_nothing(regular: Mitmdump) -> None:
+    rules = "--host-resolver-rules=MAP *.test 127.0.0.1"
+    # Older browsers do not ask their readers before a page asks their own machine.
+    older = "--disable-features=LocalNetworkAccessChecks"
+    with opened(rules, older) as browser:
+        page = browser.new_page()
+        # The page comes from where the name led before.
+        page.route("**/before", lambda route: route.fulfill(body="<title>x</title>"))
+        page.goto(f"http://evil.test:{regular.port}/before")
+        read = "fetch('/status.json').then((reply) => reply.text())"
+        assert page.evaluate(read).startswith("This name leads to the proxy itself")
+
+
+def test_other_pages_cannot_tell_whether_the_proxy_is_used(regular: Mitmdump) -> None:
+    with site() as port, opened(pac_url(regular), trust(regular)) as browser:
+        page = new_page(browser, f"http://{LOOPBACK}:{port}/")
+        for scheme in ("http", "https"):
+            url = f"{scheme}://{PROBE}/guess.svg"
+            for tag in ("no-cors", "img"):
+                assert page.evaluate(TRY, [url, tag]) == "nothing"
+
+
+def test_reader_may_follow_a_link_to_it(regular: Mitmdump) -> None:
+    with site() as port, opened() as browser:
+        page = new_page(browser, f"http://localhost:{port}/")
+        page.evaluate(
+            """(url) => { const made = document.createElement("a");
+            made.href = url; made.textContent = "link"; document.body.append(made); }""",
+            home(regular),
+        )
+        page.click("a")
+        expect(page.locator("h1")).to_have_text("llm_normalize")
+
+
+def test_pac_sends_listed_hosts_through_and_others_straight(
+    start: Start, provider: Provider
+) -> None:
+    proxy = start(normalize_hosts=["listed.test", "*.many.test"])
+    script = provider.script(b"an answer", headers={"content-type": "text/plain"})
+    rules = "--host-resolver-rules=MAP straight.test 127.0.0.1, MAP many.test 127.0.0.1"
+    with opened(pac_url(proxy), rules) as browser:
+        for host, goes in (
+            ("listed.test", True),
+            ("a.many.test", True),
+            ("many.test", False),
+            ("straight.test", False),
+        ):
+            url = f"http://{host}:{provider.port}{script.path}"
+            page = new_page(browser, url)
+            assert page.inner_text("body") == "an answer"
+            assert (f"GET {url}"[:60] in proxy.log.replace("…", "")) is goes, host
+            page.close()
+
+
+def test_pac_goes_straight_while_the_proxy_is_off(
+    start: Start, provider: Provider
+) -> None:
+    proxy = start(normalize_hosts=["listed.test"])
+    script = provider.script(b"an answer", headers={"content-type": "text/plain"})
+    url = f"http://listed.test:{provider.port}{script.path}"
+    rules = "--host-resolver-rules=MAP listed.test 127.0.0.1"
+    with opened(pac_url(proxy), rules) as browser:
+        for number in range(2):
+            page = new_page(browser, url)
+            assert page.inner_text("body") == "an answer"
+            assert len(script.requests) == number + 1
+            page.close()
+            if not number:
+                proxy.wait_for("listed.test")
+                proxy.stop()
