@@ -19,13 +19,13 @@ HERE = "127.0.0.1"
 NAMES = (HERE, "localhost")
 
 
-def judge(way: Way, folder: Path, *, is_only_off: bool) -> Finding:
+def judge(way: Way, folder: Path, opens: str) -> Finding:
     """Return the step's line, after a handshake through the proxy with a server of ours.
 
     Args:
         way: The proxy, and the hosts that it opens.
         folder: Where the server's certificate is written.
-        is_only_off: Whether the user wants every host opened.
+        opens: Whose TLS the proxy says it opens.
     """
     with _serving(folder) as (port, own):
         host = _unlisted(way.hosts, port)
@@ -39,20 +39,25 @@ def judge(way: Way, folder: Path, *, is_only_off: bool) -> Finding:
         except OSError as error:
             reason = legible(str(error) or repr(error))
             saw = f"a host that is not listed cannot be reached: {reason}"
-            return _opened(saw, is_only_off=is_only_off)
+            return _opened(saw, opens)
     if got == own:
         saw = "a host that is not listed shows its own certificate, byte for byte"
         return Finding(Mark.OK, STEP, saw)
     saw = "a host that is not listed shows another certificate than its own"
-    return _opened(saw, is_only_off=is_only_off)
+    return _opened(saw, opens)
 
 
-def _opened(saw: str, *, is_only_off: bool) -> Finding:
-    if is_only_off:
+def _opened(saw: str, opens: str) -> Finding:
+    """Return the line, which is no failure where the user has it so."""
+    if opens == "all":
         saw = "normalize_only is off: the TLS of every host is opened"
         mend = "start the proxy with --set normalize_only=true"
         return Finding(Mark.WARN, STEP, saw, mend)
-    mend = "start the proxy with --set normalize_only=true and without allow_hosts"
+    if opens == "allowed":
+        saw = "allow_hosts, and not normalize_hosts, says whose TLS is opened"
+        mend = "start the proxy without allow_hosts"
+        return Finding(Mark.WARN, STEP, saw, mend)
+    mend = "start the proxy without other scripts (-s) that open connections"
     return Finding(Mark.FAIL, STEP, saw, mend)
 
 

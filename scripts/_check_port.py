@@ -39,7 +39,7 @@ class Status(NamedTuple):
         pid: Its process.
         confdir: Where its CA lies.
         mode: `normalize_mode`.
-        opens_all: Whether the TLS of hosts that are not listed is opened, too.
+        opens: Whose TLS is opened: `listed`, `all`, or `allowed` (by `allow_hosts`).
         hosts: What it opens.
         ca_sha256: Its CA's fingerprint, `AA:BB:…`.
         probe: `HOST/TOKEN` whose `.svg` it answers by itself; empty if it has none.
@@ -49,7 +49,7 @@ class Status(NamedTuple):
     pid: int
     confdir: str
     mode: str
-    opens_all: bool
+    opens: str
     hosts: tuple[str, ...]
     ca_sha256: str
     probe: str
@@ -86,7 +86,7 @@ def status(host: str, port: int) -> Status | None:
         pid=pid if isinstance(pid, int) else 0,
         confdir=_text(told, "confdir"),
         mode=_text(told, "mode"),
-        opens_all=told.get("opens_all") is True,
+        opens=_text(told, "opens"),
         hosts=tuple(legible(each) for each in named if isinstance(each, str)),
         ca_sha256=_text(told, "ca_sha256"),
         probe=probe if PROBE.fullmatch(probe) else "",

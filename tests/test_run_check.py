@@ -65,7 +65,7 @@ def status(**more: Any) -> Status:
         "pid": 7,
         "confdir": "/conf",
         "mode": "repair",
-        "opens_all": False,
+        "opens": "listed",
         "hosts": WAY.hosts,
         "ca_sha256": "AA",
         "probe": "check.llm-normalize.invalid/t0",
@@ -245,7 +245,7 @@ def test_a_status_of_odd_values_is_read_without_harm(
     answer = Answer(200, "application/json", json.dumps(told).encode())
     monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
     found = _check_port.status("127.0.0.1", 8080)
-    assert found == Status("1 [2J", 0, "", "", False, ("a.b",), "", "")
+    assert found == Status("1 [2J", 0, "", "", "", ("a.b",), "", "")
 
 
 def test_a_command_line_tells_what_the_checks_own_proxy_is_told() -> None:
@@ -1142,15 +1142,22 @@ def test_what_is_listed_is_decided_as_the_addon_does(
 
 def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> None:
     way = Way("127.0.0.1", 1, ("127.0.0.1", "localhost"))
-    finding = _check_opaque.judge(way, tmp_path, is_only_off=False)
+    finding = _check_opaque.judge(way, tmp_path, "listed")
     assert finding.mark is Mark.SKIP
 
 
-@pytest.mark.parametrize(("off", "mark"), [(True, Mark.WARN), (False, Mark.FAIL)])
+@pytest.mark.parametrize(
+    ("opens", "mark", "mend"),
+    [
+        ("all", Mark.WARN, "normalize_only=true"),
+        ("allowed", Mark.WARN, "without allow_hosts"),
+        ("listed", Mark.FAIL, "without other scripts"),
+    ],
+)
 def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
-    off: bool, mark: Mark, tmp_path: Path
+    opens: str, mark: Mark, mend: str, tmp_path: Path
 ) -> None:
     way = Way("127.0.0.1", 1)  # nothing listens there
-    finding = _check_opaque.judge(way, tmp_path, is_only_off=off)
+    finding = _check_opaque.judge(way, tmp_path, opens)
     assert finding.mark is mark
-    assert "normalize_only=true" in finding.mend
+    assert mend in finding.mend

@@ -36,6 +36,10 @@ HOLDS_BACK = """
 def responseheaders(flow):
     flow.response.stream = False
 """
+OPENS = """
+def tls_clienthello(data):
+    data.ignore_connection = False
+"""
 
 
 class Line(NamedTuple):
@@ -457,8 +461,19 @@ def test_an_opened_host_that_is_not_listed_is_noticed(desk: Desk, ca: Path) -> N
     assert "normalize_only is off" in checked.of("other hosts").saw
 
 
-def test_a_host_opened_by_other_options_fails(desk: Desk, ca: Path) -> None:
+def test_hosts_opened_by_mitmproxys_own_option_are_noticed(
+    desk: Desk, ca: Path
+) -> None:
     with proxy(desk, ca, allow_hosts="127.0.0.1") as running:
+        desk.trust(running.ca)
+        checked = desk.check(running.port)
+    assert checked.of("other hosts").mark == "warn"
+    assert "allow_hosts" in checked.of("other hosts").saw
+    assert checked.of("CA in Node").mark == "ok"
+
+
+def test_a_host_that_is_opened_by_nobodys_word_fails(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca, OPENS) as running:
         checked = desk.check(running.port)
     assert checked.of("other hosts").mark == "FAIL"
     assert "another certificate than its own" in checked.of("other hosts").saw
