@@ -11,7 +11,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,13 +38,25 @@ class Provider(NamedTuple):
     ca: Path
 
 
+def pause(_: int) -> None:
+    """Wait a little after an event."""
+    time.sleep(PAUSE)
+
+
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Provider]:
-    """Run the provider, its certificates in *folder*."""
+def running(folder: Path, between: Callable[[int], None] = pause) -> Iterator[Provider]:
+    """Run the provider.
+
+    Args:
+        folder: Where its certificates are written.
+        between: Called after each event of a stream with how many were sent; the next
+            one is sent when it returns.
+    """
     ca, chain = write_certificates(folder, HOST)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     server = _Server((HOST, 0), _Requests)
+    server.between = between
     # Without the handshake: it is the business of each connection's own thread.
     server.socket = context.wrap_socket(
         server.socket, server_side=True, do_handshake_on_connect=False
@@ -139,6 +151,7 @@ def _dumps(value: dict[str, Any]) -> bytes:
 
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    between: Callable[[int], None]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that leaves is no news."""
@@ -191,8 +204,10 @@ class _Requests(http.server.BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for data in (*map(_dumps, chunks(asked)), b"[DONE]"):
+        assert isinstance(self.server, _Server)
+        events = (*map(_dumps, chunks(asked)), b"[DONE]")
+        for sent, data in enumerate(events, 1):
             event = b"data: %b\n\n" % data
             self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
-            time.sleep(PAUSE)
+            self.server.between(sent)
         self.wfile.write(b"0\r\n\r\n")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -56,15 +56,21 @@ class Proxy(NamedTuple):
 
 @contextlib.contextmanager
 def running(
-    folder: Path, pairs: Path, provider: Provider, *, web: bool
+    folder: Path,
+    pairs: Path | None,
+    provider: Provider,
+    *,
+    web: bool,
+    more: Sequence[str] = (),
 ) -> Iterator[Proxy]:
     """Run mitmproxy with the addon, and end it whatever happens.
 
     Args:
-        folder: Its configuration, which is to be empty.
-        pairs: The pairs log.
+        folder: Its configuration.
+        pairs: The pairs log, None for none.
         provider: Whose answers it is to repair.
         web: Whether to run mitmweb.
+        more: Further arguments, for what is not set here.
 
     Raises:
         DemoError: It did not start.
@@ -74,7 +80,7 @@ def running(
         "confdir": folder,
         "flow_detail": 0,
         "normalize_hosts": f"{HOST}:{provider.port}",
-        "normalize_pairs": pairs,
+        "normalize_pairs": pairs or "",
         "ssl_verify_upstream_trusted_ca": provider.ca,
     }
     if web:
@@ -85,6 +91,7 @@ def running(
     command += ["--listen-host", HOST, "--listen-port", "0"]
     for option, value in options.items():
         command += ["--set", f"{option}={value}"]
+    command += more
     try:
         process = subprocess.Popen(
             command,

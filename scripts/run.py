@@ -33,6 +33,11 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help="send one stream of an embedded provider through it and show before "
         "and after; no key and no network needed",
     )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="walk the path of a client and say of each step how it is",
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--web", action="store_true", help="start mitmweb instead")
     which.add_argument(
@@ -93,6 +98,12 @@ def main() -> int:
     """Do what was asked for and return the demo's exit code."""
     flags, arguments = parse(sys.argv[1:])
     _venv.ensure()
+    if flags.check:
+        import _check_run  # noqa: PLC0415 - it needs the environment
+
+        port = int(value_of(arguments, "-p", "--listen-port", "listen_port=") or 8080)
+        confdir = value_of(arguments, "confdir=") or "~/.mitmproxy"
+        return _check_run.main(LOCAL, port, Path(confdir))
     if not flags.demo:
         start(flags, arguments)
     import demo  # noqa: PLC0415 - it needs the environment

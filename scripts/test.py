@@ -29,6 +29,7 @@ PROGRAMS = {
         "dconf": "dconf-cli",
         "gsettings": "libglib2.0-bin",
         "kwriteconfig5": "libkf5config-bin",
+        "node": "nodejs",
         "openssl": "openssl",
         "systemd-analyze": "systemd",
         "update-ca-certificates": "ca-certificates",

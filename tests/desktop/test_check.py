@@ -1,0 +1,555 @@
+"""`scripts/run.py --check` on a machine of its own: real proxies, programs and stores.
+
+What a test cannot have is the system's store, which belongs to the whole machine: a curl
+and an openssl on the PATH stand in that take a file of the test's for it.
+"""
+
+import contextlib
+import datetime as dt
+import http.server
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import certifi
+import psutil
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+
+from support import LOOPBACK, Mitmdump, make_ca
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60
+LINE = re.compile(r"^(ok  |FAIL|warn|skip) (.{14}) (.*)$")
+HOLDS_BACK = """
+def responseheaders(flow):
+    flow.response.stream = False
+"""
+OPENS = """
+def tls_clienthello(data):
+    data.ignore_connection = False
+"""
+
+
+class Line(NamedTuple):
+    mark: str
+    step: str
+    saw: str
+    mend: str
+
+
+class Checked(NamedTuple):
+    """A check that has ended."""
+
+    code: int
+    lines: list[Line]
+    last: str
+    seconds: float
+
+    def of(self, step: str) -> Line:
+        (line,) = (each for each in self.lines if each.step == step)
+        return line
+
+    def told(self, step: str) -> Line:
+        """Return the one line of a step that is not skipped."""
+        found = (each for each in self.lines if each.mark != "skip")
+        (line,) = (each for each in found if each.step == step)
+        return line
+
+    def marks(self, step: str) -> set[str]:
+        return {each.mark for each in self.lines if each.step == step}
+
+
+class Desk:
+    """A user's machine: a home, variables, stores.
+
+    Attributes:
+        home: The home.
+        environ: All variables.
+        store: What stands for the system's store.
+        confdir: mitmproxy's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.store = folder / "store.pem"
+        self.confdir = self.home / ".mitmproxy"
+        programs = folder / "bin"
+        programs.mkdir()
+        self.home.mkdir()
+        self.store.write_bytes(Path(certifi.where()).read_bytes())
+        for name in ("curl", "openssl"):
+            path = programs / name
+            variables = f"CURL_CA_BUNDLE={self.store} SSL_CERT_FILE={self.store}"
+            path.write_text(f'#!/bin/sh\n{variables} exec {shutil.which(name)} "$@"\n')
+            path.chmod(0o755)
+        self.environ = {
+            "HOME": str(self.home),
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "TMPDIR": str(folder),
+            # GNOME's settings in a file, which needs no bus and nothing of the user's.
+            "GSETTINGS_BACKEND": "keyfile",
+            "XDG_CONFIG_HOME": str(self.home / ".config"),
+        }
+
+    def lead_here(self, port: int) -> None:
+        """Set the variables as README says."""
+        self.environ["HTTPS_PROXY"] = f"http://{LOOPBACK}:{port}"
+        self.environ["NO_PROXY"] = "localhost,127.0.0.1,::1"
+
+    def trust(self, ca: Path) -> None:
+        """Have everything trust a CA."""
+        with self.store.open("ab") as file:
+            file.write(ca.read_bytes())
+        for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
+            self.environ[name] = str(self.store)
+        self.environ["NODE_EXTRA_CA_CERTS"] = str(ca)
+        database = self.home / ".pki" / "nssdb"
+        database.mkdir(parents=True)
+        base = ["certutil", "-d", f"sql:{database}"]
+        add = ["-A", "-t", "C,,", "-n", "mitmproxy", "-i", str(ca)]
+        for what in (["-N", "--empty-password"], add):
+            subprocess.run([*base, *what], check=True, timeout=PATIENCE)
+
+    def gnome(self, **settings: str) -> None:
+        """Set GNOME's proxy."""
+        folder = self.home / ".config" / "glib-2.0" / "settings"
+        folder.mkdir(parents=True)
+        lines = [f"{name}='{value}'" for name, value in settings.items()]
+        text = "\n".join(["[system/proxy]", *lines, ""])
+        (folder / "keyfile").write_text(text)
+
+    def command(self, port: int, confdir: Path | None = None) -> list[str]:
+        command = [sys.executable, str(ROOT / "scripts" / "run.py"), "--check"]
+        where = confdir or self.confdir
+        return [*command, "-p", str(port), "--set", f"confdir={where}"]
+
+    def check(self, port: int, confdir: Path | None = None) -> Checked:
+        before = state(self.home)
+        begun = time.monotonic()
+        done = subprocess.run(
+            self.command(port, confdir),
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        seconds = time.monotonic() - begun
+        sys.stdout.write(done.stdout + done.stderr)
+        assert done.stderr == ""
+        assert state(self.home) == before
+        assert left_over(self.environ["TMPDIR"]) == []
+        assert "\x1b" not in done.stdout  # no terminal, no colour
+        *rest, last = done.stdout.splitlines()
+        lines: list[Line] = []
+        for text in rest:
+            if found := LINE.match(text):
+                lines.append(Line(found[1].strip(), found[2].strip(), found[3], ""))
+            else:
+                mend = text.strip().removeprefix("mend: ")
+                lines[-1] = lines[-1]._replace(mend=mend)
+        assert all(each.mend for each in lines if each.mark == "FAIL"), lines
+        return Checked(done.returncode, lines, last, seconds)
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    """Return all files, but those of caches."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        str(path): path.read_bytes() for path in paths if ".cache" not in path.parts
+    }
+
+
+def left_over(temporary: str) -> list[str]:
+    """Return the folders and the processes that a check has left behind."""
+    found = [str(each) for each in Path(temporary).glob("llm-normalize-check-*")]
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        environ = process.info["environ"] or {}
+        if environ.get("TMPDIR") == temporary:
+            found.append(shlex.join(process.info["cmdline"] or []))
+    return found
+
+
+def free_port() -> int:
+    with socket.create_server((LOOPBACK, 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ca")
+    make_ca(folder, "mitmproxy")
+    return folder
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+@contextlib.contextmanager
+def proxy(desk: Desk, ca: Path, *scripts: str, **options: Any) -> Iterator[Mitmdump]:
+    """Run a proxy on the desk."""
+    folder = desk.home.parent / "proxy"
+    folder.mkdir()
+    with Mitmdump(folder, ca, options=options, scripts=scripts) as running:
+        desk.confdir = running.confdir
+        yield running
+
+
+def test_on_a_healthy_machine_all_is_ok_and_soon(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca) as running:
+        desk.trust(running.ca)
+        desk.lead_here(running.port)
+        desk.gnome(mode="auto", **{"autoconfig-url": pac(running.port)})
+        checked = desk.check(running.port)
+    assert checked.code == 0
+    assert {each.mark for each in checked.lines} <= {"ok", "skip"}
+    steps = {each.step for each in checked.lines if each.mark == "ok"}
+    assert steps >= {
+        "port",
+        "variables",
+        "system proxy",
+        "PAC",
+        "CA",
+        "CA in system",
+        "CA in Python",
+        "CA in Node",
+        "CA in browsers",
+        "other hosts",
+        "stream",
+    }
+    assert checked.last.startswith("all ")
+    assert "evaluated by Node" in checked.of("PAC").saw
+    assert "before the second was sent" in checked.of("stream").saw
+    assert checked.seconds < 20  # 2 to 3 s where nothing else runs
+
+
+def pac(port: int) -> str:
+    return f"http://{LOOPBACK}:{port}/proxy.pac"
+
+
+def test_where_nothing_listens_a_proxy_of_its_own_stands_in(
+    desk: Desk, ca: Path
+) -> None:
+    port = free_port()
+    shutil.copytree(ca, desk.confdir)
+    desk.lead_here(port)
+    desk.gnome(mode="auto", **{"autoconfig-url": pac(port)})
+    checked = desk.check(port)
+    assert checked.code == 1
+    assert checked.of("port").mark == "FAIL"
+    assert checked.of("port").mend == f"python3 scripts/run.py -p {port}"
+    assert checked.last.endswith(f"the first to mend: {checked.of('port').mend}")
+    assert checked.told("variables").mark == "ok"  # once something listens
+    assert checked.of("system proxy").mark == "FAIL"
+    assert checked.of("system proxy").mend.startswith("gsettings set")
+    assert checked.of("stream").mark == checked.of("other hosts").mark == "ok"
+    assert "check's own" in checked.of("stream").saw
+
+
+def test_a_folder_without_a_ca_stays_without(desk: Desk) -> None:
+    checked = desk.check(free_port())
+    assert checked.of("CA").mark == "FAIL"
+    assert checked.of("stream").mark == "ok"
+    assert not desk.confdir.exists()
+
+
+def test_a_folder_that_is_not_whole_is_used_and_stays_so(desk: Desk, ca: Path) -> None:
+    shutil.copytree(ca, desk.confdir)
+    (desk.confdir / "mitmproxy-dhparam.pem").unlink()
+    (desk.confdir / "config.yaml").write_text("normalize_mode: observe\n")
+    desk.trust(desk.confdir / "mitmproxy-ca-cert.pem")
+    checked = desk.check(free_port())
+    assert checked.of("CA in Node").mark == "ok"
+    assert "is observe" in checked.of("stream").saw
+
+
+def test_a_reverse_proxy_is_named_and_asked_nothing(desk: Desk, ca: Path) -> None:
+    with serving() as provider:
+        folder = desk.home.parent / "reverse"
+        folder.mkdir()
+        upstream = f"reverse:http://{LOOPBACK}:{provider.port}"
+        with Mitmdump(folder, ca, "--mode", upstream) as running:
+            checked = desk.check(running.port)
+    assert provider.asked == []
+    assert "in reverse mode" in checked.of("port").saw
+    assert checked.of("stream").mark == "ok"
+
+
+def test_another_proxy_behind_this_one_is_not_asked_for_this_machine(
+    desk: Desk, ca: Path
+) -> None:
+    with socket.create_server((LOOPBACK, 0)) as corporate:
+        corporate.setblocking(False)
+        folder = desk.home.parent / "upstream"
+        folder.mkdir()
+        upstream = f"upstream:http://{LOOPBACK}:{corporate.getsockname()[1]}"
+        with Mitmdump(folder, ca, "--mode", upstream) as running:
+            desk.confdir = running.confdir
+            checked = desk.check(running.port)
+        with pytest.raises(BlockingIOError):
+            corporate.accept()
+    for step in ("port", "PAC", "other hosts", "stream"):
+        assert checked.of(step).mark == "ok", step
+
+
+def test_kdes_own_file_is_read_where_kde_is_the_desktop(desk: Desk, ca: Path) -> None:
+    shutil.copytree(ca, desk.confdir)
+    port = free_port()
+    folder = desk.home / ".config"
+    folder.mkdir()
+    lines = ["[Proxy Settings]", "ProxyType=2", f"Proxy Config Script={pac(port)}"]
+    (folder / "kioslaverc").write_text("\n".join([*lines, ""]))
+    desk.environ["XDG_CURRENT_DESKTOP"] = "KDE"
+    line = desk.check(port).of("system proxy")
+    assert line.mark == "FAIL"
+    assert line.saw.startswith(f"KDE: PAC file {pac(port)}: nothing listens there")
+
+
+def test_a_foreign_program_on_the_port_is_named(desk: Desk, ca: Path) -> None:
+    shutil.copytree(ca, desk.confdir)
+    with serving() as program:
+        checked = desk.check(program.port)
+    assert program.asked == ["GET /status.json"]
+    assert checked.of("port").mark == "FAIL"
+    assert f"(pid {os.getpid()})" in checked.of("port").saw
+    assert checked.of("stream").mark == "ok"
+
+
+class Serving(NamedTuple):
+    """A web server that has nothing, and what it was asked."""
+
+    port: int
+    asked: list[str]
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[Serving]:
+    asked: list[str] = []
+
+    class Requests(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(f"{self.command} {self.path}")
+            self.send_error(404)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Requests)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield Serving(server.server_address[1], asked)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_proxy_with_another_folder_is_noticed(
+    desk: Desk, ca: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    make_ca(other, "mitmproxy")
+    with proxy(desk, ca) as running:
+        checked = desk.check(running.port, other)
+        line = checked.of("CA")
+        assert line.mark == "FAIL"
+        assert f"that of {running.confdir}" in line.saw
+        assert f"--check -p {running.port} --set confdir={running.confdir}" in line.mend
+
+
+def test_variables_that_lead_elsewhere_are_noticed(desk: Desk, ca: Path) -> None:
+    dead = free_port()
+    with proxy(desk, ca) as running:
+        desk.environ["HTTPS_PROXY"] = f"http://me:secret@{LOOPBACK}:{dead}"
+        checked = desk.check(running.port)
+    (line,) = (each for each in checked.lines if each.step == "variables")
+    assert line.mark == "FAIL"
+    assert f"http://***@{LOOPBACK}:{dead}: nothing listens there" in line.saw
+    assert "secret" not in str(checked)
+
+
+def test_a_ca_that_nobody_trusts_is_noticed_by_all(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca) as running:
+        desk.lead_here(running.port)
+        checked = desk.check(running.port)
+    for step in ("CA in system", "CA in Python", "CA in Node", "CA in browsers"):
+        assert checked.marks(step) == {"FAIL"}, step
+    assert "trust.py install" in checked.of("CA in system").mend
+    assert "NODE_EXTRA_CA_CERTS=" in checked.of("CA in Node").mend
+
+
+def test_the_mends_for_python_and_node_do_mend(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca) as running:
+        desk.lead_here(running.port)
+        checked = desk.check(running.port)
+        # What trust.py would have put into the bundle that is named:
+        desk.store.write_bytes(desk.store.read_bytes() + running.ca.read_bytes())
+        for step in ("CA in Python", "CA in requests", "CA in Node"):
+            for line in (each for each in checked.lines if each.step == step):
+                for name in re.findall(r"export (\w+)=", line.mend):
+                    is_node = name.startswith("NODE")
+                    file = running.ca if is_node else desk.store
+                    desk.environ[name] = str(file)
+        again = desk.check(running.port)
+    for step in ("CA in system", "CA in Python", "CA in requests", "CA in Node"):
+        assert again.marks(step) == {"ok"}, step
+
+
+def test_an_expired_ca_is_noticed(desk: Desk, ca: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(ca, old)
+    expire(old)
+    with proxy(desk, old) as running:
+        desk.trust(running.ca)
+        desk.lead_here(running.port)
+        checked = desk.check(running.port)
+    assert checked.code == 1
+    assert "has expired" in checked.of("CA").saw
+    assert "mitmproxy-ca*" in checked.of("CA").mend
+    for step in ("CA in system", "CA in Node", "CA in browsers"):
+        assert checked.marks(step) == {"FAIL"}, step
+
+
+def expire(folder: Path) -> None:
+    """Let the CA in *folder* have ended yesterday."""
+    path = folder / "mitmproxy-ca.pem"
+    key = serialization.load_pem_private_key(path.read_bytes(), None)
+    old = x509.load_pem_x509_certificate(path.read_bytes())
+    now = dt.datetime.now(dt.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(old.subject)
+        .issuer_name(old.issuer)
+        .public_key(old.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=9))
+        .not_valid_after(now - dt.timedelta(days=1))
+    )
+    for extension in old.extensions:
+        builder = builder.add_extension(extension.value, extension.critical)
+    made = builder.sign(key, hashes.SHA256())  # type: ignore[arg-type]
+    pem = made.public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+    path.write_bytes(private + pem)
+    (folder / "mitmproxy-ca-cert.pem").write_bytes(pem)
+
+
+def test_an_opened_host_that_is_not_listed_is_noticed(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca, normalize_only="false") as running:
+        checked = desk.check(running.port)
+    assert checked.of("other hosts").mark == "warn"
+    assert "normalize_only is off" in checked.of("other hosts").saw
+
+
+def test_hosts_opened_by_mitmproxys_own_option_are_noticed(
+    desk: Desk, ca: Path
+) -> None:
+    with proxy(desk, ca, allow_hosts="127.0.0.1") as running:
+        desk.trust(running.ca)
+        checked = desk.check(running.port)
+    assert checked.of("other hosts").mark == "warn"
+    assert "allow_hosts" in checked.of("other hosts").saw
+    assert checked.of("CA in Node").mark == "ok"
+
+
+def test_a_host_that_is_opened_by_nobodys_word_fails(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca, OPENS) as running:
+        checked = desk.check(running.port)
+    assert checked.of("other hosts").mark == "FAIL"
+    assert "another certificate than its own" in checked.of("other hosts").saw
+
+
+@pytest.mark.parametrize("scripts", [(), (HOLDS_BACK,)], ids=["passes", "held back"])
+def test_a_running_proxy_that_has_the_provider_is_asked_for_the_stream(
+    scripts: tuple[str, ...], desk: Desk, ca: Path
+) -> None:
+    options = {"normalize_hosts": "127.0.0.1", "ssl_insecure": "true"}
+    with proxy(desk, ca, *scripts, **options) as running:
+        checked = desk.check(running.port)
+    line = checked.of("stream")
+    assert line.saw.startswith("through it, ")
+    if scripts:
+        assert line.mark == "FAIL"
+        assert "held back: nothing came before its end" in line.saw
+        assert "other scripts" in line.mend
+    else:
+        assert line.mark == "ok"
+
+
+def test_a_proxy_that_cannot_reach_the_provider_gives_way(desk: Desk, ca: Path) -> None:
+    with proxy(desk, ca, normalize_hosts="127.0.0.1") as running:
+        line = desk.check(running.port).of("stream")
+    assert line.mark == "ok"
+    assert "check's own" in line.saw
+
+
+@pytest.mark.parametrize(
+    ("options", "saw", "mend"),
+    [
+        ({"normalize_mode": "observe"}, "is observe", "normalize_mode=repair"),
+        ({"normalize_skip": "finish-with-delta"}, "unrepaired", "(finish-with-delta)"),
+    ],
+)
+def test_a_stream_that_is_not_repaired_is_noticed(
+    options: dict[str, str], saw: str, mend: str, desk: Desk, ca: Path
+) -> None:
+    with proxy(desk, ca, **options) as running:
+        line = desk.check(running.port).of("stream")
+    assert line.mark == "FAIL"
+    assert saw in line.saw
+    assert mend in line.mend
+
+
+def test_a_broken_configuration_is_told_of(desk: Desk, ca: Path) -> None:
+    shutil.copytree(ca, desk.confdir)
+    (desk.confdir / "config.yaml").write_text("normalize_mode: [\n")
+    checked = desk.check(free_port())
+    assert checked.of("own proxy").mark == "FAIL"
+    assert f"correct {desk.confdir}/config.yaml" in checked.of("own proxy").mend
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_end_in_between_leaves_nothing_behind(
+    number: signal.Signals, desk: Desk, ca: Path
+) -> None:
+    shutil.copytree(ca, desk.confdir)
+    with subprocess.Popen(
+        desk.command(free_port()),
+        env=desk.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            # The own proxy runs from before this line to the end.
+            for line in process.stdout:
+                if line.startswith("ok   PAC"):
+                    process.send_signal(number)
+                    break
+            _, said = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + number
+    assert ("nothing is left running" in said) is (number is signal.SIGINT)
+    assert left_over(desk.environ["TMPDIR"]) == []

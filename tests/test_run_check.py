@@ -1,0 +1,1163 @@
+"""`scripts/run.py --check`, step by step, on machines that are not here."""
+
+import datetime as dt
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from mitmproxy.certs import CertStore
+
+import _check_ca
+import _check_desktop
+import _check_finding
+import _check_nss
+import _check_opaque
+import _check_pac
+import _check_port
+import _check_proxy
+import _check_stream
+import _check_trust
+import _check_variables
+import _check_wire
+import _demo_provider
+from _check_finding import Finding, Mark, Report, Way
+from _check_port import Listener, Status
+from _check_trust import Led, Probe
+from _check_wire import Answer
+from _machine import Outcome, System
+from machines import Recorded
+
+WAY = Way("127.0.0.1", 8080, ("integrate.api.nvidia.com", "*.openai.azure.com"))
+HERE = "http://127.0.0.1:8080"
+CURL, OPENSSL, NODE = ("curl",), ("openssl",), ("node", "-e")
+GNOME = ("gsettings", "get", "org.gnome.system.proxy")
+
+
+@pytest.fixture(autouse=True)
+def _alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every port be alive, save for those that end in 9."""
+    monkeypatch.setattr(_check_wire, "listens", lambda _, port: port % 10 != 9)
+
+
+@pytest.fixture(scope="session")
+def confdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home") / ".mitmproxy"
+    CertStore.create_store(folder, "mitmproxy", 2048)
+    return folder
+
+
+def only(findings: list[Finding]) -> Finding:
+    (finding,) = findings
+    return finding
+
+
+def status(**more: Any) -> Status:
+    told: dict[str, Any] = {
+        "version": "1.2",
+        "pid": 7,
+        "confdir": "/conf",
+        "mode": "repair",
+        "opens": "listed",
+        "hosts": WAY.hosts,
+        "ca_sha256": "AA",
+        "probe": "check.llm-normalize.invalid/t0",
+    }
+    return Status(**{**told, **more})
+
+
+# -- lines ---------------------------------------------------------------------------
+
+
+def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = io.StringIO()
+    report = Report(out)
+    report.tell([Finding(Mark.OK, "port", "it listens")])
+    report.tell([Finding(Mark.FAIL, "CA", "it has expired", "make one")])
+    assert report.end() == 1
+    assert out.getvalue().splitlines() == [
+        "ok   port           it listens",
+        "FAIL CA             it has expired",
+        "                    mend: make one",
+        "1 of 2 failed; the first to mend: make one",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("marks", "last"),
+    [
+        ([Mark.OK, Mark.OK], "all 2 steps ok"),
+        ([Mark.OK, Mark.SKIP], "all 1 steps ok (1 skipped)"),
+        ([Mark.OK, Mark.WARN], "none of 2 failed, 1 to look at"),
+        ([Mark.WARN, Mark.SKIP], "none of 2 failed, 1 to look at (1 skipped)"),
+    ],
+)
+def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> None:
+    out = io.StringIO()
+    report = Report(out)
+    report.tell([Finding(each, "step", "seen") for each in marks])
+    assert report.end() == 0
+    assert out.getvalue().splitlines()[-1] == last
+
+
+def test_marks_are_coloured_where_a_terminal_wants_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Coloured:
+        colours = True
+
+    monkeypatch.setattr("_check_finding.View", Coloured)
+    out = io.StringIO()
+    Report(out).tell([Finding(Mark.FAIL, "CA", "no")])
+    assert out.getvalue().startswith("\x1b[1;31mFAIL\x1b[0m CA")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("http://me:secret@corp:3128", "http://***@corp:3128"),
+        ("me:secret@corp:3128", "***@corp:3128"),
+        ("http://token@corp", "http://***@corp"),
+        ("http://corp/x.pac?key=secret", "http://corp/x.pac?***"),
+        ("http://me:se/cr@et@corp:3128", "http://***@corp:3128"),
+        ("http://corp:3128/\x1b[31m", "http://corp:3128/ [31m"),
+    ],
+)
+def test_no_password_and_no_control_character_is_shown(value: str, shown: str) -> None:
+    assert _check_finding.masked(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("http://127.0.0.1:8080", ("http", "127.0.0.1", 8080)),
+        ("localhost:8080", ("http", "localhost", 8080)),
+        ("https://[::1]", ("https", "::1", 443)),
+        ("corp", ("http", "corp", 80)),
+        ("http://corp:port", None),
+        ("http://", None),
+    ],
+)
+def test_addresses_are_read_as_curl_reads_them(value: str, found: object) -> None:
+    assert _check_finding.address(value) == found
+
+
+# -- the port ------------------------------------------------------------------------
+
+
+def port(
+    machine: Recorded, way: Way, found: Status | None, owner: Listener | None
+) -> Finding:
+    return _check_port.judge(machine, way, machine.home / ".mitmproxy", found, owner)
+
+
+def test_llm_normalize_is_named_with_its_version() -> None:
+    finding = port(Recorded(), WAY, status(), None)
+    assert finding.mark is Mark.OK
+    assert "127.0.0.1:8080 is llm_normalize 1.2 (repair, pid 7), 2 hosts" in finding.saw
+
+
+@pytest.mark.parametrize(
+    ("number", "mend"),
+    [(8089, "python3 scripts/run.py -p 8089"), (8080, "python3 scripts/run.py")],
+)
+def test_where_nothing_listens_it_is_started(
+    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_check_wire, "listens", lambda *_: False)
+    way = replace(WAY, port=number)
+    finding = port(Recorded(system="linux"), way, None, None)
+    assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
+    assert "nothing listens" in finding.saw
+
+
+def test_on_windows_scripts_are_started_by_its_launcher() -> None:
+    machine = Recorded(system="windows")
+    finding = port(machine, replace(WAY, port=8089), None, None)
+    assert finding.mend == r"py scripts\run.py -p 8089"
+
+
+@pytest.mark.parametrize(
+    ("owner", "saw", "mend"),
+    [
+        (Listener(4, "nginx", ("nginx",)), "nginx (pid 4) has", "run.py -p 8081"),
+        (None, "which the system does not name", "run.py -p 8081"),
+        (
+            Listener(4, "mitmdump", ("mitmdump", "-s", "/x/normalize.py")),
+            "which does not answer /status.json",
+            "stop it, then python3 scripts/run.py",
+        ),
+        (
+            Listener(
+                4,
+                "mitmdump",
+                ("mitmdump", "-s", "/x/normalize.py", "--mode", "reverse:https://x"),
+            ),
+            "in reverse mode",
+            "python3 scripts/doctor.py http://127.0.0.1:8080/v1",
+        ),
+    ],
+)
+def test_another_program_on_the_port_is_named(
+    owner: Listener | None, saw: str, mend: str
+) -> None:
+    finding = port(Recorded(system="linux"), WAY, None, owner)
+    assert finding.mark is Mark.FAIL
+    assert saw in finding.saw
+    assert mend in finding.mend
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        b"<html>",
+        b"[1]",
+        b'{"name": "other"}',
+    ],
+)
+def test_what_is_not_llm_normalize_has_no_status(
+    told: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = None if told is None else Answer(200, "application/json", told)
+    monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
+    assert _check_port.status("127.0.0.1", 8080) is None
+
+
+def test_a_status_of_odd_values_is_read_without_harm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = {
+        "name": "llm_normalize",
+        "version": "1\x1b[2J",
+        "pid": "x",
+        "hosts": [1, "a.b"],
+        "probe": "-oevil/../x",
+    }
+    answer = Answer(200, "application/json", json.dumps(told).encode())
+    monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
+    found = _check_port.status("127.0.0.1", 8080)
+    assert found == Status("1 [2J", 0, "", "", "", ("a.b",), "", "")
+
+
+def test_a_command_line_tells_what_the_checks_own_proxy_is_told() -> None:
+    command = [
+        "mitmdump",
+        "--set",
+        "normalize_skip=role-null",
+        "--set=normalize_mode=observe",
+        "--set",
+        "normalize_keys=a=env:B",
+        "normalize_only=false",
+    ]
+    assert _check_port.options(command) == [
+        "normalize_skip=role-null",
+        "normalize_mode=observe",
+    ]
+    assert _check_port.skips(command) == ["role-null"]
+
+
+# -- variables -----------------------------------------------------------------------
+
+LOCAL = "localhost,127.0.0.1,::1"
+GOOD = {"HTTPS_PROXY": HERE, "NO_PROXY": LOCAL}
+
+
+def variables(
+    environ: Mapping[str, str], system: System = "linux", **more: Any
+) -> list[Finding]:
+    return _check_variables.judge(Recorded(system=system, environ=environ, **more), WAY)
+
+
+def test_variables_that_lead_here_are_ok() -> None:
+    finding = only(variables(GOOD))
+    assert (finding.mark, finding.saw) == (Mark.OK, f"HTTPS_PROXY={HERE} leads here")
+
+
+def test_no_variables_are_skipped() -> None:
+    assert only(variables({"NO_PROXY": "x"})).mark is Mark.SKIP
+
+
+@pytest.mark.parametrize(
+    ("environ", "mark", "saw", "mend"),
+    [
+        (
+            {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
+            Mark.WARN,
+            "but https_proxy is http://***@127.0.0.1:8080",
+            "unset HTTPS_PROXY",
+        ),
+        (
+            {**GOOD, "HTTPS_PROXY": "http://me:pw@127.0.0.1:9999"},
+            Mark.FAIL,
+            "HTTPS_PROXY=http://***@127.0.0.1:9999: nothing listens there",
+            f"export HTTPS_PROXY={HERE}, or: unset HTTPS_PROXY",
+        ),
+        (
+            {"https_proxy": "localhost:8081"},
+            Mark.WARN,
+            "https_proxy=localhost:8081 leads to another program",
+            f"export https_proxy={HERE}",
+        ),
+        (
+            {"ALL_PROXY": "http://me:pw@corp:3128"},
+            Mark.WARN,
+            "ALL_PROXY=http://***@corp:3128 leads to another proxy",
+            "--upstream-proxy env:ALL_PROXY, and export ALL_PROXY",
+        ),
+        (
+            {"HTTPS_PROXY": "socks5://127.0.0.1:8080", "NO_PROXY": LOCAL},
+            Mark.FAIL,
+            "socks5:// is not how this proxy is spoken to",
+            f"export HTTPS_PROXY={HERE}",
+        ),
+        (
+            {"HTTPS_PROXY": "http://127.0.0.1:x"},
+            Mark.FAIL,
+            "is no proxy's address",
+            f"export HTTPS_PROXY={HERE}",
+        ),
+        (
+            {"HTTP_PROXY": HERE},
+            Mark.WARN,
+            "HTTPS_PROXY is not set",
+            f"export HTTPS_PROXY={HERE}",
+        ),
+        (
+            {"HTTPS_PROXY": HERE, "NO_PROXY": f"{LOCAL},.nvidia.com,x.org"},
+            Mark.FAIL,
+            "NO_PROXY has .nvidia.com: integrate.api.nvidia.com goes past",
+            "export NO_PROXY=localhost,127.0.0.1,::1,x.org",
+        ),
+        (
+            {"HTTPS_PROXY": HERE, "NO_PROXY": "*"},
+            Mark.FAIL,
+            "NO_PROXY has *",
+            f"export NO_PROXY={LOCAL}",
+        ),
+        (
+            {"HTTPS_PROXY": HERE, "no_proxy": "localhost, x.org"},
+            Mark.WARN,
+            "NO_PROXY lacks 127.0.0.1",
+            "export no_proxy=localhost,x.org,127.0.0.1,::1",
+        ),
+    ],
+)
+def test_what_is_wrong_with_variables_is_told_with_its_mend(
+    environ: dict[str, str], mark: Mark, saw: str, mend: str
+) -> None:
+    finding = only(variables(environ))
+    assert finding.mark is mark
+    assert saw in finding.saw
+    assert mend in finding.mend
+    assert "pw" not in finding.saw + finding.mend
+
+
+def test_windows_has_its_own_spelling() -> None:
+    finding = only(variables({"HTTPS_PROXY": "http://127.0.0.1:9"}, "windows"))
+    assert "$env:HTTPS_PROXY = 'http://127.0.0.1:8080'" in finding.mend
+    assert "Remove-Item env:HTTPS_PROXY" in finding.mend
+
+
+@pytest.mark.parametrize(
+    ("knows", "value", "mark"),
+    [
+        ("true", "1", None),
+        ("true", "", Mark.WARN),
+        ("false", "1", Mark.SKIP),
+    ],
+)
+def test_a_node_that_could_follow_variables_is_told_to(
+    knows: str, value: str, mark: Mark | None
+) -> None:
+    found = variables(
+        {**GOOD, "NODE_USE_ENV_PROXY": value},
+        programs=("node",),
+        answers={NODE: Outcome(0, knows)},
+    )
+    marks = {each.mark for each in found if "Node" in each.saw}
+    assert marks == ({mark} if mark else set())
+    if mark is Mark.WARN:
+        assert found[-1].mend == "export NODE_USE_ENV_PROXY=1"
+
+
+@pytest.mark.parametrize(
+    ("entry", "host", "does"),
+    [
+        ("nvidia.com", "integrate.api.nvidia.com", True),
+        ("*.nvidia.com", "integrate.api.nvidia.com", True),
+        ("nvidia.com:443", "integrate.api.nvidia.com", True),
+        ("azure.com", "*.openai.azure.com", True),
+        ("idia.com", "integrate.api.nvidia.com", False),
+        ("10.0.0.0/8", "integrate.api.nvidia.com", False),
+        ("::1", "integrate.api.nvidia.com", False),
+    ],
+)
+def test_no_proxy_is_read_as_clients_read_it(entry: str, host: str, does: bool) -> None:
+    assert _check_variables.excludes(entry, host) is does
+
+
+# -- the desktop ---------------------------------------------------------------------
+
+
+def gnome(**told: str) -> Recorded:
+    keys = {
+        "mode": (*GNOME, "mode"),
+        "url": (*GNOME, "autoconfig-url"),
+        "https_host": ("gsettings", "get", "org.gnome.system.proxy.https", "host"),
+        "https_port": ("gsettings", "get", "org.gnome.system.proxy.https", "port"),
+        "http_host": ("gsettings", "get", "org.gnome.system.proxy.http", "host"),
+        "http_port": ("gsettings", "get", "org.gnome.system.proxy.http", "port"),
+    }
+    answers: dict[tuple[str, ...], Any] = {
+        keys[name]: Outcome(0, f"{value}\n") for name, value in told.items()
+    }
+    return Recorded(
+        system="linux", environ={}, answers=answers, programs=("gsettings",)
+    )
+
+
+def kde(**told: str) -> Recorded:
+    def answer(command: list[str]) -> Outcome:
+        return Outcome(0, told.get(command[-1].replace(" ", "_"), "") + "\n")
+
+    return Recorded(
+        system="linux",
+        environ={"XDG_CURRENT_DESKTOP": "KDE"},
+        answers={("kreadconfig5", "--file", "kioslaverc"): answer},
+        programs=("kreadconfig5", "gsettings"),
+    )
+
+
+def macos(*lines: str) -> Recorded:
+    said = "\n".join(["<dictionary> {", *(f"  {each}" for each in lines), "}"])
+    return Recorded(
+        system="macos", environ={}, answers={("scutil", "--proxy"): Outcome(0, said)}
+    )
+
+
+def windows(*lines: str) -> Recorded:
+    said = "\r\n".join(["", "HKEY_CURRENT_USER\\…", *(f"    {each}" for each in lines)])
+    return Recorded(
+        system="windows", environ={}, answers={("reg", "query"): Outcome(0, said)}
+    )
+
+
+PAC = f"{HERE}/proxy.pac"
+MANUAL = [
+    gnome(mode="'manual'", https_host="'127.0.0.1'", https_port="8080"),
+    gnome(
+        mode="'manual'",
+        https_host="''",
+        https_port="0",
+        http_host="'127.0.0.1'",
+        http_port="8080",
+    ),
+    kde(ProxyType="1", httpsProxy="http://127.0.0.1 8080"),
+    macos("HTTPSEnable : 1", "HTTPSPort : 8080", "HTTPSProxy : 127.0.0.1"),
+    macos("HTTPEnable : 1", "HTTPPort : 8080", "HTTPProxy : 127.0.0.1"),
+    windows("ProxyEnable    REG_DWORD    0x1", "ProxyServer  REG_SZ  127.0.0.1:8080"),
+    windows(
+        "ProxyEnable    REG_DWORD    0x1",
+        "ProxyServer    REG_SZ    http=x:1;https=127.0.0.1:8080",
+    ),
+]
+PACS = [
+    gnome(mode="'auto'", url=f"'{PAC}'"),
+    kde(ProxyType="2", Proxy_Config_Script=PAC),
+    macos("ProxyAutoConfigEnable : 1", f"ProxyAutoConfigURLString : {PAC}"),
+    windows(f"AutoConfigURL    REG_SZ    {PAC}", "ProxyEnable    REG_DWORD    0x0"),
+]
+NONES = [
+    gnome(mode="'none'"),
+    gnome(
+        mode="'manual'", https_host="''", https_port="0", http_host="''", http_port="0"
+    ),
+    kde(),
+    macos(),
+    windows("ProxyEnable    REG_DWORD    0x0", "ProxyServer    REG_SZ    x:1"),
+]
+AUTOS = [
+    gnome(mode="'auto'", url="''"),
+    kde(ProxyType="3"),
+    macos("ProxyAutoDiscoveryEnable : 1"),
+]
+
+
+def desktop(machine: Recorded, *, has_variables: bool = False) -> Finding:
+    found = _check_desktop.read(machine)
+    return _check_desktop.judge(machine, WAY, found, has_variables=has_variables)
+
+
+@pytest.mark.parametrize("machine", [*MANUAL, *PACS])
+def test_a_desktop_that_leads_here_is_ok(machine: Recorded) -> None:
+    finding = desktop(machine)
+    assert (finding.mark, finding.mend) == (Mark.OK, "")
+    assert _check_desktop.leads_here(_check_desktop.read(machine), WAY)
+
+
+@pytest.mark.parametrize("machine", [*NONES, *AUTOS])
+def test_a_desktop_without_one_is_told_of_where_no_variable_leads_here(
+    machine: Recorded,
+) -> None:
+    assert desktop(machine, has_variables=True).mark is Mark.OK
+    finding = desktop(machine)
+    assert finding.mark is Mark.WARN
+    assert "--pac, or: " in finding.mend
+    assert not _check_desktop.leads_here(_check_desktop.read(machine), WAY)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        Recorded(system="linux", environ={}),
+        Recorded(
+            system="linux",
+            environ={},
+            programs=("gsettings",),
+            answers={("gsettings",): Outcome(1, err="No such schema")},
+        ),
+        Recorded(system="macos", answers={("scutil",): Outcome(127)}),
+        Recorded(system="windows", answers={("reg",): Outcome(1)}),
+    ],
+)
+def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> None:
+    assert _check_desktop.read(machine) is None
+    assert desktop(machine, has_variables=True).mark is Mark.SKIP
+    assert desktop(machine).mark is Mark.WARN
+
+
+@pytest.mark.parametrize(
+    ("machine", "mark", "saw", "mend"),
+    [
+        (
+            gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
+            Mark.FAIL,
+            "nothing listens there",
+            "proxy mode none, or: python3 scripts/run.py -p 9999",
+        ),
+        (
+            kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
+            Mark.FAIL,
+            "KDE: http://127.0.0.1:9999: nothing listens there",
+            "kwriteconfig5 --file kioslaverc --group 'Proxy Settings' --key ProxyType 0",
+        ),
+        (
+            macos("HTTPSEnable : 1", "HTTPSPort : 9999", "HTTPSProxy : localhost"),
+            Mark.FAIL,
+            "nothing listens there",
+            "networksetup -setsecurewebproxystate Wi-Fi off",
+        ),
+        (
+            windows("AutoConfigURL    REG_SZ    http://127.0.0.1:9999/proxy.pac"),
+            Mark.FAIL,
+            "nothing listens there",
+            "reg delete",
+        ),
+        (
+            gnome(mode="'manual'", https_host="'corp'", https_port="3128"),
+            Mark.WARN,
+            "leads to another proxy",
+            "--system-proxy --upstream-proxy http://corp:3128",
+        ),
+        (
+            gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
+            Mark.WARN,
+            "PAC file http://***@corp/x.pac leads to another proxy",
+            "python3 scripts/run.py --pac",
+        ),
+        (
+            gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
+            Mark.WARN,
+            "leads to another proxy",
+            "python3 scripts/run.py --pac",
+        ),
+        (
+            kde(ProxyType="2", Proxy_Config_Script="http://["),
+            Mark.FAIL,
+            "is no address",
+            "kwriteconfig5",
+        ),
+    ],
+)
+def test_a_desktop_that_leads_elsewhere_is_told_with_the_mend(
+    machine: Recorded, mark: Mark, saw: str, mend: str
+) -> None:
+    finding = desktop(machine)
+    assert finding.mark is mark
+    assert saw in finding.saw
+    assert mend in finding.mend
+    assert "pw" not in finding.saw + finding.mend
+
+
+def test_reading_the_desktop_writes_nothing() -> None:
+    for machine in (*MANUAL, *PACS, *NONES, *AUTOS):
+        _check_desktop.read(machine)
+        for command in machine.ran:
+            assert command[:2] in (
+                ["gsettings", "get"],
+                ["kreadconfig5", "--file"],
+                ["scutil", "--proxy"],
+                ["reg", "query"],
+            )
+
+
+# -- the PAC file --------------------------------------------------------------------
+
+SERVED = "function FindProxyForURL(url, host) { /* integrate.api.nvidia.com */ }"
+
+
+def pac(
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Answer | None,
+    node: Outcome | None = None,
+) -> Finding:
+    monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
+    machine = Recorded(
+        system="linux",
+        programs=("node",) if node else (),
+        answers={NODE: node} if node else {},
+    )
+    return _check_pac.judge(machine, WAY)
+
+
+@pytest.mark.parametrize(
+    ("answer", "saw"),
+    [
+        (None, "no answer"),
+        (Answer(404, "text/html", b""), "status 404"),
+        (Answer(200, "text/plain", SERVED.encode()), "comes as text/plain"),
+        (
+            Answer(200, _check_pac.KIND, b"function FindProxyForURL() {}"),
+            "does not name",
+        ),
+        (
+            Answer(200, _check_pac.KIND, b"integrate.api.nvidia.com"),
+            "has no function",
+        ),
+    ],
+)
+def test_a_pac_file_that_is_not_served_fails(
+    answer: Answer | None, saw: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = pac(monkeypatch, answer)
+    assert finding.mark is Mark.FAIL
+    assert saw in finding.saw
+
+
+@pytest.mark.parametrize(
+    ("node", "mark", "saw"),
+    [
+        (None, Mark.OK, "names the hosts"),
+        (Outcome(0, '["PROXY 127.0.0.1:8080", "DIRECT"]'), Mark.OK, "evaluated"),
+        (
+            Outcome(0, '["PROXY localhost:8080; DIRECT", "PROXY corp:3128"]'),
+            Mark.OK,
+            "evaluated",
+        ),
+        (Outcome(0, '["DIRECT", "DIRECT"]'), Mark.FAIL, "nvidia.com DIRECT"),
+        (
+            Outcome(0, '["PROXY 127.0.0.1:8080", "PROXY 127.0.0.1:8080"]'),
+            Mark.FAIL,
+            "unlisted.example PROXY",
+        ),
+        (Outcome(1, err="SyntaxError: no"), Mark.FAIL, "SyntaxError"),
+    ],
+)
+def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
+    node: Outcome | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Answer(200, _check_pac.KIND, SERVED.encode())
+    finding = pac(monkeypatch, answer, node)
+    assert finding.mark is mark
+    assert saw in finding.saw
+
+
+# -- the CA's files ------------------------------------------------------------------
+
+
+def ca(machine: Recorded, folder: Path, running: Status | None = None) -> list[Finding]:
+    return _check_ca.judge(machine, 8080, folder, _check_ca.read(folder), running)
+
+
+LINUX = Recorded(system="linux", environ={})
+
+
+def copied(confdir: Path, folder: Path) -> Path:
+    for path in confdir.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+        (folder / path.name).chmod(0o600)
+    return folder
+
+
+def test_a_whole_ca_is_ok(confdir: Path) -> None:
+    found = _check_ca.read(confdir)
+    assert found is not None
+    finding = only(ca(LINUX, confdir, status(ca_sha256=found.sha256)))
+    assert finding.mark is Mark.OK
+    assert "in use" in finding.saw
+    assert found.sha256[:23] in finding.saw
+
+
+def test_a_folder_without_a_ca_is_started_with(tmp_path: Path) -> None:
+    finding = only(ca(LINUX, tmp_path))
+    assert finding.mark is Mark.FAIL
+    assert finding.mend == f"python3 scripts/run.py --set confdir={tmp_path}"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_a_key_that_others_may_read_fails(confdir: Path, tmp_path: Path) -> None:
+    folder = copied(confdir, tmp_path)
+    (folder / "mitmproxy-ca.pem").chmod(0o640)
+    finding = only(ca(LINUX, folder))
+    assert finding.mark is Mark.FAIL
+    assert finding.mend == f"chmod 600 {folder}/mitmproxy-ca.pem"
+    assert only(ca(replace(LINUX, system="windows"), folder)).mark is Mark.OK
+
+
+def test_another_folders_ca_in_use_fails(confdir: Path) -> None:
+    finding = only(ca(LINUX, confdir, status(ca_sha256="AB:CD", confdir="/other")))
+    assert finding.mark is Mark.FAIL
+    assert "that of /other" in finding.saw
+    assert "run.py --check --set confdir=/other" in finding.mend
+
+
+def write_ca(folder: Path, days: int) -> None:
+    """Write a CA that ends in so many days."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mitmproxy")])
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=400))
+        .not_valid_after(now + dt.timedelta(days=days))
+        .sign(key, hashes.SHA256())
+    )
+    pem = made.public_bytes(serialization.Encoding.PEM)
+    (folder / "mitmproxy-ca.pem").write_bytes(pem)
+    (folder / "mitmproxy-ca.pem").chmod(0o600)
+    (folder / "mitmproxy-ca-cert.pem").write_bytes(pem)
+
+
+@pytest.mark.parametrize(
+    ("days", "mark", "saw"),
+    [(-1, Mark.FAIL, "has expired on"), (5, Mark.WARN, "expires on")],
+)
+def test_a_ca_that_ends_is_made_anew(
+    days: int, mark: Mark, saw: str, tmp_path: Path
+) -> None:
+    write_ca(tmp_path, days)
+    finding = only(ca(LINUX, tmp_path))
+    assert finding.mark is mark
+    assert saw in finding.saw
+    assert finding.mend.startswith(f"rm {tmp_path}/mitmproxy-ca*, ")
+    install = f"python3 scripts/trust.py install --confdir {tmp_path}"
+    assert finding.mend.endswith(install)
+
+
+def test_a_certificate_of_another_key_fails(confdir: Path, tmp_path: Path) -> None:
+    write_ca(tmp_path, 100)
+    cert = (confdir / "mitmproxy-ca-cert.pem").read_bytes()
+    (tmp_path / "mitmproxy-ca-cert.pem").write_bytes(cert)
+    finding = only(ca(LINUX, tmp_path))
+    assert finding.mark is Mark.FAIL
+    assert "is not the certificate of" in finding.saw
+
+
+# -- trust ---------------------------------------------------------------------------
+
+ALL = ("curl", "openssl", "python3", "node")
+TRUSTED = {"ssl": "", "httpx": "", "requests": ""}
+VERSION = {"version": "v20.0.0", "system": False}
+
+
+def trust(
+    confdir: Path,
+    answers: Mapping[tuple[str, ...], Any],
+    *,
+    environ: Mapping[str, str] | None = None,
+    programs: tuple[str, ...] = ALL,
+    led: Led | None = None,
+    system: System = "linux",
+) -> list[Finding]:
+    good: dict[tuple[str, ...], Any] = {
+        CURL: Outcome(0),
+        OPENSSL: Outcome(0),
+        ("python3",): Outcome(0, json.dumps(TRUSTED)),
+        NODE: Outcome(0, json.dumps({"error": "", **VERSION})),
+    }
+    machine = Recorded(
+        system=system,
+        home=confdir.parent,
+        environ=environ or {},
+        programs=programs,
+        answers={**good, **answers},
+    )
+    authority = _check_ca.read(confdir)
+    assert authority is not None
+    probe = Probe(WAY, "check.llm-normalize.invalid/t0", authority)
+    return [*_check_trust.judge(machine, probe, led or Led(shell=True, desktop=True))]
+
+
+def test_programs_that_trust_it_are_ok(confdir: Path) -> None:
+    found = trust(confdir, {})
+    assert [each.mark for each in found] == [Mark.OK] * 4
+    assert found[0].saw == "curl and openssl trust it by the system's store"
+
+
+def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
+    confdir: Path,
+) -> None:
+    asked: list[list[str]] = []
+
+    def curl(command: list[str]) -> Outcome:
+        asked.append(command)
+        return Outcome(0)
+
+    trust(confdir, {CURL: curl})
+    (command,) = asked
+    assert command[-1] == "https://check.llm-normalize.invalid/t0.svg"
+    assert command[command.index("--proxy") + 1] == HERE
+    assert command[1] == "--disable"  # no .curlrc, which may say --insecure
+    assert command[command.index("--noproxy") + 1] == ""
+
+
+def test_windows_curl_is_not_asked_for_revocation(confdir: Path) -> None:
+    asked: list[list[str]] = []
+
+    def curl(command: list[str]) -> Outcome:
+        asked.append(command)
+        return Outcome(0)
+
+    programs = ("curl", "python", "openssl")
+    answers: Mapping[tuple[str, ...], Any]
+    answers = {CURL: curl, ("python",): Outcome(0, json.dumps(TRUSTED))}
+    found = trust(confdir, answers, programs=programs, system="windows")
+    assert "--ssl-no-revoke" in asked[0]
+    assert found[0].saw == "curl trusts it by the system's store"
+
+
+REFUSED = Outcome(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
+
+
+def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) -> None:
+    finding = trust(confdir, {CURL: REFUSED})[0]
+    assert (finding.mark, finding.mend) == (
+        Mark.FAIL,
+        "python3 scripts/trust.py install",
+    )
+    assert finding.saw == "curl refuses it: curl: (60) SSL certificate problem"
+    error = Outcome(1, err="verify error:num=20:no issuer\nDONE")
+    assert "verify error" in trust(confdir, {OPENSSL: error})[0].saw
+
+
+def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> None:
+    away = Led(shell=False, desktop=False)
+    told = {
+        CURL: REFUSED,
+        ("python3",): Outcome(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
+        NODE: Outcome(0, json.dumps({"error": "no", **VERSION})),
+    }
+    assert {each.mark for each in trust(confdir, told, led=away)} == {Mark.WARN}
+    browsers = Led(shell=False, desktop=True)
+    marks = [each.mark for each in trust(confdir, told, led=browsers)]
+    assert marks == [Mark.FAIL, Mark.WARN, Mark.WARN, Mark.WARN]
+
+
+def test_curl_that_trusts_by_a_variable_only_is_told_of(confdir: Path) -> None:
+    turns = iter([REFUSED, Outcome(0)])
+    environ = {"CURL_CA_BUNDLE": "x"}
+    answers: dict[tuple[str, ...], Any] = {CURL: lambda _: next(turns)}
+    found = trust(confdir, answers, environ=environ)
+    assert found[0].mark is Mark.WARN
+    assert "by this shell's variables" in found[0].saw
+
+
+def test_what_is_not_installed_is_skipped(confdir: Path) -> None:
+    found = trust(confdir, {}, programs=("python3",))
+    assert [each.saw for each in found if each.mark is Mark.SKIP] == [
+        "curl is not installed",
+        "node is not installed",
+    ]
+
+
+@pytest.mark.parametrize("bundles", [(), ("/",)])
+def test_python_that_does_not_trust_it_is_told_which_file_to_name(
+    bundles: tuple[str, ...], confdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_check_trust, "BUNDLES", bundles)
+    told = {"ssl": "CERTIFICATE_VERIFY_FAILED", "httpx": "no", "requests": "no"}
+    _, plain, more, _ = trust(
+        confdir, {("python3",): Outcome(0, json.dumps(told)), CURL: REFUSED}
+    )
+    assert plain.mark is more.mark is Mark.FAIL
+    if bundles:
+        first = "python3 scripts/trust.py install; export"
+        assert plain.mend == f"{first} SSL_CERT_FILE=/"
+        assert more.mend == f"{first} SSL_CERT_FILE=/; export REQUESTS_CA_BUNDLE=/"
+    else:
+        own = confdir / "mitmproxy-ca-cert.pem"
+        assert plain.mend == f"export SSL_CERT_FILE={own}"
+        assert "httpx and requests refuse it" in more.saw
+
+
+def test_python_that_fails_is_told(confdir: Path) -> None:
+    found = trust(confdir, {("python3",): Outcome(1, err="boom")})
+    assert found[1].mark is Mark.FAIL
+    assert "boom" in found[1].saw
+
+
+@pytest.mark.parametrize("bundles", [(), ("/",)])
+def test_a_file_with_this_ca_alone_is_told_of(
+    bundles: tuple[str, ...], confdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_check_trust, "BUNDLES", bundles)
+    own = str(confdir / "mitmproxy-ca-cert.pem")
+    found = trust(confdir, {}, environ={"REQUESTS_CA_BUNDLE": own})
+    assert found[2].mark is Mark.WARN
+    assert "can verify no host that is not opened" in found[2].saw
+    wanted = "export REQUESTS_CA_BUNDLE=/" if bundles else "add the CA to a copy of"
+    assert found[2].mend.startswith(wanted)
+
+
+def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> None:
+    refused = Outcome(0, json.dumps({"error": "UNABLE_TO_VERIFY", **VERSION}))
+    finding = trust(confdir, {NODE: refused})[3]
+    own = confdir / "mitmproxy-ca-cert.pem"
+    assert finding.mark is Mark.FAIL
+    assert finding.mend == f"export NODE_EXTRA_CA_CERTS={own}"
+    environ = {"NODE_EXTRA_CA_CERTS": "/not/there.pem"}
+    finding = trust(confdir, {NODE: refused}, environ=environ)[3]
+    assert "NODE_EXTRA_CA_CERTS names /not/there.pem, which is not there" in finding.saw
+    assert trust(confdir, {NODE: Outcome(1, err="boom")})[3].saw.endswith("boom")
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_a_node_that_can_use_the_systems_store_is_told_so(
+    helps: bool, confdir: Path
+) -> None:
+    refused = {"error": "UNABLE_TO_VERIFY", "version": "v24.0.0", "system": True}
+    turns = iter([refused, {**refused, "error": "" if helps else "no"}])
+    finding = trust(confdir, {NODE: lambda _: Outcome(0, json.dumps(next(turns)))})[3]
+    assert ("export NODE_OPTIONS=--use-system-ca, or: " in finding.mend) is helps
+
+
+# -- browsers ------------------------------------------------------------------------
+
+LISTED = """
+Certificate Nickname                                         Trust Attributes
+                                                             SSL,S/MIME,JAR/XPI
+
+Some Root                                                    C,,
+mitmproxy (llm_normalize)                                    {flags}
+"""
+
+
+def browsers(
+    home: Path,
+    confdir: Path,
+    *,
+    flags: str = "C,,",
+    holds: Path | None = None,
+    verified: int = 0,
+    **more: Any,
+) -> Finding:
+    database = home / ".pki" / "nssdb"
+    base = ("certutil", "-d", f"sql:{database}")
+    pem = ((holds or confdir) / "mitmproxy-ca-cert.pem").read_text("ascii")
+    told: dict[str, Any] = {
+        "system": "linux",
+        "home": home,
+        "programs": ("certutil",),
+        "answers": {
+            (*base, "-L"): Outcome(0, LISTED.format(flags=flags)),
+            (*base, "-L", "-n", "mitmproxy (llm_normalize)"): Outcome(0, pem),
+            (*base, "-L", "-n", "Some Root"): Outcome(0, "no certificate"),
+            (*base, "-V"): Outcome(verified, err="certificate is invalid"),
+        },
+    }
+    authority = _check_ca.read(confdir)
+    assert authority is not None
+    return _check_nss.judge(Recorded(**{**told, **more}), authority, must=True)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for folder in (".pki/nssdb", ".mozilla/firefox/x.default"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / ".pki/nssdb/cert9.db").touch()
+    return tmp_path
+
+
+def test_a_database_that_trusts_it_is_ok(home: Path, confdir: Path) -> None:
+    finding = browsers(home, confdir)
+    assert (finding.mark, finding.saw) == (Mark.OK, "1 NSS database trusts it")
+
+
+def test_a_database_without_it_is_told_of(home: Path, confdir: Path) -> None:
+    other = home / "other"
+    other.mkdir()
+    write_ca(other, 100)
+    finding = browsers(home, confdir, holds=other)
+    assert (finding.mark, finding.mend) == (
+        Mark.FAIL,
+        f"python3 scripts/trust.py install --confdir {confdir}",
+    )
+    assert finding.saw == "~/.pki/nssdb does not have it"
+    assert "does not trust it for" in browsers(home, confdir, flags=",,").saw
+    assert (
+        "refuses it: certificate is invalid"
+        in browsers(home, confdir, verified=255).saw
+    )
+    broken = {("certutil",): Outcome(255, err="bad database")}
+    assert "cannot be read: bad database" in browsers(home, confdir, answers=broken).saw
+
+
+def test_browsers_that_cannot_be_looked_at_are_skipped(
+    home: Path, confdir: Path
+) -> None:
+    assert browsers(home, confdir, system="windows").mark is Mark.SKIP
+    without = browsers(home, confdir, programs=())
+    assert without.mark is Mark.SKIP
+    assert "apt-get install libnss3-tools" in without.mend
+    (home / ".pki/nssdb/cert9.db").unlink()
+    assert browsers(home, confdir).mark is Mark.SKIP
+    chrome = browsers(home, confdir, programs=("chromium",))
+    assert chrome.mark is Mark.FAIL
+    assert "chromium is installed and has no database" in chrome.saw
+
+
+def test_firefox_profiles_are_found(home: Path) -> None:
+    (home / ".mozilla/firefox/x.default/cert9.db").touch()
+    (home / ".mozilla/firefox/profiles.ini").touch()
+    names = [each.name for each in _check_nss.databases(home)]
+    assert names == ["nssdb", "x.default"]
+
+
+# -- a stream ------------------------------------------------------------------------
+
+
+def events(*, repaired: bool) -> list[str]:
+    chunks = [*_demo_provider.chunks(_check_stream.ASKED)]
+    if repaired:
+        head, *texts, last = chunks
+        head["choices"][0]["delta"]["content"] = ""
+        for each in texts:
+            del each["choices"][0]["delta"]["role"]
+        last["choices"][0]["delta"] = {}
+        del last["choices"][0]["stop_reason"]
+    return [*(f"data: {json.dumps(each)}" for each in chunks), "data: [DONE]"]
+
+
+@pytest.mark.parametrize(
+    ("repaired", "late", "observing", "skips", "mark", "saw", "mend"),
+    [
+        (True, False, False, [], Mark.OK, "before the second was sent", ""),
+        (True, True, False, [], Mark.FAIL, "held back", "without stream_large_bodies"),
+        (False, False, True, [], Mark.FAIL, "is observe", "normalize_mode=repair"),
+        (False, False, False, [], Mark.FAIL, "unrepaired: ", "own addon/normalize.py"),
+        (False, False, False, ["role-null"], Mark.FAIL, "unrepaired", "(role-null)"),
+    ],
+)
+def test_a_stream_is_judged_by_its_events_and_its_first(
+    repaired: bool,
+    late: bool,
+    observing: bool,
+    skips: list[str],
+    mark: Mark,
+    saw: str,
+    mend: str,
+) -> None:
+    got = _check_stream.Got(events(repaired=repaired), late)
+    finding = _check_stream.judge(got, "here", is_observing=observing, skips=skips)
+    assert finding.mark is mark
+    assert saw in finding.saw
+    assert mend in finding.mend
+
+
+@pytest.mark.parametrize("given", [[], ["data: {}"], ['data: {"choices":[{}]}']])
+def test_what_is_no_stream_fails(given: list[str]) -> None:
+    got = _check_stream.Got(given, is_late=False)
+    finding = _check_stream.judge(got, "here", is_observing=False, skips=[])
+    assert finding.mark is Mark.FAIL
+
+
+def test_the_provider_waits_for_its_client_and_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_check_stream, "HOLD", 0.01)
+    gate = _check_stream.Gate()
+    gate.between(1)
+    assert gate.held
+    gate.again()
+    gate.seen.set()
+    gate.between(1)
+    gate.between(2)
+    assert not gate.held
+
+
+# -- the check's own proxy -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("normalize_hosts: [a.b, c.d]", ("a.b", "c.d")),
+        ("flow_detail: 0", None),
+        ("normalize_hosts: [", None),
+        ("- a", None),
+        (None, None),
+    ],
+)
+def test_the_own_proxy_opens_what_the_configuration_says(
+    text: str | None, hosts: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    found = _check_proxy.hosts(tmp_path)
+    assert found == hosts if hosts else "integrate.api.nvidia.com" in found
+
+
+@pytest.mark.parametrize(
+    ("hosts", "listed"),
+    [(["127.0.0.1"], True), (["127.0.0.1:1"], False), (["/"], False), ([], False)],
+)
+def test_what_is_listed_is_decided_as_the_addon_does(
+    hosts: list[str], listed: bool
+) -> None:
+    assert _check_opaque.is_listed(hosts, "127.0.0.1", 8000) is listed
+
+
+def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> None:
+    way = Way("127.0.0.1", 1, ("127.0.0.1", "localhost"))
+    finding = _check_opaque.judge(way, tmp_path, "listed")
+    assert finding.mark is Mark.SKIP
+
+
+@pytest.mark.parametrize(
+    ("opens", "mark", "mend"),
+    [
+        ("all", Mark.WARN, "normalize_only=true"),
+        ("allowed", Mark.WARN, "without allow_hosts"),
+        ("listed", Mark.FAIL, "without other scripts"),
+    ],
+)
+def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
+    opens: str, mark: Mark, mend: str, tmp_path: Path
+) -> None:
+    way = Way("127.0.0.1", 1)  # nothing listens there
+    finding = _check_opaque.judge(way, tmp_path, opens)
+    assert finding.mark is mark
+    assert mend in finding.mend
