@@ -17,7 +17,8 @@ ASKED = {
 
 
 def show(line: str) -> None:
-    print(line, flush=True)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def by_urllib(base: str) -> None:
@@ -52,7 +53,7 @@ def by_requests(base: str) -> None:
 
 
 def by_aiohttp(base: str) -> None:
-    import aiohttp
+    import aiohttp  # type: ignore[import-not-found]
 
     async def ask() -> None:
         async with (
@@ -66,7 +67,7 @@ def by_aiohttp(base: str) -> None:
 
 
 def by_openai(base: str) -> None:
-    from openai import OpenAI
+    from openai import OpenAI  # type: ignore[import-not-found]
 
     client = OpenAI(api_key="sk-none", base_url=base, max_retries=0)
     for chunk in client.chat.completions.create(**ASKED):
