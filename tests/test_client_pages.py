@@ -1,5 +1,6 @@
 """The client pages: said to be tried or not, in the form that all who show them read."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
+from ruamel.yaml import YAML
 
 from llm_normalize.addon import Normalize
 
@@ -65,6 +67,19 @@ def test_readme_has_the_pages_one_level_down() -> None:
     section = README.split("\n## Client by client\n")[1].split("\n## ")[0]
     assert re.findall(r"^### (.*)$", section, re.MULTILINE) == NAMES
     assert "agents:" not in section
+
+
+@pytest.mark.parametrize(("kind", "code"), CODE.findall(TEXT))
+def test_code_is_of_its_language(kind: str, code: str) -> None:
+    if kind == "json":
+        json.loads(f"{{{code}}}")  # lines of a file that has more
+    elif kind == "yaml":
+        YAML(typ="safe").load(code)
+    else:
+        assert kind == "sh"
+        command = ["bash", "-n", "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_options_that_are_set_exist() -> None:
