@@ -1,4 +1,4 @@
-"""Write the tables of fixes, adaptations, faults and peers from their declarations."""
+"""Write the tables of fixes, adaptations, faults and peers, and README's client pages."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 README = _venv.ROOT / "README.md"
 CATALOGUE = _venv.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
 REQUESTS = _venv.ROOT / "addon" / "llm_normalize" / "adaptations" / "README.md"
+CLIENTS = _venv.ROOT / "addon" / "llm_normalize" / "clients.md"
 DONE = b"data: [DONE]\n\n"
 ENVELOPE = re.compile(
     r'"id":"chatcmpl-1","object":"chat.completion(.chunk)?",'
@@ -147,6 +148,15 @@ def _request_example(example: RequestExample) -> str:
     return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"
 
 
+def client_pages(text: str) -> str:
+    """Return the pages of clients as they stand in README, a level further down.
+
+    Comments, which are for programs, stay out.
+    """
+    text = re.sub(r"^<!--.*-->\n\n?", "", text, flags=re.MULTILINE)
+    return re.sub(r"^## ", "### ", text, flags=re.MULTILINE).strip()
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -179,6 +189,8 @@ def documents() -> dict[Path, str]:
     readme = fill(README.read_text(encoding="utf-8"), "fixes", table(FIXES))
     readme = fill(readme, "requests", requests_table(ADAPTATIONS))
     readme = fill(readme, "faults", faults.markdown())
+    pages = client_pages(CLIENTS.read_text(encoding="utf-8"))
+    readme = fill(readme, "client pages", pages)
     return {
         README: fill(readme, "peers", peers.markdown()),
         CATALOGUE: catalogue(FIXES, LEFT_ALONE),

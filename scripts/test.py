@@ -28,6 +28,7 @@ PROGRAMS = {
         "dbus-run-session": "dbus-daemon",
         "dconf": "dconf-cli",
         "gsettings": "libglib2.0-bin",
+        "javac": "default-jdk-headless",
         "kwriteconfig5": "libkf5config-bin",
         "node": "nodejs",
         "openssl": "openssl",

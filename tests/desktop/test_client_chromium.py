@@ -1,0 +1,86 @@
+"""Chromium with `--proxy-server`, as Electron's own network takes it; no Electron is run."""
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Error, Page, sync_playwright
+
+from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Outside
+from support import LOOPBACK, PATIENCE
+from web import browser_path
+
+HTML = {"content-type": "text/html"}
+ASK = """
+async (path) => {
+  const body = JSON.stringify({model: "acme/brook-8b", stream: true, messages: []});
+  const answer = await fetch(path, {method: "POST", body});
+  window.reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  return (await window.reader.read()).value;
+}
+"""
+REST = """
+async () => {
+  let text = "";
+  for (;;) {
+    const {value, done} = await window.reader.read();
+    if (done) return text;
+    text += value;
+  }
+}
+"""
+
+
+@pytest.fixture
+def page(outside: Outside, tmp_path: Path) -> Iterator[Page]:
+    """A page of a browser that trusts mitmproxy by its NSS database alone."""
+    database = tmp_path / ".pki" / "nssdb"
+    database.mkdir(parents=True)
+    where = ("-d", f"sql:{database}")
+    _certutil(*where, "-N", "--empty-password")
+    _certutil(*where, "-A", "-n", "mitmproxy", "-t", "C,,", "-i", outside.ca)
+    quiet = ["--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(tmp_path / "profile"),
+            executable_path=browser_path(),
+            env={"HOME": str(tmp_path)},
+            chromium_sandbox=False,
+            args=[f"--proxy-server={LOOPBACK}:{outside.mitmdump.port}", *quiet],
+        )
+        try:
+            made = context.new_page()
+            made.set_default_timeout(PATIENCE * 1000)
+            yield made
+        finally:
+            context.close()
+
+
+def test_chromium_streams_through_the_proxy(outside: Outside, page: Page) -> None:
+    home = outside.nim.script(b"<p>here</p>", headers=HTML)
+    gate = threading.Event()
+    script = outside.nim.script(OPENING, gate, WORD, FINISH, DONE)
+    page.goto(f"https://{NIM}{home.path}")
+    first = page.evaluate(ASK, script.path)
+    assert '"delta":{"role":"assistant","content":""}' in first
+    gate.set()
+    rest = page.evaluate(REST)
+    assert '"delta":{"content":"Mill brook."}' in rest
+    assert rest.endswith("data: [DONE]\n\n")
+
+
+def test_chromium_sees_the_own_certificate_of_an_unlisted_host(
+    outside: Outside, page: Page
+) -> None:
+    script = outside.unlisted.script(b"<p>its own</p>", headers=HTML)
+    with pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
+        page.goto(f"https://{UNLISTED}{script.path}")
+    assert script.requests == []
+
+
+def _certutil(*arguments: str) -> None:
+    subprocess.run(
+        ("certutil", *arguments), check=True, capture_output=True, timeout=PATIENCE
+    )

@@ -1,0 +1,90 @@
+"""curl and Python, with the variables and options of their pages and nothing else."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from clients import making
+from desktop.outside import ASKED, NIM, UNLISTED, Outside
+from support import Http1Client, connect
+
+PROGRAMS = Path(__file__).parent / "programs"
+TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
+JSON = "content-type: application/json"
+CURL = ["curl", "-sSN", "-H", JSON, "-d", json.dumps(ASKED), "BASE/chat/completions"]
+CA = "CA"  # what stands for the certificate's file
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """An interpreter with the packages that the addon does not need."""
+    lock = PROGRAMS / "requirements-python.txt"
+    folder = making.python_folder("desktop", lock)
+    try:
+        making.make_python(folder, lock)
+    except making.EnvironmentLackingError as error:
+        reason = f"no environment for the packages: {error}"
+        if os.environ.get("CI"):
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    return Path(making.python_in(folder))
+
+
+def test_unlisted_host_shows_its_own_certificate(outside: Outside) -> None:
+    script = outside.unlisted.script(b"its own")
+    tunnel = connect(
+        outside.mitmdump.port, tunnel=f"{UNLISTED}:443", ca=outside.provider_ca
+    )
+    with Http1Client(tunnel, UNLISTED) as client:
+        assert client.post(script.path, {}).rest() == b"its own"
+
+
+def test_listed_host_shows_one_of_mitmproxy(outside: Outside) -> None:
+    script = outside.nim.script(b"opened")
+    tunnel = connect(outside.mitmdump.port, tunnel=f"{NIM}:443", ca=outside.mitmdump.ca)
+    with Http1Client(tunnel, NIM) as client:
+        assert client.post(script.path, {}).rest() == b"opened"
+
+
+@pytest.mark.parametrize(
+    ("options", "variables"),
+    [
+        (["--cacert", CA], {}),
+        ([], {"CURL_CA_BUNDLE": CA}),
+        ([], {"SSL_CERT_FILE": CA}),
+    ],
+    ids=["--cacert", "CURL_CA_BUNDLE", "SSL_CERT_FILE"],
+)
+def test_curl(
+    outside: Outside, tmp_path: Path, options: list[str], variables: dict[str, str]
+) -> None:
+    command = [*CURL, *(outside.ca if each == CA else each for each in options)]
+    told = {"HTTPS_PROXY": outside.proxy} | dict.fromkeys(variables, outside.ca)
+    ran = outside.stream(command, told, tmp_path)
+    assert ran.deltas == TOLD
+    assert ran.out.endswith("data: [DONE]\n\n")
+    outside.refused(command, told, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("way", "variable"),
+    [
+        ("urllib", "SSL_CERT_FILE"),
+        ("httpx", "SSL_CERT_FILE"),
+        ("requests", "REQUESTS_CA_BUNDLE"),
+        ("aiohttp", "SSL_CERT_FILE"),
+        ("openai", "SSL_CERT_FILE"),
+    ],
+)
+def test_python(
+    outside: Outside, tmp_path: Path, python: Path, way: str, variable: str
+) -> None:
+    # httpx is here already, and its successor, which openai brings, there.
+    interpreter = sys.executable if way == "httpx" else str(python)
+    command = [interpreter, str(PROGRAMS / "python_client.py"), way, "BASE"]
+    told = {"HTTPS_PROXY": outside.proxy, variable: outside.ca}
+    assert outside.stream(command, told, tmp_path).deltas == TOLD
+    outside.refused(command, told, tmp_path)

@@ -1,0 +1,85 @@
+"""Node, and what VS Code puts under its extensions, with the settings of their pages.
+
+VS Code's part is the package that its extension host patches `http`, `https` and `fetch`
+with, driven as that does it; VS Code itself is not run.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from clients import making
+from desktop.outside import Outside
+
+PROGRAMS = Path(__file__).parent / "programs"
+LOCK = PROGRAMS / "requirements-node.txt"
+FILES = [PROGRAMS / "node" / name for name in ("package.json", "package-lock.json")]
+TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
+
+
+@pytest.fixture(scope="module")
+def client() -> list[str]:
+    """How to start Node with a program that finds its packages."""
+    wheel = making.python_folder("desktop-node", LOCK)
+    folder = making.folder_of("desktop-npm", *(each.read_text() for each in FILES))
+    try:
+        making.make_python(wheel, LOCK)
+        found = making.node_of(wheel)
+        assert found
+        node, npm = found
+        making.make_node(folder, FILES, npm)
+    except making.EnvironmentLackingError as error:
+        reason = f"no environment for Node: {error}"
+        if os.environ.get("CI"):
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    # Node looks for packages from where the file is.
+    program = folder / f"node_client.{os.getpid()}.mjs"
+    shutil.copyfile(PROGRAMS / "node_client.mjs", program)
+    return [node, str(program)]
+
+
+@pytest.mark.parametrize("way", ["fetch", "https"])
+def test_node_takes_the_proxy_from_variables(
+    outside: Outside, tmp_path: Path, client: list[str], way: str
+) -> None:
+    told = {
+        "HTTPS_PROXY": outside.proxy,
+        "NODE_USE_ENV_PROXY": "1",
+        "NODE_EXTRA_CA_CERTS": outside.ca,
+    }
+    command = [*client, way, "BASE"]
+    assert outside.stream(command, told, tmp_path).deltas == TOLD
+    outside.refused(command, told, tmp_path)
+
+
+@pytest.mark.parametrize("way", ["undici", "agent"])
+def test_packages_take_the_proxy_on_any_node(
+    outside: Outside, tmp_path: Path, client: list[str], way: str
+) -> None:
+    told = {"HTTPS_PROXY": outside.proxy, "NODE_EXTRA_CA_CERTS": outside.ca}
+    command = [*client, way, "BASE"]
+    assert outside.stream(command, told, tmp_path).deltas == TOLD
+    outside.refused(command, told, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "way", ["vscode-fetch", "vscode-https", "vscode-https-own-agent"]
+)
+def test_what_an_extension_of_vs_code_asks_takes_the_proxy_of_its_settings(
+    outside: Outside, tmp_path: Path, client: list[str], way: str
+) -> None:
+    settings = {
+        "http.proxy": outside.proxy,
+        "http.proxySupport": "override",
+        "http.proxyStrictSSL": True,
+        "http.systemCertificates": True,
+        "http.fetchAdditionalSupport": True,
+    }
+    told = {"SETTINGS": json.dumps(settings), "SYSTEM_STORE": outside.ca}
+    command = [*client, way, "BASE"]
+    assert outside.stream(command, told, tmp_path).deltas == TOLD
+    outside.refused(command, told, tmp_path)
