@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from growth import MOST, growth
@@ -274,6 +274,8 @@ def test_two_reports_of_one_answer_have_nothing_in_common() -> None:
 
 
 @given(st.binary(max_size=80))
+@example(b"\\u")
+@example(b"\\u004")
 def test_any_bytes_keep_their_length(data: bytes) -> None:
     filled(data)
     cleaned(data)

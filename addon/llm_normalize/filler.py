@@ -91,7 +91,7 @@ class Filler:
 def _letter(char: str, place: int, salt: bytes) -> str:
     """Return what stands for *char* at *place*: what is no letter stays."""
     plain = plain_of(char)
-    if len(char) > 1 and not char.startswith("\\u"):
+    if len(char) > 1 and not re.match(r"\\u[0-9a-fA-F]{4}", char):
         return char
     if not plain.isalnum():
         return char
