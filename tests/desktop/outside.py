@@ -81,8 +81,46 @@ class Ran:
         return [_delta(line) for line in self.out.splitlines() if _is_chunk(line)]
 
 
+class Hosts:
+    """A provider, and a host that is not listed.
+
+    Attributes:
+        nim: Stands for `NIM`.
+        unlisted: Stands for `UNLISTED`.
+        ca: Their CA, which no client trusts.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.ca = make_ca(self._folder / "provider", "provider")
+            self.nim, self.unlisted = (
+                stack.enter_context(Provider(_context(self.ca, name)))
+                for name in (NIM, UNLISTED)
+            )
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of a mitmproxy that trusts them."""
+        return {"ssl_verify_upstream_trusted_ca": str(self.ca)}
+
+    @property
+    def script(self) -> str:
+        """The script of a mitmproxy that finds them."""
+        ports = {NIM: self.nim.port, UNLISTED: self.unlisted.port}
+        return REDIRECT.replace("{}", repr(ports))
+
+
 class Outside:
-    """A provider, a host that is not listed, and mitmdump in between.
+    """These hosts, and mitmdump before them.
 
     Attributes:
         nim: Stands for `NIM`.
@@ -98,20 +136,20 @@ class Outside:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             folder = self._folder
-            self.provider_ca = make_ca(folder / "provider", "provider")
-            self.nim, self.unlisted = (
-                stack.enter_context(Provider(_context(self.provider_ca, name)))
-                for name in (NIM, UNLISTED)
+            hosts = stack.enter_context(Hosts(folder))
+            self.nim, self.unlisted, self.provider_ca = (
+                hosts.nim,
+                hosts.unlisted,
+                hosts.ca,
             )
             make_ca(folder / "ca", "mitmproxy")
             (folder / "run").mkdir()
-            ports = {NIM: self.nim.port, UNLISTED: self.unlisted.port}
             self.mitmdump = stack.enter_context(
                 Mitmdump(
                     folder / "run",
                     folder / "ca",
-                    options={"ssl_verify_upstream_trusted_ca": str(self.provider_ca)},
-                    scripts=[REDIRECT.replace("{}", repr(ports))],
+                    options=hosts.options,
+                    scripts=[hosts.script],
                 )
             )
             self._stack = stack.pop_all()

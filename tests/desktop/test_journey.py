@@ -1,0 +1,105 @@
+"""From a desktop that knows nothing of the proxy to a repaired stream, and back again."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Error, Page, expect, sync_playwright
+
+from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Hosts
+from desktop.session import ROOT, Session, free_port, session
+from desktop.test_client_chromium import ASK, HTML, REST
+from support import PATIENCE
+from web import browser_path
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
+    with Hosts(tmp_path) as started:
+        yield started
+
+
+@pytest.fixture
+def gnome(tmp_path: Path) -> Iterator[Session]:
+    with session(tmp_path, "GNOME") as made:
+        yield made
+
+
+@contextmanager
+def browser(gnome: Session, hosts: Hosts) -> Iterator[Page]:
+    """Yield a page of a browser that has only what the desktop tells it."""
+    rules = f"MAP {UNLISTED}:443 127.0.0.1:{hosts.unlisted.port}, MAP {NIM} ~NOTFOUND"
+    quiet = ["--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(gnome.home / "profile"),
+            executable_path=browser_path(),
+            env=dict(gnome.environ),
+            chromium_sandbox=False,
+            args=[f"--host-resolver-rules={rules}", *quiet],
+        )
+        try:
+            page = context.new_page()
+            page.set_default_timeout(PATIENCE * 1000)
+            yield page
+        finally:
+            context.close()
+
+
+def files(home: Path) -> dict[str, bytes]:
+    """Return what a program for certificates keeps in *home*."""
+    places = (".pki", ".local/share/pki")
+    found = [each for place in places for each in (home / place).rglob("*")]
+    return {str(each): each.read_bytes() for each in found if each.is_file()}
+
+
+def trust(gnome: Session, action: str) -> str:
+    script = str(ROOT / "scripts" / "trust.py")
+    return gnome.says(sys.executable, script, action, "--yes", "--store", "nss")
+
+
+def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:
+    before = gnome.says("dconf", "dump", "/system/proxy/"), files(gnome.home)
+    script = gnome.home / "hosts.py"
+    script.write_text(hosts.script)
+    trust(gnome, "install")
+
+    port = free_port()
+    options = [f"--set={name}={value}" for name, value in hosts.options.items()]
+    arguments = ["--pac", "-p", str(port), "-s", str(script), *options]
+    started = gnome.start(*arguments).until_on()
+
+    here = hosts.nim.script(b"<p>here</p>", headers=HTML)
+    gate = threading.Event()
+    stream = hosts.nim.script(OPENING, gate, WORD, FINISH, DONE)
+    other = hosts.unlisted.script(b"<p>its own</p>", headers=HTML)
+    with browser(gnome, hosts) as page:
+        page.goto(f"http://127.0.0.1:{port}/")
+        expect(page.locator("#through")).to_have_text("It goes through the proxy.")
+        expect(page.locator("#trusts")).to_have_text("It trusts the proxy's CA.")
+
+        page.goto(f"https://{NIM}{here.path}")
+        first = page.evaluate(ASK, stream.path)
+        assert '"delta":{"role":"assistant","content":""}' in first
+        gate.set()
+        rest = page.evaluate(REST)
+        assert '"delta":{"content":"Mill brook."}' in rest
+        assert rest.endswith("data: [DONE]\n\n")
+
+        with pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
+            page.goto(f"https://{UNLISTED}{other.path}")
+
+    run = [sys.executable, str(ROOT / "scripts" / "run.py")]
+    checked = gnome.machine.run([*run, "--check", "-p", str(port)], timeout=PATIENCE)
+    assert checked.code == 0, checked
+    assert "FAIL" not in checked.out + checked.err
+
+    assert started.end(signal.SIGINT) == 0
+    assert UNLISTED not in started.said  # it went straight
+    trust(gnome, "remove")
+    after = gnome.says("dconf", "dump", "/system/proxy/"), files(gnome.home)
+    assert after == before
