@@ -93,12 +93,34 @@ def _listener(port: int) -> str:
     except (psutil.Error, OSError):
         return ""
     for each in connections:
-        if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port:
+        if _is_listening(each, port):
             try:
                 return f"{psutil.Process(each.pid).name()} (process {each.pid})"
             except psutil.Error:
                 return f"process {each.pid}"
     return ""
+
+
+def has(pid: int, host: str, port: int) -> bool:
+    """Tell whether a process, or one that it started, listens on *port* (of *host*)."""
+    try:
+        found = psutil.Process(pid)
+        # On Windows mitmdump.exe starts Python.
+        family = [found, *found.children(recursive=True)]
+        connections = [each.net_connections("tcp") for each in family]
+    except psutil.AccessDenied:
+        return is_taken(host, port)
+    except psutil.Error:
+        return False
+    return any(_is_listening(each, port) for own in connections for each in own)
+
+
+def _is_listening(connection: Any, port: int) -> bool:
+    return bool(
+        connection.status == psutil.CONN_LISTEN
+        and connection.laddr
+        and connection.laddr.port == port
+    )
 
 
 def instance(port: int) -> dict[str, Any] | None:

@@ -267,7 +267,11 @@ def switched(start: Start, machine: Machine) -> int:
     with Child(start.command, owns_terminal=start.program == "mitmproxy") as child:
         try:
             try:
-                child.wait_until(lambda: answers(target))
+                child.wait_until(
+                    lambda: _proxy_port.has(child.pid, listens.host, target.port)
+                )
+                if target.pac:
+                    ensure_pac(target)
                 owner = _proxy_state.started(os.getpid())
                 proxy = _proxy_state.started(child.pid)
                 _proxy_switch.switch(settings, target, folder, owner, proxy)
@@ -285,18 +289,16 @@ def switched(start: Start, machine: Machine) -> int:
     return child.code if is_back else 1
 
 
-def answers(target: Target) -> bool:
-    """Tell whether the proxy is there for *target*.
+def ensure_pac(target: Target) -> None:
+    """Look whether the PAC address is answered.
 
     Raises:
-        ProxyError: It is, and knows nothing of the PAC address.
+        ProxyError: It is not.
     """
     answer = _proxy_port.ask(target.port, "/proxy.pac")
-    if answer is None:
-        return False
-    if target.pac and answer[0] != HTTPStatus.OK:
-        raise ProxyError(f"{target.url} answers with {answer[0]}: nothing was switched")
-    return True
+    if answer is None or answer[0] != HTTPStatus.OK:
+        said = f"with {answer[0]}" if answer else "nothing"
+        raise ProxyError(f"{target.url} answers {said}: nothing was switched")
 
 
 def advise(before: InForce, target: Target) -> None:

@@ -6,6 +6,7 @@ end, however that comes: a state without a lock is one that nobody has put back.
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -31,12 +32,12 @@ class Started:
     Attributes:
         pid: Its number.
         created: When it started, in seconds since 1970.
-        command: Its command line.
+        command: A hash of its command line, which may have a password in it.
     """
 
     pid: int
     created: float
-    command: tuple[str, ...]
+    command: str
 
     def find(self) -> psutil.Process | None:
         """Return it if it still runs."""
@@ -44,12 +45,16 @@ class Started:
             found = psutil.Process(self.pid)
             same = (
                 abs(found.create_time() - self.created) < SLACK
-                and tuple(found.cmdline()) == self.command
+                and _hash(found.cmdline()) == self.command
                 and found.status() != psutil.STATUS_ZOMBIE
             )
         except psutil.Error:
             return None
         return found if same else None
+
+
+def _hash(command: list[str]) -> str:
+    return hashlib.sha256("\0".join(command).encode(errors="replace")).hexdigest()
 
 
 def started(pid: int) -> Started:
@@ -60,7 +65,7 @@ def started(pid: int) -> Started:
     """
     try:
         found = psutil.Process(pid)
-        return Started(pid, found.create_time(), tuple(found.cmdline()))
+        return Started(pid, found.create_time(), _hash(found.cmdline()))
     except psutil.Error:
         raise ProxyError(f"process {pid} has ended") from None
 
@@ -133,8 +138,8 @@ def _state(given: dict[str, Any]) -> State:
         raise ValueError
     for name in ("owner", "proxy"):
         part = given[name]
-        command = tuple(str(each) for each in part["command"])
-        given[name] = Started(int(part["pid"]), float(part["created"]), command)
+        created = float(part["created"])
+        given[name] = Started(int(part["pid"]), created, str(part["command"]))
     state = State(**given)
     if list(state.before) != list(state.ours):
         raise ValueError
