@@ -53,7 +53,8 @@ def _parts(url: str) -> tuple[str, str, str] | None:
         url = "http://" + url
     try:
         split = urllib.parse.urlsplit(url)
-        port = split.port or {"http": 80, "https": 443}[split.scheme]
+        default = {"http": 80, "https": 443}[split.scheme]
+        port = split.port or default
     except (KeyError, ValueError):
         return None
     host = split.hostname
