@@ -17,6 +17,9 @@ from _proxy_settings import ProxyError
 
 START = 60.0  # seconds that it has to come up
 END = 8.0  # seconds that it has to end, with answers under way
+GRACE = 2.0
+"""Seconds in which it may end by itself: a terminal, or systemd, has told both of us, and a
+second signal at its very end would cut that short."""
 STEP = 0.1
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
@@ -118,6 +121,13 @@ class Child:
             except subprocess.TimeoutExpired:
                 continue
 
+    def _ends_within(self, seconds: float) -> bool:
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def ignore_signals(self) -> None:
         """Let nothing interrupt what follows, nor the commands that it runs."""
         self._may_raise = False
@@ -135,12 +145,10 @@ class Child:
         trace: TracebackType | None,
     ) -> bool:
         self.ignore_signals()
-        try:
-            if self._process.poll() is None:
-                self._process.terminate()
-            self._process.wait(END)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        if not (self._is_told and self._ends_within(GRACE)):
+            self._process.terminate()  # which does nothing where it has ended
+            if not self._ends_within(END):
+                self._process.kill()
+                self._process.wait()
         self._hear_again()
         return isinstance(error, _Told)

@@ -1,12 +1,17 @@
 """run.py switches a desktop's proxy, and puts back what was there, to the byte."""
 
 import os
+import pty
 import signal
 import socket
 import stat
 import subprocess
+import sys
+import termios
+import time
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,7 +20,8 @@ from typing import ClassVar
 import psutil
 import pytest
 
-from desktop.session import Session, Started, free_port, session
+from _machine import Outcome
+from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
 
 SCHEMA = "org.gnome.system.proxy"
 HAS_ONE = f"""
@@ -218,17 +224,22 @@ def test_an_earlier_proxy_is_told_and_how_to_go_through_it(gnome: Session) -> No
 ANSWERS = """
 from mitmproxy import http
 
+PAC = '''function FindProxyForURL(url, host) {
+    return host == "listed.test" ? "PROXY 127.0.0.1:%d" : "DIRECT";
+}'''
+
 def request(flow):
+    if flow.request.path == "/proxy.pac":
+        pac = PAC % flow.client_conn.sockname[1]
+        kind = {"content-type": "application/x-ns-proxy-autoconfig"}
+        flow.response = http.Response.make(200, pac, kind)
     if flow.request.pretty_host == "listed.test":
         flow.response = http.Response.make(200, "<p>through the proxy</p>", {"content-type": "text/html"})
 """
 
 
-def test_chromium_goes_where_gnome_says(gnome: Session) -> None:
-    answers = gnome.home / "answers.py"
-    answers.write_text(ANSWERS)
-    started, _ = on(gnome, "--system-proxy", "-s", str(answers))
-    page = gnome.machine.run(
+def chromium(gnome: Session, url: str) -> Outcome:
+    return gnome.machine.run(
         [
             "chromium",
             "--headless=new",
@@ -236,11 +247,90 @@ def test_chromium_goes_where_gnome_says(gnome: Session) -> None:
             "--disable-gpu",
             f"--user-data-dir={gnome.home / 'chromium'}",
             "--dump-dom",
-            "http://listed.test/",
+            url,
         ]
     )
+
+
+def test_chromium_goes_where_gnome_says(gnome: Session) -> None:
+    answers = gnome.home / "answers.py"
+    answers.write_text(ANSWERS)
+    started, _ = on(gnome, "--system-proxy", "-s", str(answers))
+    page = chromium(gnome, "http://listed.test/")
     started.end(signal.SIGTERM)
     assert "through the proxy" in page.out, page
+
+
+def test_chromium_goes_where_the_script_says(gnome: Session) -> None:
+    answers = gnome.home / "answers.py"
+    answers.write_text(ANSWERS)
+    hosts = ("--set", "normalize_hosts=listed.test")
+    before = dump(gnome)
+    started, port = on(gnome, "--pac", "-s", str(answers), *hosts)
+    assert get(gnome, f"{SCHEMA} mode") == "'auto'"
+    url = f"http://127.0.0.1:{port}/proxy.pac"
+    assert get(gnome, f"{SCHEMA} autoconfig-url") == f"'{url}'"
+    page = chromium(gnome, "http://listed.test/")
+    started.end(signal.SIGTERM)
+    assert "through the proxy" in page.out, page
+    assert dump(gnome) == before
+
+
+# A terminal
+
+
+def typed(gnome: Session, keys: bytes, *arguments: str) -> int:
+    """Start it in a terminal, type *keys* once it is on, and return its exit code."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (30, 100))
+    ran = [sys.executable, str(ROOT / "scripts" / "run.py"), *arguments]
+    with subprocess.Popen(
+        ["setsid", "--ctty", "--wait", *ran],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env={**gnome.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(its)
+        drain = Thread(target=read_all, args=(ours,), daemon=True)
+        drain.start()
+        gnome.started.append(process)
+        until(lambda: gnome.state.exists() and "'manual'" in dump(gnome))
+        for key in keys:
+            time.sleep(0.5)  # the console draws between two of them
+            os.write(ours, bytes([key]))
+        code = process.wait(PATIENCE)
+        drain.join(PATIENCE)
+    os.close(ours)
+    return code
+
+
+def read_all(number: int) -> None:
+    with suppress(OSError):  # the terminal's other end is closed
+        while data := os.read(number, 65536):
+            sys.stdout.buffer.write(data)  # shown where a test fails
+
+
+@pytest.mark.parametrize(
+    ("keys", "program"),
+    [
+        (b"\x03", ()),
+        (b"\x03\x03", ()),
+        (b"\x03", ("--web", "--set", "web_open_browser=false")),
+        (b"qy", ("--console",)),
+    ],
+    ids=["once", "twice", "web", "console"],
+)
+def test_gnome_is_as_before_after_keys(
+    gnome: Session, keys: bytes, program: tuple[str, ...]
+) -> None:
+    gnome.says("sh", "-c", HAS_ONE)
+    before = dump(gnome)
+    if "--web" in program:
+        program += ("--web-port", str(free_port()))
+    assert typed(gnome, keys, *program, "--system-proxy", "-p", str(free_port())) == 0
+    assert dump(gnome) == before
+    assert not gnome.state.exists()
 
 
 class Upstream(BaseHTTPRequestHandler):
