@@ -1,11 +1,9 @@
-"""Start mitmproxy with the addon, its environment made first."""
+"""Start mitmproxy with the addon, its environment made first; lead the system to it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
-from typing import NoReturn
 
 import _venv
 
@@ -16,15 +14,20 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return our own flags, and what is mitmproxy's."""
     parser = argparse.ArgumentParser(
         allow_abbrev=False,
-        usage="%(prog)s [--web | --console] [ARGS]\n       %(prog)s --demo [--web]",
+        usage="%(prog)s [--web | --console] [--pac | --system-proxy] "
+        "[--upstream-proxy URL] [ARGS]\n"
+        "       %(prog)s --restore | --check [ARGS]\n"
+        "       %(prog)s --demo [--web]",
         description=(
             "Start mitmdump with the addon, for programs on this machine only "
-            f"(--listen-host {LOCAL})."
+            f"(--listen-host {LOCAL}), and say what to do next."
         ),
         epilog=(
             "ARGS go to mitmproxy, for instance -p 8081, --set normalize_mode=observe "
             "or --listen-host 0.0.0.0; after -- everything does (-- --help shows its "
-            "own). The first start makes the environment in .venv."
+            "own). What --pac and --system-proxy change is put back when mitmproxy "
+            "ends, or, had it no time for that, at the next start. The first start "
+            "makes the environment in .venv."
         ),
     )
     parser.add_argument(
@@ -33,82 +36,70 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         help="send one stream of an embedded provider through it and show before "
         "and after; no key and no network needed",
     )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="walk the path of a client and say of each step how it is",
-    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--web", action="store_true", help="start mitmweb instead")
     which.add_argument(
         "--console", action="store_true", help="start the mitmproxy console instead"
     )
+    lead = parser.add_mutually_exclusive_group()
+    lead.add_argument(
+        "--pac",
+        action="store_true",
+        help="while it runs, lead the system's programs to it by a PAC address: for "
+        "the hosts it repairs only, everything else goes straight (which a network "
+        "with a proxy of its own may not let pass: see --upstream-proxy)",
+    )
+    lead.add_argument(
+        "--system-proxy",
+        action="store_true",
+        help="while it runs, make it the system's HTTP and HTTPS proxy, for all hosts "
+        "(of the others it sees nothing but their names)",
+    )
+    parser.add_argument(
+        "--upstream-proxy",
+        metavar="URL",
+        help="the proxy that the network has, http://HOST:PORT, to go through; one "
+        "with a password as env:NAME, the variable that holds the URL",
+    )
+    parser.add_argument(
+        "--restore",
+        action="store_true",
+        help="only put back the system's settings, if a start that was killed has not",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="look whether this machine's programs get to it, and trust it",
+    )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
     rest += given[cut + 1 :]
-    if flags.demo and (flags.console or rest):
-        parser.error(f"--demo goes with --web only, not with {rest or '--console'}")
+    own = [
+        f"--{name}"
+        for name in ("demo", "pac", "system-proxy", "restore", "check")
+        if getattr(flags, name.replace("-", "_"))
+    ]
+    if len(own) > 1:
+        parser.error(f"{own[0]} does not go with {own[1]}")
+    if flags.demo and (flags.console or flags.upstream_proxy or rest):
+        # Only the names: what stands behind them may be a password.
+        what = [each.partition("=")[0] for each in rest if each[:1] == "-"]
+        other = "--console" if flags.console else "--upstream-proxy"
+        parser.error(f"--demo goes with --web only, not with {what or rest or other}")
     return flags, rest
 
 
-def value_of(arguments: list[str], *names: str) -> str | None:
-    """Return the value that *arguments* give to an option, the last one if several.
-
-    Args:
-        arguments: As mitmproxy gets them.
-        names: Spellings; one that ends in "=" is a `--set` of that option.
-    """
-    found = None
-    for place, argument in enumerate(arguments):
-        for name in names:
-            if name.endswith("="):
-                if argument.startswith((name, f"--set={name}")):
-                    found = argument.partition(name)[2]
-            elif argument == name:
-                found = "".join(arguments[place + 1 : place + 2])
-            elif name.startswith("--") and argument.startswith(name + "="):
-                found = argument[len(name) + 1 :]
-            elif name[1] != "-" and argument.startswith(name):
-                found = argument[len(name) :]
-    return found
-
-
-def greeting(program: str, arguments: list[str]) -> str:
-    """Return the line that says where it listens and where to read on."""
-    readme = _venv.ROOT / "README.md"
-    host = value_of(arguments, "--listen-host", "listen_host=") or LOCAL
-    port = value_of(arguments, "-p", "--listen-port", "listen_port=") or "8080"
-    mode = value_of(arguments, "-m", "--mode", "mode=") or "regular"
-    where = f"as {mode} says" if "@" in mode else f"on {host}:{port}"
-    return f"{program} listens {where}; how to point a program at it: {readme}"
-
-
-def start(flags: argparse.Namespace, arguments: list[str]) -> NoReturn:
-    """Become mitmproxy."""
-    program = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
-    command = ["-s", str(_venv.ROOT / "addon" / "normalize.py")]
-    if value_of(arguments, "--listen-host", "listen_host=") is None:
-        command += ["--listen-host", LOCAL]
-    _venv.say(greeting(program, arguments))
-    path = _venv.program(Path(sys.prefix), program)
-    _venv.become([str(path), *command, *arguments])
-
-
 def main() -> int:
-    """Do what was asked for and return the demo's exit code."""
+    """Do what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
     _venv.ensure()
-    if flags.check:
-        import _check_run  # noqa: PLC0415 - it needs the environment
+    if flags.demo:
+        import demo  # noqa: PLC0415 - it needs the environment
 
-        port = int(value_of(arguments, "-p", "--listen-port", "listen_port=") or 8080)
-        confdir = value_of(arguments, "confdir=") or "~/.mitmproxy"
-        return _check_run.main(LOCAL, port, Path(confdir))
-    if not flags.demo:
-        start(flags, arguments)
-    import demo  # noqa: PLC0415 - it needs the environment
+        return demo.main(web=flags.web)
+    import _proxy_run  # noqa: PLC0415 - likewise
 
-    return demo.main(web=flags.web)
+    return _proxy_run.main(flags, arguments)
 
 
 if __name__ == "__main__":

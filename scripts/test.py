@@ -75,6 +75,8 @@ TOOLS = [
     "tests/test_fuzz.py",
     "tests/test_load.py",
     "tests/test_pairs_script.py",
+    "tests/test_proxy_run.py",
+    "tests/test_proxy_switch.py",
     "tests/test_report.py",
     "tests/test_scripts.py",
     "tests/test_soak.py",

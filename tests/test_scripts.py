@@ -722,43 +722,17 @@ def test_fixing_lints_before_it_formats() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "line"),
+    "given",
     [
-        ([], "mitmdump listens on 127.0.0.1:8080;"),
-        (["-p", "8081"], "mitmdump listens on 127.0.0.1:8081;"),
-        (["-p8081"], "mitmdump listens on 127.0.0.1:8081;"),
-        (["--listen-port=8082"], "mitmdump listens on 127.0.0.1:8082;"),
-        (["--set", "listen_port=8083"], "mitmdump listens on 127.0.0.1:8083;"),
-        (["--listen-host", "0.0.0.0"], "mitmdump listens on 0.0.0.0:8080;"),
-        (["--mode", "regular@9000"], "mitmdump listens as regular@9000 says;"),
+        ["--demo", "-p", "1"],
+        ["--demo", "--console"],
+        ["--web", "--console"],
+        ["--demo", "--pac"],
+        ["--demo", "--upstream-proxy", "http://a:1"],
+        ["--pac", "--system-proxy"],
+        ["--restore", "--check"],
+        ["--restore", "--system-proxy"],
     ],
-)
-def test_start_says_where_it_listens(arguments: list[str], line: str) -> None:
-    assert load("run").greeting("mitmdump", arguments).startswith(line)
-
-
-@pytest.mark.parametrize(
-    ("given", "handed"),
-    [
-        ([], ["--listen-host", "127.0.0.1"]),
-        (["--listen-host", "::1"], ["--listen-host", "::1"]),
-        (["--set", "listen_host=::1"], ["--set", "listen_host=::1"]),
-    ],
-)
-def test_only_this_machine_is_served_unless_asked_otherwise(
-    monkeypatch: pytest.MonkeyPatch, given: list[str], handed: list[str]
-) -> None:
-    run = load("run")
-    started: list[list[str]] = []
-    monkeypatch.setattr(run._venv, "become", started.append)
-    run.start(*run.parse(given))
-    script = str(ROOT / "addon" / "normalize.py")
-    program = str(Path(sys.prefix) / "bin" / "mitmdump")
-    assert started == [[program, "-s", script, *handed]]
-
-
-@pytest.mark.parametrize(
-    "given", [["--demo", "-p", "1"], ["--demo", "--console"], ["--web", "--console"]]
 )
 def test_flags_that_contradict_each_other_are_refused(given: list[str]) -> None:
     with pytest.raises(SystemExit, match="2"):

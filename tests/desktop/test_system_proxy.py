@@ -1,0 +1,466 @@
+"""run.py switches a desktop's proxy, and puts back what was there, to the byte."""
+
+import os
+import pty
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import termios
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import ClassVar
+
+import psutil
+import pytest
+
+from _machine import Outcome
+from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
+
+SCHEMA = "org.gnome.system.proxy"
+HAS_ONE = f"""
+gsettings set {SCHEMA} ignore-hosts "['*.corp.example', '10.0.0.0/8']"
+gsettings set {SCHEMA}.https host corp.example
+gsettings set {SCHEMA}.https port 3128
+gsettings set {SCHEMA} use-same-proxy false
+gsettings set {SCHEMA} mode none
+"""
+"""A proxy that is off, exceptions, and a mode that is set to its default."""
+
+
+@pytest.fixture
+def gnome(tmp_path: Path) -> Iterator[Session]:
+    with session(tmp_path, "ubuntu:GNOME") as made:
+        yield made
+
+
+def dump(gnome: Session) -> str:
+    return gnome.says("dconf", "dump", "/system/proxy/")
+
+
+def get(gnome: Session, name: str) -> str:
+    return gnome.says("gsettings", "get", *name.split()).strip()
+
+
+def on(gnome: Session, *arguments: str) -> tuple[Started, int]:
+    port = free_port()
+    given = arguments or ("--system-proxy",)
+    return gnome.start(*given, "-p", str(port)).until_on(), port
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_gnome_is_as_before_after_every_end_by_signal(
+    gnome: Session, number: signal.Signals
+) -> None:
+    gnome.says("sh", "-c", HAS_ONE)
+    before = dump(gnome)
+    started, port = on(gnome)
+    assert get(gnome, f"{SCHEMA} mode") == "'manual'"
+    for kind in ("http", "https"):
+        assert get(gnome, f"{SCHEMA}.{kind} host") == "'127.0.0.1'"
+        assert get(gnome, f"{SCHEMA}.{kind} port") == str(port)
+    assert get(gnome, f"{SCHEMA} ignore-hosts") == (
+        "['*.corp.example', '10.0.0.0/8', 'localhost', '127.0.0.0/8', '::1']"
+    )
+    assert stat.S_IMODE(gnome.state.stat().st_mode) == 0o600
+    assert stat.S_IMODE(gnome.state.parent.stat().st_mode) == 0o700
+    assert started.end(number) == 0
+    assert dump(gnome) == before
+    assert not gnome.state.exists()
+    assert "as they were before" in started.said
+
+
+def test_gnome_that_nobody_has_set_up_is_unset_again(gnome: Session) -> None:
+    assert dump(gnome) == ""
+    started, _ = on(gnome)
+    assert dump(gnome) != ""
+    started.end(signal.SIGTERM)
+    assert dump(gnome) == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_gnome_is_as_before_when_the_proxy_ends_or_crashes(
+    gnome: Session, number: signal.Signals
+) -> None:
+    gnome.says("sh", "-c", HAS_ONE)
+    before = dump(gnome)
+    started, _ = on(gnome)
+    os.kill(gnome.read_state()["proxy"]["pid"], number)
+    assert started.end() == (137 if number == signal.SIGKILL else 0)
+    assert dump(gnome) == before
+    assert not gnome.state.exists()
+
+
+@pytest.mark.parametrize("again", [("--restore",), (), ("--system-proxy",)])
+def test_next_start_puts_back_what_a_killed_one_could_not(
+    gnome: Session, again: tuple[str, ...]
+) -> None:
+    gnome.says("sh", "-c", HAS_ONE)
+    before = dump(gnome)
+    killed, port = on(gnome)
+    orphan = psutil.Process(gnome.read_state()["proxy"]["pid"])
+    assert killed.end(signal.SIGKILL) == -signal.SIGKILL
+    assert orphan.is_running()
+    assert dump(gnome) != before
+    second = gnome.start(*again, "-p", str(port))
+    if again == ("--restore",):
+        assert second.end() == 0
+    elif again:
+        second.until_on()
+        # What was there before is still the user's, and not the proxy of the first.
+        assert get(gnome, f"{SCHEMA}.https port") == str(port)
+        assert second.end(signal.SIGTERM) == 0
+    else:
+        second.until_says("proxy listening")
+        assert dump(gnome) == before
+        second.end(signal.SIGTERM)
+    assert not orphan.is_running()
+    assert "Ended mitmproxy" in second.said
+    assert dump(gnome) == before
+    assert not gnome.state.exists()
+
+
+def test_a_start_that_still_runs_is_left_in_peace(gnome: Session) -> None:
+    first, port = on(gnome)
+    during = dump(gnome)
+    for arguments in (["--restore"], ["--system-proxy", "-p", str(free_port())]):
+        other = gnome.start(*arguments)
+        assert other.end() == 1
+        assert f"process {first.process.pid} has led GNOME's" in other.said
+    assert dump(gnome) == during
+    plain = gnome.start("-p", str(free_port()))
+    plain.until_says("proxy listening")
+    plain.end(signal.SIGTERM)
+    assert dump(gnome) == during
+    assert "Traceback" not in plain.said
+    first.end(signal.SIGTERM)
+    assert dump(gnome) == ""
+    assert port > 0
+
+
+def test_what_the_user_changes_meanwhile_stays(gnome: Session) -> None:
+    started, _ = on(gnome)
+    gnome.says("gsettings", "set", f"{SCHEMA}.https", "host", "mine.example")
+    started.end(signal.SIGTERM)
+    assert get(gnome, f"{SCHEMA} mode") == "'manual'"
+    assert get(gnome, f"{SCHEMA}.https host") == "'mine.example'"
+    assert get(gnome, f"{SCHEMA}.http host") == "''"
+    assert f"stay: {SCHEMA}.https host" in started.said
+    assert not gnome.state.exists()
+
+
+def test_a_proxy_that_the_user_turned_off_stays_off(gnome: Session) -> None:
+    started, _ = on(gnome)
+    gnome.says("gsettings", "set", SCHEMA, "mode", "none")
+    started.end(signal.SIGTERM)
+    assert dump(gnome) == "[/]\nmode='none'\n" or dump(gnome) == ""
+
+
+def test_own_proxy_is_never_what_was_there_before(gnome: Session) -> None:
+    killed, port = on(gnome)
+    proxy = psutil.Process(gnome.read_state()["proxy"]["pid"])
+    killed.end(signal.SIGKILL)
+    proxy.kill()
+    gnome.state.unlink()  # lost, and the settings still lead to that port
+    second = gnome.start("--system-proxy", "-p", str(port)).until_on()
+    second.end(signal.SIGTERM)
+    assert dump(gnome) == ""
+
+
+def test_a_port_that_is_taken_is_told_with_its_owner(gnome: Session) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        for arguments in ([], ["--system-proxy"]):
+            refused = gnome.start(*arguments, "-p", str(port))
+            assert refused.end() == 1
+            assert f"port {port} is taken: " in refused.said
+            assert f"(process {os.getpid()}) listens there" in refused.said
+            assert "to take another: -p " in refused.said
+    assert dump(gnome) == ""
+    assert not gnome.state.exists()
+
+
+def test_mitmproxy_that_does_not_start_switches_nothing(gnome: Session) -> None:
+    port = str(free_port())
+    failed = gnome.start("--system-proxy", "-p", port, "--certs", "/no/such/file")
+    assert failed.end() == 1
+    assert "nothing was switched" in failed.said
+    assert dump(gnome) == ""
+
+
+def test_a_pac_address_that_is_not_answered_is_not_set(gnome: Session) -> None:
+    silent = gnome.home / "silent.py"
+    silent.write_text(
+        "def request(flow):\n"
+        "    if flow.request.path == '/proxy.pac':\n"
+        "        flow.kill()\n"
+    )
+    started = gnome.start("--pac", "-p", str(free_port()), "-s", str(silent))
+    assert started.end() == 1
+    assert "nothing was switched" in started.said
+    assert dump(gnome) == ""
+
+
+def test_an_earlier_proxy_is_told_and_how_to_go_through_it(gnome: Session) -> None:
+    gnome.says("sh", "-c", f"{HAS_ONE} gsettings set {SCHEMA} mode manual")
+    before = dump(gnome)
+    started, _ = on(gnome)
+    hint = (
+        "corp.example:3128; to go through it: --upstream-proxy http://corp.example:3128"
+    )
+    started.until_says(hint)
+    started.end(signal.SIGTERM)
+    assert dump(gnome) == before
+
+
+# Programs
+
+ANSWERS = """
+from mitmproxy import http
+
+PAC = '''function FindProxyForURL(url, host) {
+    return host == "listed.test" ? "PROXY 127.0.0.1:%d" : "DIRECT";
+}'''
+
+def request(flow):
+    if flow.request.path == "/proxy.pac":
+        pac = PAC % flow.client_conn.sockname[1]
+        kind = {"content-type": "application/x-ns-proxy-autoconfig"}
+        flow.response = http.Response.make(200, pac, kind)
+    if flow.request.pretty_host == "listed.test":
+        flow.response = http.Response.make(200, "<p>through the proxy</p>", {"content-type": "text/html"})
+"""
+
+
+def chromium(gnome: Session, url: str) -> Outcome:
+    return gnome.machine.run(
+        [
+            "chromium",
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={gnome.home / 'chromium'}",
+            "--dump-dom",
+            url,
+        ]
+    )
+
+
+def test_chromium_goes_where_gnome_says(gnome: Session) -> None:
+    answers = gnome.home / "answers.py"
+    answers.write_text(ANSWERS)
+    started, _ = on(gnome, "--system-proxy", "-s", str(answers))
+    page = chromium(gnome, "http://listed.test/")
+    started.end(signal.SIGTERM)
+    assert "through the proxy" in page.out, page
+
+
+def test_chromium_goes_where_the_script_says(gnome: Session) -> None:
+    answers = gnome.home / "answers.py"
+    answers.write_text(ANSWERS)
+    hosts = ("--set", "normalize_hosts=listed.test")
+    before = dump(gnome)
+    started, port = on(gnome, "--pac", "-s", str(answers), *hosts)
+    assert get(gnome, f"{SCHEMA} mode") == "'auto'"
+    url = f"http://127.0.0.1:{port}/proxy.pac"
+    assert get(gnome, f"{SCHEMA} autoconfig-url") == f"'{url}'"
+    page = chromium(gnome, "http://listed.test/")
+    started.end(signal.SIGTERM)
+    assert "through the proxy" in page.out, page
+    assert dump(gnome) == before
+
+
+# A terminal
+
+
+def typed(gnome: Session, keys: bytes, *arguments: str) -> int:
+    """Start it in a terminal, type *keys* once it is on, and return its exit code."""
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (30, 100))
+    ran = [sys.executable, str(ROOT / "scripts" / "run.py"), *arguments]
+    with subprocess.Popen(
+        ["setsid", "--ctty", "--wait", *ran],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env={**gnome.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(its)
+        drain = Thread(target=read_all, args=(ours,), daemon=True)
+        drain.start()
+        gnome.started.append(process)
+        until(lambda: gnome.state.exists() and "'manual'" in dump(gnome))
+        for key in keys:
+            time.sleep(0.5)  # the console draws between two of them
+            os.write(ours, bytes([key]))
+        code = process.wait(PATIENCE)
+        drain.join(PATIENCE)
+    os.close(ours)
+    return code
+
+
+def read_all(number: int) -> None:
+    with suppress(OSError):  # the terminal's other end is closed
+        while data := os.read(number, 65536):
+            sys.stdout.buffer.write(data)  # shown where a test fails
+
+
+@pytest.mark.parametrize(
+    ("keys", "program"),
+    [
+        (b"\x03", ()),
+        (b"\x03\x03", ()),
+        (b"\x03", ("--web", "--set", "web_open_browser=false")),
+        (b"qy", ("--console",)),
+    ],
+    ids=["once", "twice", "web", "console"],
+)
+def test_gnome_is_as_before_after_keys(
+    gnome: Session, keys: bytes, program: tuple[str, ...]
+) -> None:
+    gnome.says("sh", "-c", HAS_ONE)
+    before = dump(gnome)
+    if "--web" in program:
+        program += ("--web-port", str(free_port()))
+    assert typed(gnome, keys, *program, "--system-proxy", "-p", str(free_port())) == 0
+    assert dump(gnome) == before
+    assert not gnome.state.exists()
+
+
+class Upstream(BaseHTTPRequestHandler):
+    """A network's proxy that lets nobody through, and notes who asks."""
+
+    asked: ClassVar[list[tuple[str, str | None]]] = []
+
+    def do_CONNECT(self) -> None:
+        self.asked.append((self.path, self.headers["proxy-authorization"]))
+        self.send_error(503)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_password_of_the_upstream_proxy_is_sent_and_never_seen(gnome: Session) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        gnome.environ["COMPANY"] = f"http://me:s3cret@127.0.0.1:{server.server_port}"
+        started, port = on(gnome, "--system-proxy", "--upstream-proxy", "env:COMPANY")
+        proxy = psutil.Process(gnome.read_state()["proxy"]["pid"])
+        told = ["curl", "-sS", "-m", "20", "--proxy", f"http://127.0.0.1:{port}"]
+        gnome.machine.run([*told, "https://listed.test/"])
+        command = proxy.cmdline()
+        started.end(signal.SIGTERM)
+        server.shutdown()
+    assert ("listed.test:443", f"Basic {b64encode(b'me:s3cret').decode()}") in (
+        Upstream.asked
+    )
+    assert any("upstream:http://127.0.0.1:" in each for each in command)
+    for text in (*command, started.said, dump(gnome)):
+        assert "s3cret" not in text
+    assert not any(
+        b"s3cret" in file.read_bytes()
+        for file in (gnome.home / ".mitmproxy").rglob("*")
+        if file.is_file()
+    )
+
+
+# KDE
+
+
+@pytest.fixture
+def kde(tmp_path: Path) -> Iterator[Session]:
+    with session(tmp_path, "KDE", {"KDE_SESSION_VERSION": "5"}) as made:
+        yield made
+
+
+KIOSLAVERC = b"""\
+# mine, and KDE's tools would drop this line
+[Proxy Settings]
+httpsProxy=http://me:word@corp.example 3128
+ProxyType=0
+NoProxyFor=*.corp.example
+
+[$Version]
+update_info=kioslave.upd:kde2.2/r1
+PersistentProxyConnection=false
+"""
+
+
+@pytest.mark.parametrize("before", [None, b"", KIOSLAVERC])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_kde_has_its_file_back_to_the_byte(
+    kde: Session, before: bytes | None, number: signal.Signals
+) -> None:
+    folder = kde.home / ".config"
+    folder.mkdir()
+    file = folder / "kioslaverc"
+    if before is not None:
+        file.write_bytes(before)
+        file.chmod(0o640)
+    started, port = on(kde)
+    text = file.read_text()
+    assert f"httpsProxy=http://127.0.0.1 {port}\n" in text
+    assert f"httpProxy=http://127.0.0.1 {port}\n" in text
+    assert "ProxyType=1\n" in text
+    assert "localhost,127.0.0.0/8,::1\n" in text
+    started.end(number)
+    if number == signal.SIGKILL:
+        assert kde.start("--restore").end() == 0
+    assert (file.read_bytes() if file.exists() else None) == before
+    assert before is None or stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert not kde.state.exists()
+
+
+def test_kde_keeps_what_was_written_meanwhile(kde: Session) -> None:
+    folder = kde.home / ".config"
+    folder.mkdir()
+    (folder / "kioslaverc").write_bytes(KIOSLAVERC)
+    started, _ = on(kde)
+    wrote = ["kwriteconfig5", "--file", "kioslaverc", "--group", "Other", "--key", "a"]
+    kde.says(*wrote, "1")
+    started.end(signal.SIGTERM)
+    text = (folder / "kioslaverc").read_text()
+    assert "[Other]\na=1\n" in text
+    for line in KIOSLAVERC.decode().splitlines()[1:]:
+        assert line in text
+    assert "127.0.0.1" not in text
+
+
+def test_kde_programs_are_told(kde: Session) -> None:
+    match = "type='signal',interface='org.kde.KIO.Scheduler'"
+    with subprocess.Popen(
+        ["dbus-monitor", "--session", match],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=kde.environ,
+    ) as monitor:
+        started, _ = on(kde)
+        started.end(signal.SIGTERM)
+        monitor.terminate()
+        assert monitor.stdout is not None
+        heard = monitor.stdout.read().decode()
+    signals = [
+        line for line in heard.splitlines() if "reparseSlaveConfiguration" in line
+    ]
+    assert len(signals) == 2
+    assert all("path=/KIO/Scheduler" in line for line in signals)
+
+
+# Without a desktop
+
+
+def test_a_system_without_known_settings_is_told_what_to_set(tmp_path: Path) -> None:
+    with session(tmp_path, "XFCE") as made:
+        port = free_port()
+        refused = made.start("--system-proxy", "-p", str(port))
+        assert refused.end() == 1
+        assert (
+            f"set HTTPS_PROXY=http://127.0.0.1:{port} for the programs" in refused.said
+        )
+        assert not made.state.exists()

@@ -1,0 +1,441 @@
+"""What run.py makes of its arguments, of the port, and of a proxy that is there."""
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import _proxy_run
+import _proxy_upstream_auth
+import _venv
+from _proxy_options import Listens, Plan, plan
+from _proxy_port import ask, first_taken, has, instance, is_taken
+from _proxy_settings import ProxyError
+from _proxy_upstream import Upstream, address, from_environment, upstream
+from _proxy_words import Ways, next_steps, refusal
+from test_scripts import load
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")
+SCRIPT = str(ROOT / "addon" / "normalize.py")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without anything in it, on a system without a desktop or a proxy."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in os.environ:
+        if name.upper().endswith("_PROXY") or name == "XDG_CURRENT_DESKTOP":
+            monkeypatch.delenv(name)
+    return tmp_path
+
+
+# What mitmproxy is going to do
+
+
+def planned(*arguments: str, program: str = "mitmdump") -> Plan:
+    found = plan(program, list(arguments))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "host", "port", "is_own"),
+    [
+        ([], "", 8080, False),
+        (["-p", "8081"], "", 8081, False),
+        (["-p8081"], "", 8081, False),
+        (["--listen-port=8082"], "", 8082, False),
+        (["--set", "listen_port=8083"], "", 8083, False),
+        (["--set=listen_port=8083"], "", 8083, False),
+        (["--listen-host", "0.0.0.0"], "0.0.0.0", 8080, False),
+        (["--set", "listen_host=::1"], "::1", 8080, False),
+        (["--mode", "regular@9000"], "", 9000, True),
+        (["--mode", "regular@::1:9000"], "::1", 9000, True),
+    ],
+)
+def test_port_is_the_one_that_mitmproxy_takes(
+    arguments: list[str], host: str, port: int, is_own: bool
+) -> None:
+    assert planned(*arguments).listens == (Listens("regular", "", host, port, is_own),)
+
+
+def test_config_file_counts(home: Path) -> None:
+    (home / ".mitmproxy").mkdir()
+    (home / ".mitmproxy" / "config.yaml").write_text("listen_port: 8099\n")
+    assert planned().listens[0].port == 8099
+    assert planned("-p", "8098").listens[0].port == 8098
+    other = planned("--set", f"confdir={home / 'other'}")
+    assert (other.confdir, other.listens[0].port) == (home / "other", 8080)
+    assert other.folder == home / "other" / "normalize"
+
+
+def test_looking_at_arguments_leaves_no_file(home: Path) -> None:
+    assert planned("-w", str(home / "flows")).listens
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--no-such-flag"],
+        ["--help"],
+        ["--version"],
+        ["--options"],
+        ["-p", "x"],
+        ["--mode", "odd"],
+        ["--set", "listen_port=x"],
+    ],
+)
+def test_what_does_not_serve_has_no_plan(arguments: list[str]) -> None:
+    assert plan("mitmdump", arguments) is None
+
+
+def test_modes_that_clients_are_told_of() -> None:
+    assert planned("--mode", "upstream:http://a.example:1").forward is not None
+    assert planned("--mode", "reverse:https://a.example").forward is None
+    assert planned("--mode", "regular", "--mode", "socks5@1").forward is None
+    assert planned("-p", "0").forward is None
+    assert planned("-n").listens == ()
+    local = planned("--mode", "local:curl")
+    assert (local.forward, local.listens[0].port) == (None, None)
+
+
+def test_page_of_mitmweb_has_a_port() -> None:
+    assert planned(program="mitmweb").page == 8081
+    assert planned("--web-port", "9", program="mitmweb").page == 9
+    assert planned("--set", "web_port=10", program="mitmweb").page == 10
+    assert planned(program="mitmproxy").page is None
+
+
+# The port
+
+
+class Instance(BaseHTTPRequestHandler):
+    """What another program on the port answers."""
+
+    body = b'{"name": "llm_normalize", "version": "0.1.0", "pid": 77}'
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/status.json" else 404)
+        self.send_header("content-length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Instance) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def test_port_of_another_llm_normalize_is_told(other: int) -> None:
+    taken = first_taken(planned("-p", str(other)))
+    assert taken is not None
+    assert taken.by == "llm_normalize 0.1.0 is running there already (process 77)"
+    assert taken.free > other
+    assert taken.mend == f"-p {taken.free}"
+    assert not is_taken("127.0.0.1", taken.free)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'{"name": "other"}'])
+def test_other_program_is_not_taken_for_one(
+    other: int, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Instance, "body", body)
+    assert instance(other) is None
+    taken = first_taken(planned("-p", str(other)))
+    assert taken is not None
+    assert f"(process {os.getpid()}) listens there" in taken.by
+    assert ask(other, "/other") == (404, body)
+
+
+def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:
+    taken = first_taken(planned("--mode", f"reverse:https://a.example@{other}"))
+    assert taken is not None
+    assert taken.mend == f"--mode reverse:https://a.example@{taken.free}"
+
+
+def test_page_is_not_given_as_the_free_port(other: int) -> None:
+    web = planned("-p", str(other), "--web-port", str(other + 1), program="mitmweb")
+    taken = first_taken(web)
+    assert taken is not None
+    assert taken.free > other + 1
+    page = planned("-p", "0", "--web-port", str(other), program="mitmweb")
+    taken = first_taken(page)
+    assert taken is not None
+    assert taken.mend == f"--web-port {taken.free}"
+
+
+def test_free_port_and_no_port_are_fine() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert has(os.getpid(), "127.0.0.1", port)
+    assert not has(os.getpid(), "127.0.0.1", port)
+    assert not has(2**22 + 1, "127.0.0.1", port)
+    assert first_taken(planned("-p", str(port))) is None
+    assert first_taken(planned("--mode", "local:curl")) is None
+    assert not is_taken("no.such.host.invalid", port)
+    assert ask(port, "/") is None
+
+
+# What is started
+
+
+class BecameError(Exception):
+    """This process would be mitmproxy now."""
+
+
+@pytest.fixture(autouse=True)
+def became(monkeypatch: pytest.MonkeyPatch) -> None:
+    def become(command: list[str]) -> None:
+        raise BecameError(command)
+
+    monkeypatch.setattr(_venv, "become", become)
+
+
+def run(*given: str) -> int:
+    return _proxy_run.main(*load("run").parse(list(given)))
+
+
+def command(*given: str) -> list[str]:
+    with pytest.raises(BecameError) as caught:
+        run(*given)
+    found: list[str] = caught.value.args[0]
+    return found
+
+
+def free() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "handed"),
+    [
+        ([], ["--listen-host", "127.0.0.1"]),
+        (["--listen-host", "::1"], ["--listen-host", "::1"]),
+        (["--set", "listen_host=::1"], ["--set", "listen_host=::1"]),
+    ],
+)
+def test_only_this_machine_is_served_unless_asked_otherwise(
+    given: list[str], handed: list[str]
+) -> None:
+    port = free()
+    assert command(*given, "-p", port) == [PROGRAM, "-s", SCRIPT, *handed, "-p", port]
+
+
+def test_listen_host_of_the_config_file_does_not_open_it(home: Path) -> None:
+    (home / ".mitmproxy").mkdir()
+    (home / ".mitmproxy" / "config.yaml").write_text('listen_host: "0.0.0.0"\n')
+    assert "--listen-host" in command("-p", free())
+
+
+def test_arguments_that_mitmproxy_refuses_are_its_own_to_refuse() -> None:
+    assert command("--no-such")[-1] == "--no-such"
+    assert command("--", "--help")[-1] == "--help"
+
+
+def test_start_says_three_lines(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    port = free()
+    command("-p", port)
+    said = capsys.readouterr()
+    assert said.out == ""
+    first, trust, programs = said.err.splitlines()
+    url = f"http://127.0.0.1:{port}"
+    assert first == f"mitmdump listens on 127.0.0.1:{port}; its home page: {url}/"
+    assert "python3 scripts/trust.py install" in trust
+    assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in trust
+    assert f"export HTTPS_PROXY={url}" in programs
+    assert str(ROOT / "README.md") in programs
+
+
+def test_proxy_that_is_set_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://me:word@corp.example:3128")
+    command("-p", free())
+    said = capsys.readouterr().err
+    assert said.endswith(
+        "A proxy was set: corp.example:3128; to go through it: "
+        "--upstream-proxy http://corp.example:3128\n"
+    )
+    assert "word" not in said
+    port = free()
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
+    command("-p", port)
+    assert "A proxy was set" not in capsys.readouterr().err
+
+
+def test_proxy_of_the_network_is_gone_through(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(_proxy_upstream_auth.VARIABLE, raising=False)
+    monkeypatch.setenv("COMPANY", "http://me:s3cret@corp.example:3128")
+    told = command("--upstream-proxy", "env:COMPANY", "-p", free())
+    assert told[told.index("--mode") + 1] == "upstream:http://corp.example:3128"
+    assert told.count("-s") == 2
+    assert "s3cret" not in " ".join(told) + capsys.readouterr().err
+    assert os.environ.pop(_proxy_upstream_auth.VARIABLE) == "me:s3cret"
+    told = command("--upstream-proxy", "corp.example:3128", "-p", free())
+    assert told.count("-s") == 1
+    assert _proxy_upstream_auth.VARIABLE not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--upstream-proxy", "http://a:1", "--mode", "socks5"], "leave --mode out"),
+        (
+            ["--upstream-proxy", "http://127.0.0.1:9", "-p", "9"],
+            "names this proxy itself",
+        ),
+        (["--upstream-proxy", "env:NOT_SET"], "the variable NOT_SET is not set"),
+        (["--pac", "--mode", "reverse:https://a.example"], "here nothing is switched"),
+        (["--system-proxy", "--mode", "local:curl"], "here nothing is switched"),
+        (["--pac", "-p", "0"], "here nothing is switched"),
+        (["--pac", "--listen-host", "::1"], "--pac leads to 127.0.0.1"),
+        (["--system-proxy"], "knows nothing of the proxy settings of a system without"),
+        (["--pac", "--no-such"], "would not start with these arguments"),
+        (["--check", "--mode", "reverse:https://a.example"], "--check is for a proxy"),
+    ],
+)
+def test_what_makes_no_sense_gets_a_sentence(
+    given: list[str], says: str, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    assert run(*given) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("llm_normalize: ")
+    assert says in said
+    assert said.count("\n") == 1
+    assert not (home / ".mitmproxy" / "normalize" / "system-proxy.json").exists()
+
+
+def test_taken_port_is_refused(other: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("-p", str(other)) == 1
+    said = capsys.readouterr().err
+    assert f"port {other} is taken: llm_normalize 0.1.0 is running there" in said
+
+
+def test_nothing_to_put_back_is_no_failure(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    assert run("--restore") == 0
+    assert "nothing to put back" in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+def test_state_that_cannot_be_read_is_told_and_stops_a_switch(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    folder = home / ".mitmproxy" / "normalize"
+    folder.mkdir(parents=True)
+    (folder / "system-proxy.json").write_text("{")
+    assert run("--restore") == 1
+    assert "is not what this program writes" in capsys.readouterr().err
+    command("-p", free())  # what switches nothing goes on
+    assert "is not what this program writes" in capsys.readouterr().err
+
+
+# The proxy of the network
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("http://a.example:3128", "http://a.example:3128"),
+        ("a.example:3128", "http://a.example:3128"),
+        ("https://a.example/", "https://a.example:443"),
+        ("http://[::1]:3128", "http://[::1]:3128"),
+    ],
+)
+def test_proxy_of_the_network_is_a_url(given: str, url: str) -> None:
+    assert upstream(given, {}) == Upstream(url)
+    assert upstream("env:A", {"A": given}) == Upstream(url)
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "socks5://a:1", "http://", "http://a:x", "http://a:1/b", "http://a b:1"],
+)
+def test_other_urls_are_refused_and_not_quoted(given: str) -> None:
+    with pytest.raises(ProxyError, match="http://HOST:PORT") as caught:
+        upstream(given, {})
+    assert str(caught.value).startswith("--upstream-proxy is to be")
+    assert address(given) == ""
+
+
+def test_password_is_not_taken_from_the_command_line() -> None:
+    with pytest.raises(ProxyError, match="give env:NAME") as caught:
+        upstream("http://me:s3cret@a.example:1", {})
+    assert "s3cret" not in str(caught.value)
+    found = upstream("env:A", {"A": "http://me:p%40ss@a.example:1"})
+    assert found == Upstream("http://a.example:1", "me:p@ss")
+
+
+def test_variables_name_a_proxy() -> None:
+    assert from_environment({}) == ""
+    assert (
+        from_environment({"https_proxy": "http://u:p@a:1", "ALL_PROXY": "b:2"}) == "a:1"
+    )
+    assert (
+        from_environment({"HTTPS_PROXY": "socks5://a:1", "all_proxy": "b:2"}) == "b:2"
+    )
+
+
+# What is said
+
+
+def listening(*arguments: str) -> Plan:
+    return planned("--listen-host", "127.0.0.1", *arguments)
+
+
+def test_steps_fit_the_system() -> None:
+    assert (
+        "start with --pac (or --system-proxy)"
+        in (next_steps("mitmdump", listening(), Ways("linux", "GNOME"))[2])
+    )
+    assert (
+        "GNOME's proxy settings lead here until this ends"
+        in (next_steps("mitmdump", listening(), Ways("linux", "GNOME", is_on=True))[2])
+    )
+    windows = "\n".join(next_steps("mitmdump", listening(), Ways("windows", "Windows")))
+    assert "python scripts/trust.py" in windows
+    assert "set HTTPS_PROXY=" in windows
+
+
+def test_steps_fit_the_mode() -> None:
+    reverse = listening("--mode", "reverse:https://a.example", "-p", "81")
+    first, client, last = next_steps("mitmweb", reverse, Ways("linux"))
+    assert first == "mitmweb listens on 127.0.0.1:81 for https://a.example"
+    assert "http://127.0.0.1:81 for https://a.example in its base URL" in client
+    assert "no certificate is needed" in last
+    local = next_steps("mitmdump", listening("--mode", "local:curl"), Ways("linux"))
+    assert local[0] == "mitmdump starts in the mode local"
+    assert len(local) == 3
+    assert next_steps("mitmdump", listening("-n"), Ways("linux")) == []
+    everywhere = next_steps("mitmdump", planned(), Ways("linux"))[0]
+    assert everywhere.endswith(
+        "listens on *:8080; its home page: http://127.0.0.1:8080/"
+    )
+    six = next_steps("mitmdump", planned("--listen-host", "::1"), Ways("linux"))[0]
+    assert six.endswith("home page: http://[::1]:8080/")
+
+
+def test_refusal_names_the_desktop() -> None:
+    assert "the desktop 'XFCE'" in refusal("--pac", "XFCE", "http://127.0.0.1:1")
+    assert "HTTPS_PROXY=http://127.0.0.1:1" in refusal(
+        "--pac", "", "http://127.0.0.1:1"
+    )

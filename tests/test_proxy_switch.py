@@ -1,0 +1,487 @@
+"""Switching and putting back on systems that are not here: simulated, so never really."""
+
+import copy
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import _proxy_state
+from _machine import Machine, Outcome
+from _proxy_gnome import LOGIN, MODE, SCHEMA, Gnome
+from _proxy_gnome import NAMES as GNOME_NAMES
+from _proxy_kde import NAMES as KDE_NAMES
+from _proxy_kde import Kde
+from _proxy_macos import MacOs
+from _proxy_settings import ProxyError, Settings, Target, Values, bypassing
+from _proxy_state import Started, started
+from _proxy_switch import restore, switch
+from _proxy_systems import choose, named
+from _proxy_windows import KEY, TELL, Windows
+from machines import Recorded
+from proxied import Mac, Registry, Service
+
+PLAIN = Target("127.0.0.1", 8080, pac=False)
+PAC = Target("127.0.0.1", 8080, pac=True)
+TARGETS = pytest.mark.parametrize("target", [PLAIN, PAC], ids=["proxy", "pac"])
+ME = Started(os.getpid(), 1.0, "me")
+
+
+def on(settings: Settings, target: Target, folder: Path) -> _proxy_state.State:
+    return switch(settings, target, folder, ME, ME)
+
+
+def off(machine: Machine, folder: Path) -> list[str]:
+    state = _proxy_state.read(folder)
+    assert state is not None
+    return restore(machine, folder, state)
+
+
+# macOS
+
+OFFICE = Service(
+    web=(True, "proxy.corp.example", "3128"),
+    secure=(True, "proxy.corp.example", "3128"),
+    domains=("*.corp.example", "localhost"),
+)
+MACS = {
+    "fresh": {"Wi-Fi": Service()},
+    "office": {"Wi-Fi": OFFICE, "*Thunderbolt Bridge": Service(domains=())},
+    "script": {"USB 10/100 LAN": Service(script=(True, "http://wpad/x.pac"))},
+    "search": {"Wi-Fi": Service(search=True)},
+    "dormant": {
+        "Wi-Fi": Service(
+            web=(False, "old.example", "81"), script=(False, "http://old/x.pac")
+        )
+    },
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("before", MACS.values(), ids=MACS)
+def test_mac_is_as_before(
+    before: dict[str, Service], target: Target, tmp_path: Path
+) -> None:
+    mac = Mac(system="macos", services=copy.deepcopy(before))
+    on(MacOs(mac), target, tmp_path)
+    for service in mac.services.values():
+        assert not service.search
+        if target.pac:
+            assert service.script == (True, "http://127.0.0.1:8080/proxy.pac")
+            continue
+        assert service.web == service.secure == (True, "127.0.0.1", "8080")
+        assert not service.script[0]
+        assert {"localhost", "127.0.0.0/8", "::1"} < {*service.domains, "more"}
+    assert off(mac, tmp_path) == []
+    assert mac.services == before
+    assert not (tmp_path / _proxy_state.NAME).exists()
+
+
+def test_mac_gets_exactly_these_commands(tmp_path: Path) -> None:
+    mac = Mac(system="macos", services={"Wi-Fi": Service()})
+    on(MacOs(mac), PLAIN, tmp_path)
+    changes = [each for each in mac.ran if each[0].startswith("-set")]
+    assert changes == [
+        [
+            "-setproxybypassdomains",
+            "Wi-Fi",
+            "*.local",
+            "169.254/16",
+            "localhost",
+            "127.0.0.0/8",
+            "::1",
+        ],
+        ["-setwebproxy", "Wi-Fi", "127.0.0.1", "8080"],
+        ["-setwebproxystate", "Wi-Fi", "on"],
+        ["-setsecurewebproxy", "Wi-Fi", "127.0.0.1", "8080"],
+        ["-setsecurewebproxystate", "Wi-Fi", "on"],
+    ]
+    mac.ran.clear()
+    off(mac, tmp_path)
+    assert [each for each in mac.ran if each[0].startswith("-set")] == [
+        ["-setsecurewebproxy", "Wi-Fi", "", ""],
+        ["-setsecurewebproxystate", "Wi-Fi", "off"],
+        ["-setwebproxy", "Wi-Fi", "", ""],
+        ["-setwebproxystate", "Wi-Fi", "off"],
+        ["-setproxybypassdomains", "Wi-Fi", "*.local", "169.254/16"],
+    ]
+
+
+def test_mac_gets_exactly_these_commands_for_a_script(tmp_path: Path) -> None:
+    mac = Mac(system="macos", services={"Wi-Fi": Service()})
+    on(MacOs(mac), PAC, tmp_path)
+    off(mac, tmp_path)
+    assert [each for each in mac.ran if each[0].startswith("-set")] == [
+        ["-setautoproxyurl", "Wi-Fi", "http://127.0.0.1:8080/proxy.pac"],
+        ["-setautoproxystate", "Wi-Fi", "on"],
+        ["-setautoproxyurl", "Wi-Fi", ""],
+        ["-setautoproxystate", "Wi-Fi", "off"],
+    ]
+
+
+def test_mac_whose_proxy_has_a_password_is_left_alone(tmp_path: Path) -> None:
+    mac = Mac(system="macos", services={"Wi-Fi": Service(login=True)})
+    with pytest.raises(ProxyError, match="asks for a password"):
+        on(MacOs(mac), PLAIN, tmp_path)
+    assert not [each for each in mac.ran if each[0].startswith("-set")]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_mac_that_refuses_is_told_though_it_ends_with_0() -> None:
+    with pytest.raises(ProxyError, match="parameters were not valid"):
+        MacOs(Mac(system="macos"))._run("-getwebproxy", "No such service")
+
+
+def test_service_that_the_user_changed_stays(tmp_path: Path) -> None:
+    mac = Mac(system="macos", services={"Wi-Fi": Service(), "LAN": Service()})
+    on(MacOs(mac), PLAIN, tmp_path)
+    mac.services["LAN"].secure = (True, "mine.example", "1")
+    assert off(mac, tmp_path) == ["securewebproxy LAN"]
+    assert mac.services["LAN"].secure == (True, "mine.example", "1")
+    assert mac.services["LAN"].web == (False, "", "0")
+    assert mac.services["Wi-Fi"] == Service()
+
+
+# Windows
+
+REGISTRIES = {
+    "fresh": {"ProxyEnable": ("REG_DWORD", "0x0"), "User Agent": ("REG_SZ", "x")},
+    "empty": {},
+    "office": {
+        "ProxyEnable": ("REG_DWORD", "0x1"),
+        "ProxyServer": ("REG_SZ", "http=a.example:80;https=b.example:81"),
+        "ProxyOverride": ("REG_SZ", "*.corp.example;<local>"),
+    },
+    "script": {
+        "AutoConfigURL": ("REG_EXPAND_SZ", "http://wpad/%NAME%.pac"),
+        "ProxyOverride": ("REG_SZ", ""),
+    },
+}
+
+
+@TARGETS
+@pytest.mark.parametrize("before", REGISTRIES.values(), ids=REGISTRIES)
+def test_registry_is_as_before(
+    before: dict[str, tuple[str, str]], target: Target, tmp_path: Path
+) -> None:
+    windows = Registry(system="windows", values=dict(before))
+    on(Windows(windows), target, tmp_path)
+    if target.pac:
+        assert windows.values["AutoConfigURL"] == ("REG_SZ", PAC.url)
+    else:
+        assert windows.values["ProxyServer"] == ("REG_SZ", "127.0.0.1:8080")
+        assert windows.values["ProxyEnable"] == ("REG_DWORD", "0x1")
+        assert "AutoConfigURL" not in windows.values
+        _, override = windows.values["ProxyOverride"]
+        assert override.split(";")[-3:] == ["localhost", "127.*", "[::1]"]
+    assert windows.told == 1
+    assert off(windows, tmp_path) == []
+    assert windows.values == before
+    assert windows.told == 2
+
+
+def test_windows_gets_exactly_these_commands(tmp_path: Path) -> None:
+    windows = Registry(system="windows", values=dict(REGISTRIES["fresh"]))
+    on(Windows(windows), PLAIN, tmp_path)
+    off(windows, tmp_path)
+    add, tail = ["reg", "add", KEY, "/v"], "/f"
+    delete = ["reg", "delete", KEY, "/v"]
+    bypassed = "localhost;127.*;[::1]"
+    tell = [sys.executable, "-c", TELL]
+    assert [each for each in windows.ran if each[1] != "query"] == [
+        [*add, "ProxyOverride", "/t", "REG_SZ", "/d", bypassed, tail],
+        [*add, "ProxyServer", "/t", "REG_SZ", "/d", "127.0.0.1:8080", tail],
+        [*add, "ProxyEnable", "/t", "REG_DWORD", "/d", "0x1", tail],
+        tell,
+        [*add, "ProxyEnable", "/t", "REG_DWORD", "/d", "0x0", tail],
+        [*delete, "ProxyServer", tail],
+        [*delete, "ProxyOverride", tail],
+        tell,
+    ]
+    assert KEY.endswith(r"\CurrentVersion\Internet Settings")
+    compile(TELL, "told", "exec")
+
+
+def test_proxy_that_the_user_set_in_windows_stays_on(tmp_path: Path) -> None:
+    windows = Registry(system="windows", values=dict(REGISTRIES["fresh"]))
+    on(Windows(windows), PLAIN, tmp_path)
+    windows.values["ProxyServer"] = ("REG_SZ", "mine.example:1")
+    assert off(windows, tmp_path) == ["ProxyServer"]
+    assert windows.values["ProxyEnable"] == ("REG_DWORD", "0x1")
+    assert "ProxyOverride" not in windows.values
+
+
+def test_letters_that_reg_cannot_print_are_not_lost(tmp_path: Path) -> None:
+    odd = {"AutoConfigURL": ("REG_SZ", "http://b\ufffdro/x.pac")}
+    windows = Registry(system="windows", values=dict(odd))
+    with pytest.raises(ProxyError, match="cannot print"):
+        on(Windows(windows), PLAIN, tmp_path)
+    assert windows.values == odd
+
+
+@pytest.mark.parametrize(
+    ("before", "proxy", "pac"),
+    [
+        ("fresh", "", ""),
+        ("office", "b.example:81", ""),
+        ("script", "", "http://wpad/%NAME%.pac"),
+    ],
+)
+def test_what_windows_has_in_force(before: str, proxy: str, pac: str) -> None:
+    settings = Windows(Registry(system="windows", values=REGISTRIES[before]))
+    assert settings.in_force(settings.read()) == (proxy, pac)
+
+
+# KDE's newer tools, which are not here
+
+KDE6 = ["--file", "kioslaverc", "--group", "Proxy Settings", "--key"]
+
+
+def test_kde_6_gets_exactly_these_commands() -> None:
+    unset = Outcome(0, "(this entry is not there)\n")
+    machine = Recorded(
+        "linux",
+        {"KDE_SESSION_VERSION": "6"},
+        programs=("kreadconfig6", "kwriteconfig6", "kwriteconfig5", "gdbus"),
+        answers={
+            ("kreadconfig6",): unset,
+            ("kwriteconfig6",): Outcome(0),
+            ("gdbus",): Outcome(0),
+        },
+    )
+    kde = Kde(machine)
+    values = kde.wanted(PLAIN, kde.read())
+    assert values.pop("NoProxyFor") == "localhost,127.0.0.0/8,::1"
+    machine.ran.clear()
+    kde.write({**values, "NoProxyFor": None})
+    proxy = "http://127.0.0.1 8080"
+    assert machine.ran == [
+        ["kwriteconfig6", *KDE6, "httpProxy", "--", proxy],
+        ["kwriteconfig6", *KDE6, "httpsProxy", "--", proxy],
+        ["kwriteconfig6", *KDE6, "ProxyType", "--", "1"],
+        ["kwriteconfig6", *KDE6, "NoProxyFor", "--delete"],
+        [
+            "gdbus",
+            "emit",
+            "--session",
+            "--object-path",
+            "/KIO/Scheduler",
+            "--signal",
+            "org.kde.KIO.Scheduler.reparseSlaveConfiguration",
+            "''",
+        ],
+    ]
+    assert kde.wanted(PAC, kde.read()) == {
+        "Proxy Config Script": PAC.url,
+        "ProxyType": "2",
+    }
+
+
+def test_exceptions_that_kde_takes_the_other_way_round_are_put_aside() -> None:
+    before = dict.fromkeys(KDE_NAMES) | {
+        "NoProxyFor": "only.example",
+        "ReversedException": "true",
+    }
+    values = Kde(Recorded("linux", {})).wanted(PLAIN, before)
+    assert values["ReversedException"] == "false"
+    assert values["NoProxyFor"] == "localhost,127.0.0.0/8,::1"
+
+
+@pytest.mark.parametrize(
+    ("values", "proxy", "pac"),
+    [
+        ({"ProxyType": "0", "httpsProxy": "http://a 1"}, "", ""),
+        ({"ProxyType": "1", "httpsProxy": "http://me:word@a 1"}, "a:1", ""),
+        ({"ProxyType": "1", "httpProxy": "http://b:2"}, "b:2", ""),
+        ({"ProxyType": "2", "Proxy Config Script": "http://p"}, "", "http://p"),
+        ({"ProxyType": "3"}, "", "found by WPAD"),
+    ],
+)
+def test_what_kde_has_in_force(values: Values, proxy: str, pac: str) -> None:
+    read = dict.fromkeys(KDE_NAMES) | values
+    assert Kde(Recorded("linux", {})).in_force(read) == (proxy, pac)
+
+
+# GNOME, what its real tools do not show
+
+
+def test_login_of_another_proxy_is_not_sent_to_this_one() -> None:
+    before = dict.fromkeys(GNOME_NAMES) | {LOGIN: "true"}
+    assert Gnome(Recorded("linux", {})).wanted(PLAIN, before)[LOGIN] == "false"
+
+
+@pytest.mark.parametrize(
+    ("mode", "values", "proxy", "pac"),
+    [
+        (None, {"https host": "'a'", "https port": "1"}, "", ""),
+        ("'manual'", {"https host": "'a'", "https port": "1"}, "a:1", ""),
+        ("'manual'", {"http host": "'b'"}, "b:8080", ""),
+        ("'manual'", {"https host": "'a'"}, "", ""),
+        ("'auto'", {}, "", "found by WPAD"),
+    ],
+)
+def test_what_gnome_has_in_force(
+    mode: str | None, values: Values, proxy: str, pac: str
+) -> None:
+    read = dict.fromkeys(GNOME_NAMES) | {MODE: mode}
+    read |= {f"{SCHEMA}.{name}": value for name, value in values.items()}
+    assert Gnome(Recorded("linux", {})).in_force(read) == (proxy, pac)
+
+
+# All of them
+
+
+def crashed(folder: Path, *, written: int) -> Registry:
+    """A machine whose switch, or its taking back, came as far as *written* values."""
+    windows = Registry(system="windows", values=dict(REGISTRIES["office"]))
+    state = on(Windows(windows), PLAIN, folder)
+    for name in list(reversed(state.ours))[:written]:
+        before = state.before[name]
+        if before is None:
+            windows.values.pop(name)
+        else:
+            kind, _, data = before.partition(" ")
+            windows.values[name] = (kind, data)
+    return windows
+
+
+@pytest.mark.parametrize("written", range(4))
+def test_half_a_change_is_taken_back_whole(tmp_path: Path, written: int) -> None:
+    windows = crashed(tmp_path, written=written)
+    assert off(windows, tmp_path) == []
+    assert windows.values == REGISTRIES["office"]
+
+
+def test_state_is_there_before_anything_is_changed(tmp_path: Path) -> None:
+    class Dead(Windows):
+        def write(self, values: object) -> None:
+            assert _proxy_state.read(tmp_path) is not None
+            assert self.machine.values == REGISTRIES["office"]  # type: ignore[attr-defined]
+            raise SystemExit
+
+    windows = Registry(system="windows", values=dict(REGISTRIES["office"]))
+    with pytest.raises(SystemExit):
+        on(Dead(windows), PLAIN, tmp_path)
+    assert off(windows, tmp_path) == []
+    assert windows.values == REGISTRIES["office"]
+
+
+def test_own_proxy_is_not_what_was_before(tmp_path: Path) -> None:
+    windows = Registry(system="windows", values=dict(REGISTRIES["empty"]))
+    on(Windows(windows), PLAIN, tmp_path)
+    _proxy_state.remove(tmp_path)
+    on(Windows(windows), PLAIN, tmp_path)
+    off(windows, tmp_path)
+    assert windows.values == {}
+
+
+def test_system_that_does_not_take_a_setting_is_told(tmp_path: Path) -> None:
+    class Deaf(Windows):
+        def write(self, values: object) -> None:
+            pass
+
+    windows = Registry(system="windows")
+    with pytest.raises(
+        ProxyError, match="did not take the proxy setting ProxyOverride"
+    ):
+        on(Deaf(windows), PLAIN, tmp_path)
+
+
+def test_system_that_does_not_take_it_back_keeps_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows = Registry(system="windows")
+    on(Windows(windows), PLAIN, tmp_path)
+    monkeypatch.setattr(Windows, "write", lambda *_: None)
+    with pytest.raises(ProxyError, match="did not take back ProxyEnable"):
+        off(windows, tmp_path)
+    assert (tmp_path / _proxy_state.NAME).exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"v": 2}', '{"v": 1, "owner": {}, "proxy": {}}']
+)
+def test_state_that_is_not_ours_is_named_and_stays(tmp_path: Path, text: str) -> None:
+    (tmp_path / _proxy_state.NAME).write_text(text)
+    with pytest.raises(ProxyError, match="is not what this program writes"):
+        _proxy_state.read(tmp_path)
+    assert (tmp_path / _proxy_state.NAME).exists()
+
+
+def test_state_is_for_its_owner_and_has_no_command_line(tmp_path: Path) -> None:
+    me = started(os.getpid())
+    switch(Windows(Registry(system="windows")), PLAIN, tmp_path, me, me)
+    path = tmp_path / _proxy_state.NAME
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    read = json.loads(path.read_text())
+    assert len(read["owner"]["command"]) == 64
+    assert me.find() is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"created": 1.0},
+        {"command": "other"},
+        {"pid": 2**22 + 1},
+    ],
+)
+def test_other_process_is_not_taken_for_the_one_meant(other: dict[str, object]) -> None:
+    me = started(os.getpid())
+    fields = {"pid": me.pid, "created": me.created, "command": me.command, **other}
+    assert Started(**fields).find() is None  # type: ignore[arg-type]
+
+
+def test_lock_is_held_by_one(tmp_path: Path) -> None:
+    with _proxy_state.locked(tmp_path) as first:
+        assert first
+        with _proxy_state.locked(tmp_path) as second:
+            assert not second
+    with _proxy_state.locked(tmp_path) as third:
+        assert third
+
+
+# Choosing
+
+
+@pytest.mark.parametrize(
+    ("desktop", "programs", "code", "found"),
+    [
+        ("ubuntu:GNOME", ("gsettings",), 0, "GNOME"),
+        ("X-Cinnamon", ("gsettings",), 0, "GNOME"),
+        ("GNOME", ("gsettings",), 1, None),
+        ("GNOME", (), 0, None),
+        ("KDE", ("kwriteconfig6", "kreadconfig6"), 0, "KDE"),
+        ("KDE", ("kwriteconfig5", "kreadconfig5", "gsettings"), 0, "KDE"),
+        ("KDE", ("kwriteconfig6",), 0, None),
+        ("XFCE", ("gsettings", "kwriteconfig6", "kreadconfig6"), 0, None),
+        ("", ("gsettings",), 0, None),
+    ],
+)
+def test_desktop_is_known_by_its_name_and_its_tools(
+    desktop: str, programs: tuple[str, ...], code: int, found: str | None
+) -> None:
+    machine = Recorded(
+        "linux",
+        {"XDG_CURRENT_DESKTOP": desktop},
+        programs=programs,
+        answers={("gsettings",): Outcome(code)},
+    )
+    settings = choose(machine)
+    assert (settings.name if settings else None) == found
+    if settings:
+        assert type(named(settings.name, machine)) is type(settings)
+
+
+def test_other_systems_have_one_kind_of_settings() -> None:
+    assert isinstance(choose(Recorded("macos", {})), MacOs)
+    assert isinstance(choose(Recorded("windows", {})), Windows)
+    with pytest.raises(ProxyError, match="nothing is known"):
+        named("Plan 9", Machine())
+
+
+def test_exceptions_are_added_once() -> None:
+    assert bypassing(["a", "::1"]) == ["a", "::1", "localhost", "127.0.0.0/8"]
