@@ -69,7 +69,9 @@ def epoch() -> int:
     """
     said = os.environ.get("SOURCE_DATE_EPOCH", "")
     if said and not said.isdecimal():
-        raise BuildError(f"SOURCE_DATE_EPOCH is {said!r}, which is no number of seconds")
+        raise BuildError(
+            f"SOURCE_DATE_EPOCH is {said!r}, which is no number of seconds"
+        )
     # Where neither is known, as in an unpacked sdist: 2020-02-02, as hatchling has it.
     return max(int(said or _git("log", "-1", "--format=%ct") or 1580601600), OLDEST)
 
@@ -79,11 +81,15 @@ def _entries(root: Path, top: str) -> Iterator[tuple[str, bytes]]:
     addon = root / "addon"
     for path in addon.rglob("*"):
         within = path.relative_to(addon)
-        hidden = any(part.startswith(".") or part == "__pycache__" for part in within.parts)
+        hidden = any(
+            part.startswith(".") or part == "__pycache__" for part in within.parts
+        )
         if path.is_file() and not hidden and path.suffix != ".pyc":
             yield f"{top}/{within.as_posix()}", path.read_bytes()
     yield f"{top}/LICENSE", (root / "LICENSE").read_bytes()
-    howto = HOWTO.format(version=version(root)).replace("\n", "\r\n")  # for Notepad, too
+    howto = HOWTO.format(version=version(root)).replace(
+        "\n", "\r\n"
+    )  # for Notepad, too
     yield f"{top}/HOWTO.txt", howto.encode()
 
 

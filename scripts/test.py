@@ -64,6 +64,7 @@ TOOLS = [
     "tests/test_add_capture.py",
     "tests/test_bench.py",
     "tests/test_bench_parts.py",
+    "tests/test_build.py",
     "tests/test_demo.py",
     "tests/test_docs.py",
     "tests/test_doctor.py",

@@ -16,7 +16,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
-COMMANDS = ("add_capture", "check", "deploy_local", "doctor", "report", "run", "test")
+COMMANDS = (
+    "add_capture",
+    "build",
+    "check",
+    "deploy_local",
+    "doctor",
+    "report",
+    "run",
+    "test",
+)
 PLAIN = ("deploy_drain", "pairs")
 """Commands that need no environment at all."""
 
