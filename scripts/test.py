@@ -73,6 +73,7 @@ TOOLS = [
     "tests/test_pairs_script.py",
     "tests/test_report.py",
     "tests/test_scripts.py",
+    "tests/test_service.py",
     "tests/test_soak.py",
     "tests/test_traffic.py",
 ]

@@ -53,7 +53,7 @@ def test_it_listens_on_loopback_unless_told_otherwise(
 def test_it_starts_mitmproxys_programs(
     monkeypatch: pytest.MonkeyPatch, given: list[str], program: str, handed: list[str]
 ) -> None:
-    started = []
+    started: list[list[str]] = []
     monkeypatch.setattr(tools, program, started.append)
     assert cli.main(given) == 0
     assert started == [[*LOADED, "--listen-host", "127.0.0.1", *handed]]
