@@ -104,6 +104,17 @@ def unquoted(line: str) -> list[str]:
     return words
 
 
+def _startable(command: Sequence[str]) -> Sequence[str]:
+    """Return *command* with a program by a name that systemd takes.
+
+    It refuses quotes and backslashes there, escaped or not (string_is_safe in
+    src/core/load-fragment.c), which a folder may well have in its name.
+    """
+    if not set(command[0]) & set("'\"\\"):
+        return command
+    return ["/bin/sh", "-c", 'exec "$0" "$@"', *command]
+
+
 def _path(path: Path) -> str:
     # A whole line, so without quotes; but a pattern (glob(7)).
     text = _fit(str(path), "a path")
@@ -128,8 +139,8 @@ def text_of(
         host=listens.host.replace("%", "%%"),
         port=listens.port,
         environment=_path(environment),
-        command=quoted(command),
-        reload=quoted(reload),
+        command=quoted(_startable(command)),
+        reload=quoted(_startable(reload)),
     )
     return f"{MARK}\n{_SUM}{_digest(body)}\n{body}"
 

@@ -67,6 +67,7 @@ def run(
     """
     mine = {"PATH": "/usr/bin:/bin", "HOME": HOME, "XDG_RUNTIME_DIR": RUNTIME}
     env = [f"{name}={value}" for name, value in {**mine, **variables}.items()]
+    limit = ["timeout", "--kill-after=5", str(seconds)]
     become = ["setpriv", f"--reuid={ID}", f"--regid={ID}", "--clear-groups"]
     lines = [
         "set -eu",
@@ -78,10 +79,7 @@ def run(
         *before,
         "cd /",
         "set +e",
-        shlex.join(
-            ["timeout", "--kill-after=5", str(seconds), *become, "env", "-i", *env]
-            + list(command)
-        ),
+        shlex.join([*limit, *become, "env", "-i", *env, *command]),
         "code=$?",
         *after,
         "exit $code",

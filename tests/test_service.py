@@ -357,6 +357,14 @@ def test_words_come_back_as_they_were() -> None:
     assert unit.unquoted(unit.quoted(WORDS)) == WORDS
 
 
+def test_a_name_that_systemd_refuses_is_started_by_a_shell() -> None:
+    environment, listens = Path("/c"), unit.Listens("127.0.0.1", 1)
+    text = unit.text_of(["/it's/a", "b"], ["/b"], environment, listens)
+    (line,) = [each for each in text.splitlines() if each.startswith("ExecStart=")]
+    words = ["/bin/sh", "-c", 'exec "$0" "$@"', "/it's/a", "b"]
+    assert unit.unquoted(line.removeprefix("ExecStart=")) == words
+
+
 def test_plain_words_stay_plain() -> None:
     assert unit.quoted(["/bin/a", "--set", "x=y@z"]) == "/bin/a --set x=y@z"
 
