@@ -95,8 +95,12 @@ def test_every_fix_is_in_the_changelog(fix: type) -> None:
     assert f"`{fix.name}`" in CHANGELOG  # type: ignore[attr-defined]
 
 
-def test_changelog_has_the_version() -> None:
-    assert f"## {__version__} " in CHANGELOG
+def test_changelog_begins_with_the_version() -> None:
+    newest, *_ = re.findall(
+        r"(?m)^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", CHANGELOG
+    )
+    assert newest == __version__
+    assert CHANGELOG.index(f"\n## {newest} ") == CHANGELOG.index("\n## ")
 
 
 def test_every_script_that_readme_names_exists() -> None:

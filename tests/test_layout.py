@@ -95,12 +95,15 @@ LAYERS = (
     ("commands", "reach"),
     ("options",),
     ("addon",),
+    ("cli",),
+    ("__main__",),
 )
 KNOWS_MITMPROXY = {
     "adapting",
     "addon",
     "answers",
     "asking",
+    "cli",
     "commands",
     "cors",
     "distrust",
@@ -132,7 +135,7 @@ BRINGS = {
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
+    "__future__", "argparse", "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
     "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
@@ -143,6 +146,7 @@ BUDGET = {
     "stream_state": 278,
     "pipeline": 285,
     "sse": 292,
+    "upstream": 290,
 }
 LINES = 270
 FIX_LINES = 80
@@ -197,7 +201,7 @@ def test_listed_stdlib_is_stdlib() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_module_has_its_tests_and_its_size(path: Path) -> None:
-    if path.stem != "__init__":
+    if not path.stem.startswith("__"):
         assert (ROOT / "tests" / f"test_{path.stem}.py").exists()
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= BUDGET.get(path.stem, LINES)

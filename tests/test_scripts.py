@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
 COMMANDS = (
     "add_capture",
+    "build",
     "check",
     "deploy_local",
     "doctor",

@@ -3,9 +3,11 @@ import contextlib
 import datetime as dt
 import gc
 import os
+import runpy
 import socket
 import ssl
 import struct
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
@@ -926,3 +928,16 @@ def test_silence_is_as_long_as_it_is_told() -> None:
                 await ask(asking, Way())
 
     run(scene())
+
+
+def test_without_tornado_it_loads_and_says_that_it_cannot_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "tornado":
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tornado", None)
+    alone = runpy.run_path(upstream.__file__)
+    asking = alone["get"]("http://127.0.0.1:9/", {}, alone["Way"]())
+    with pytest.raises(alone["UpstreamError"], match="cannot ask by itself"):
+        asyncio.run(asking)

@@ -1,7 +1,11 @@
 """A request of our own, on the way that mitmproxy takes: its proxy, its certificates.
 
-mitmproxy has no client that an addon may use for this, but brings tornado's.
+mitmproxy has no client that an addon may use for this, but brings tornado's. Not so its
+standalone mitmdump (release/specs/standalone.spec leaves out mitmweb, which alone needs
+tornado): there the addon loads and repairs, and asks nothing by itself.
 """
+
+from __future__ import annotations
 
 import asyncio
 import re
@@ -13,16 +17,23 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import certifi
-from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters
-from tornado.httputil import (
-    HTTPHeaders,
-    HTTPInputError,
-    HTTPMessageDelegate,
-    RequestStartLine,
-    ResponseStartLine,
-)
-from tornado.iostream import IOStream, SSLIOStream
-from tornado.tcpclient import TCPClient
+
+try:
+    from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters
+    from tornado.httputil import (
+        HTTPHeaders,
+        HTTPInputError,
+        HTTPMessageDelegate,
+        RequestStartLine,
+        ResponseStartLine,
+    )
+    from tornado.iostream import IOStream, SSLIOStream
+    from tornado.tcpclient import TCPClient
+
+    _HAS_TORNADO = True
+except ImportError:
+    HTTPMessageDelegate = object  # type: ignore[assignment, misc]
+    _HAS_TORNADO = False
 
 _CONNECT = 30  # seconds
 _SILENCE = 120  # seconds; NVIDIA holds a question for a result back for a minute
@@ -166,6 +177,11 @@ async def ask(asking: Asking, way: Way, *, name: str = "") -> Reply:
     Raises:
         UpstreamError: There is no whole reply.
     """
+    if not _HAS_TORNADO:
+        raise UpstreamError(
+            "mitmproxy's standalone mitmdump cannot ask by itself: use its mitmweb, or "
+            "mitmproxy from PyPI"
+        )
     try:
         with ExitStack() as opened:
             return await _ask(asking, way, name, opened)

@@ -1,0 +1,5 @@
+"""What PyInstaller makes the frozen mitmdump of."""
+
+from mitmproxy.tools.main import mitmdump
+
+mitmdump()

@@ -1,0 +1,175 @@
+"""What is handed out: built twice, installed as the README says, and started."""
+
+import functools
+import hashlib
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import _uv
+from clients import making
+from desktop.starting import LOCAL, assert_it_repairs, free_port, running
+from llm_normalize import __version__
+from support import Provider
+
+ROOT = Path(__file__).parents[2]
+NAMES = [
+    f"llm_normalize-{__version__}-py3-none-any.whl",
+    f"llm_normalize-{__version__}.tar.gz",
+    f"llm_normalize-{__version__}.zip",
+]
+
+
+def build(folder: Path, **more: str) -> str:
+    script = str(ROOT / "scripts" / "build.py")
+    done = subprocess.run(
+        [sys.executable, script, "-o", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **more},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    printed = build(folder)
+    for name, digest in digests(folder).items():
+        (line,) = [each for each in printed.splitlines() if each.endswith(f"/{name}")]
+        assert line.startswith(digest)
+        assert f"{(folder / name).stat().st_size:,} bytes" in line
+    return folder
+
+
+def test_everything_is_built_and_a_second_time_alike(
+    built: Path, tmp_path: Path
+) -> None:
+    assert sorted(digests(built)) == NAMES
+    build(tmp_path / "again", TZ="Pacific/Auckland")
+    assert digests(tmp_path / "again") == digests(built)
+
+
+def test_times_are_those_that_are_asked_for(built: Path, tmp_path: Path) -> None:
+    build(tmp_path, SOURCE_DATE_EPOCH="1700000000")
+    assert all(digests(tmp_path)[name] != digests(built)[name] for name in NAMES)
+    for name in (NAMES[0], NAMES[2]):
+        with zipfile.ZipFile(tmp_path / name) as file:
+            times = {entry.date_time for entry in file.infolist()}
+        assert times == {(2023, 11, 14, 22, 13, 20)}
+
+
+def test_wheel_has_the_package_and_its_script_alone(built: Path) -> None:
+    with zipfile.ZipFile(built / NAMES[0]) as file:
+        names = set(file.namelist())
+        script = file.read("llm_normalize/script/normalize.py")
+    info = f"llm_normalize-{__version__}.dist-info/"
+    assert {name.partition("/")[0] + "/" for name in names} == {"llm_normalize/", info}
+    assert script == (ROOT / "addon" / "normalize.py").read_bytes()
+    assert not [name for name in names if "__pycache__" in name]
+
+
+def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:
+    with tarfile.open(built / NAMES[1]) as file:
+        file.extractall(tmp_path, filter="data")
+    source = tmp_path / f"llm_normalize-{__version__}"
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "-o"]
+    with zipfile.ZipFile(built / NAMES[0]) as file:
+        expected = {name: file.read(name) for name in file.namelist()}
+    subprocess.run(
+        [*command, str(tmp_path), str(source)], check=True, capture_output=True
+    )
+    with zipfile.ZipFile(tmp_path / NAMES[0]) as file:
+        assert {name: file.read(name) for name in file.namelist()} == expected
+
+
+# -- installed --------------------------------------------------------------------------
+
+
+@functools.cache
+def uv() -> _uv.Uv:
+    found = making.uv_at_hand()
+    assert found is not None, "uv cannot be had with these settings of pip"
+    return found
+
+
+def environ(home: Path) -> dict[str, str]:
+    """Return the variables of a user who has nothing but pip's and uv's settings."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("PIP_", "SSL_")) or name.lower().endswith("_proxy")
+    }
+    folders = {"HOME": str(home), "UV_TOOL_DIR": str(home / "tools")}
+    folders |= {"UV_TOOL_BIN_DIR": str(home / "bin"), "UV_PYTHON": sys.executable}
+    path = f"{home / 'bin'}:{Path(uv().path).parent}:/usr/bin:/bin"
+    return {**kept, **uv().told, **folders, "PATH": path}
+
+
+def run(variables: Mapping[str, str], *command: str) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=variables, check=False
+    )
+    assert done.returncode == 0, _uv.masked(done.stdout + done.stderr)
+    return done.stdout.strip()
+
+
+def serves(folder: Path, variables: Mapping[str, str], *command: str) -> str:
+    """Start *command*, have a stream repaired by it, and return what it said."""
+    port = free_port()
+    with Provider() as provider:
+        more = ["-p", str(port), "--mode", f"reverse:http://{LOCAL}:{provider.port}"]
+        with running([*command, *more], port, folder, variables) as process:
+            assert_it_repairs(port, provider)
+            listening = Path(f"/proc/{process.pid}/net/tcp").read_text(encoding="utf-8")
+    assert f"0100007F:{port:04X}" in listening
+    assert f"00000000:{port:04X}" not in listening
+    assert (folder / ".mitmproxy" / "normalize" / f"pairs-{port}.jsonl").exists()
+    return (folder / "log").read_text(encoding="utf-8")
+
+
+def test_uv_runs_it_and_installs_it(built: Path, tmp_path: Path) -> None:
+    variables, wheel = environ(tmp_path), str(built / NAMES[0])
+    command = ["uvx", "--from", wheel, "llm-normalize"]
+    assert run(variables, *command, "--version") == f"llm_normalize {__version__}"
+    run(variables, "uv", "tool", "install", wheel)
+    serves(tmp_path, variables, str(tmp_path / "bin" / "llm-normalize"))
+
+
+def test_uvx_runs_mitmproxys_own_programs_with_it(built: Path, tmp_path: Path) -> None:
+    variables = environ(tmp_path)
+    with_it = ["uvx", "--from", "mitmproxy", "--with", str(built / NAMES[0])]
+    script = run(variables, *with_it, "python", "-m", "llm_normalize", "--script")
+    local = ["--listen-host", LOCAL]
+    serves(tmp_path, variables, *with_it, "mitmdump", "-s", script, *local)
+
+
+def test_pipx_puts_it_beside_mitmproxy(built: Path, tmp_path: Path) -> None:
+    lock = Path(__file__).with_name("requirements-pipx.txt")
+    folder = making.python_folder("pipx", lock)
+    making.make_python(folder, lock)
+    variables = environ(tmp_path)
+    pipx = [str(making.python_in(folder)), "-m", "pipx"]
+    run(variables, *pipx, "install", "--python", sys.executable, "mitmproxy")
+    run(
+        variables, *pipx, "inject", "--include-apps", "mitmproxy", str(built / NAMES[0])
+    )
+    programs = tmp_path / ".local" / "bin"
+    script = run(variables, str(programs / "llm-normalize"), "--script")
+    local = ["--listen-host", LOCAL]
+    serves(tmp_path, variables, str(programs / "mitmdump"), "-s", script, *local)

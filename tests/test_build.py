@@ -1,0 +1,94 @@
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import _build_files as build
+from llm_normalize import __version__
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    package = tmp_path / "project" / "addon" / "llm_normalize"
+    (package / "__pycache__").mkdir(parents=True)
+    (package / "__init__.py").write_text('"""Doc."""\n\n__version__ = "9.8.7"\n')
+    (package / "__pycache__" / "x.pyc").touch()
+    (package / ".hidden").touch()
+    (package.parent / "normalize.py").write_text("addons = []\n")
+    (tmp_path / "project" / "LICENSE").write_text("MIT\n")
+    return tmp_path / "project"
+
+
+def test_version_is_the_packages() -> None:
+    assert build.version() == __version__
+
+
+def test_zip_has_one_folder_with_all_that_is_needed(project: Path) -> None:
+    made = build.make_zip(project, 1700000000, project)
+    assert made.name == "llm_normalize-9.8.7.zip"
+    with zipfile.ZipFile(made) as file:
+        assert file.namelist() == [
+            f"llm_normalize-9.8.7/{name}"
+            for name in (
+                "HOWTO.txt",
+                "LICENSE",
+                "llm_normalize/__init__.py",
+                "normalize.py",
+            )
+        ]
+        howto = file.read("llm_normalize-9.8.7/HOWTO.txt").decode()
+        modes = {entry.external_attr >> 16 for entry in file.infolist()}
+    assert howto.startswith("llm_normalize 9.8.7: ")
+    assert "--listen-host 127.0.0.1" in howto
+    assert modes == {0o100644}
+
+
+def test_zip_is_the_same_whenever_its_files_were_written(project: Path) -> None:
+    first = build.make_zip(project, 1700000000, project).read_bytes()
+    for path in project.rglob("*.py"):
+        os.utime(path, (1, 1))
+        path.chmod(0o600)
+    assert build.make_zip(project, 1700000000, project).read_bytes() == first
+    assert build.make_zip(project, 1700000002, project).read_bytes() != first
+
+
+def test_time_is_the_one_asked_for_or_the_commits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    assert build.epoch() == 1700000000
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert build.epoch() == build.OLDEST  # a zip knows no earlier one
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    monkeypatch.setattr(build, "_git", lambda *_: "1600000000")
+    assert build.epoch() == 1600000000
+    monkeypatch.setattr(build, "_git", lambda *_: "")
+    assert build.epoch() == 1580601600
+
+
+def test_time_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    assert build.run(tmp_path / "dist") == 1
+    assert "SOURCE_DATE_EPOCH is 'yesterday'" in capsys.readouterr().err
+    assert not (tmp_path / "dist").exists()
+
+
+def test_folder_that_cannot_be_made_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dist").touch()
+    assert build.run(tmp_path / "dist") == 1
+    assert capsys.readouterr().err == f"build.py: {tmp_path / 'dist'}: File exists\n"
+
+
+def test_failure_shows_what_was_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert build.run(tmp_path) == 1
+    assert "build.py: the wheel cannot be built" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
