@@ -69,7 +69,7 @@ class Plan(NamedTuple):
         return self.confdir / "normalize"
 
 
-def plan(program: str, arguments: list[str]) -> Plan | None:
+def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan | None:
     """Return what *program* would do, None where it would do something else than serve.
 
     That is: with arguments that are wrong, or that ask for help. It says so itself.
@@ -77,16 +77,17 @@ def plan(program: str, arguments: list[str]) -> Plan | None:
     Args:
         program: `mitmdump`, `mitmweb` or `mitmproxy`.
         arguments: Its arguments.
+        configured: Whether its `config.yaml` counts, which may be what is wrong.
     """
     nowhere = io.StringIO()
     try:
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-            return _plan(program, arguments)
+            return _plan(program, arguments, configured=configured)
     except (OptionsError, SystemExit, ValueError, OSError):
         return None
 
 
-def _plan(program: str, arguments: list[str]) -> Plan | None:
+def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | None:
     # After mitmproxy/tools/main.py, but the addons do not get to know of any option:
     # they would open files.
     given = asyncio.run(_parser(program)).parse_args(arguments)
@@ -95,7 +96,8 @@ def _plan(program: str, arguments: list[str]) -> Plan | None:
     opts = options.Options()
     opts.set(*given.setoptions, defer=True)
     folder = Path(opts.confdir).expanduser()
-    optmanager.load_paths(opts, folder / "config.yaml", folder / "config.yml")
+    if configured:
+        optmanager.load_paths(opts, folder / "config.yaml", folder / "config.yml")
     told = {name: value for name, value in vars(given).items() if value is not None}
     opts.update(**{name: value for name, value in told.items() if name in opts})
     modes = [mode_specs.ProxyMode.parse(each) for each in opts.mode]

@@ -95,6 +95,8 @@ def prepared(
             given += ["-s", str(AUTH)]
             os.environ[VARIABLE] = upstream.auth
     planned = plan(program, [*given, *arguments])
+    if planned is None and flags.check:  # which tells what is wrong with the file
+        planned = plan(program, [*given, *arguments], configured=False)
     ours = planned.forward if planned else None
     if upstream and ours and upstream.url.partition("//")[2] in _own(ours.port):
         raise ProxyError("--upstream-proxy names this proxy itself")

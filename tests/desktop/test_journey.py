@@ -95,8 +95,12 @@ def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:
 
     run = [sys.executable, str(ROOT / "scripts" / "run.py")]
     checked = gnome.machine.run([*run, "--check", "-p", str(port)], timeout=PATIENCE)
-    assert checked.code == 0, checked
-    assert "FAIL" not in checked.out + checked.err
+    failed = [
+        line[5:18] for line in checked.out.splitlines() if line.startswith("FAIL")
+    ]
+    assert failed == ["CA in system "], (
+        checked
+    )  # only the browser's store was asked for
 
     assert started.end(signal.SIGINT) == 0
     assert UNLISTED not in started.said  # it went straight

@@ -328,7 +328,9 @@ def test_gnome_is_as_before_after_keys(
     before = dump(gnome)
     if "--web" in program:
         program += ("--web-port", str(free_port()))
-    assert typed(gnome, keys, *program, "--system-proxy", "-p", str(free_port())) == 0
+    code = typed(gnome, keys, *program, "--system-proxy", "-p", str(free_port()))
+    # A second Ctrl-C may cut mitmproxy's own end short, which its code tells.
+    assert code == 0 or (keys == b"\x03\x03" and code == 128 + signal.SIGINT)
     assert dump(gnome) == before
     assert not gnome.state.exists()
 
