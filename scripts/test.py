@@ -47,6 +47,9 @@ PROGRAMS = {
 # so a machine with many cores is asked for some of them only.
 SPREAD = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 
+# Likewise, but a file's tests share what they start.
+BY_FILE = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+
 # Measuring them takes longer than running them, and what they reach others reach, too.
 CORE = ["tests/test_quirks.py", "tests/test_recorded.py"]
 # Being measured would change what it measures itself.
@@ -70,15 +73,18 @@ TOOLS = [
     "tests/test_bench.py",
     "tests/test_bench_parts.py",
     "tests/test_build.py",
+    "tests/test_client_pages.py",
     "tests/test_demo.py",
     "tests/test_docs.py",
     "tests/test_doctor.py",
     "tests/test_fuzz.py",
     "tests/test_load.py",
+    "tests/test_machine.py",
     "tests/test_pairs_script.py",
     "tests/test_proxy_run.py",
     "tests/test_proxy_switch.py",
     "tests/test_report.py",
+    "tests/test_run_check.py",
     "tests/test_scripts.py",
     "tests/test_service.py",
     "tests/test_soak.py",
@@ -295,7 +301,8 @@ def main() -> int:
     if flags.deploy:
         results.append(run_with_programs("deploy", DEPLOY, arguments))
     if flags.desktop:
-        results.append(run_with_programs("desktop", DESKTOP, arguments))
+        given = arguments or BY_FILE
+        results.append(run_with_programs("desktop", DESKTOP, given))
     print("--- summary")
     for result in results:
         print(f"{result.what}: {result.outcome}")
