@@ -3,6 +3,7 @@
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,26 @@ async () => {
 """
 
 
+@contextmanager
+def opened(profile: Path, environ: dict[str, str], *flags: str) -> Iterator[Page]:
+    """Yield a page of a browser that has its own *profile* and these variables."""
+    quiet = ["--disable-background-networking", "--disable-component-update"]
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(profile),
+            executable_path=browser_path(),
+            env=dict(environ),
+            chromium_sandbox=False,
+            args=[*flags, *quiet],
+        )
+        try:
+            page = context.new_page()
+            page.set_default_timeout(PATIENCE * 1000)
+            yield page
+        finally:
+            context.close()
+
+
 @pytest.fixture
 def page(outside: Outside, tmp_path: Path) -> Iterator[Page]:
     """A page of a browser that trusts mitmproxy by its NSS database alone."""
@@ -41,21 +62,9 @@ def page(outside: Outside, tmp_path: Path) -> Iterator[Page]:
     where = ("-d", f"sql:{database}")
     _certutil(*where, "-N", "--empty-password")
     _certutil(*where, "-A", "-n", "mitmproxy", "-t", "C,,", "-i", outside.ca)
-    quiet = ["--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            str(tmp_path / "profile"),
-            executable_path=browser_path(),
-            env={"HOME": str(tmp_path)},
-            chromium_sandbox=False,
-            args=[f"--proxy-server={LOOPBACK}:{outside.mitmdump.port}", *quiet],
-        )
-        try:
-            made = context.new_page()
-            made.set_default_timeout(PATIENCE * 1000)
-            yield made
-        finally:
-            context.close()
+    proxy = f"--proxy-server={LOOPBACK}:{outside.mitmdump.port}"
+    with opened(tmp_path / "profile", {"HOME": str(tmp_path)}, proxy) as made:
+        yield made
 
 
 def test_chromium_streams_through_the_proxy(outside: Outside, page: Page) -> None:

@@ -4,17 +4,15 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error, Page, expect, sync_playwright
+from playwright.sync_api import Error, expect
 
 from desktop.outside import DONE, FINISH, NIM, OPENING, UNLISTED, WORD, Hosts
 from desktop.session import ROOT, Session, free_port, session
-from desktop.test_client_chromium import ASK, HTML, REST
+from desktop.test_client_chromium import ASK, HTML, REST, opened
 from support import PATIENCE
-from web import browser_path
 
 
 @pytest.fixture
@@ -27,27 +25,6 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 def gnome(tmp_path: Path) -> Iterator[Session]:
     with session(tmp_path, "GNOME") as made:
         yield made
-
-
-@contextmanager
-def browser(gnome: Session, hosts: Hosts) -> Iterator[Page]:
-    """Yield a page of a browser that has only what the desktop tells it."""
-    rules = f"MAP {UNLISTED}:443 127.0.0.1:{hosts.unlisted.port}, MAP {NIM} ~NOTFOUND"
-    quiet = ["--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            str(gnome.home / "profile"),
-            executable_path=browser_path(),
-            env=dict(gnome.environ),
-            chromium_sandbox=False,
-            args=[f"--host-resolver-rules={rules}", *quiet],
-        )
-        try:
-            page = context.new_page()
-            page.set_default_timeout(PATIENCE * 1000)
-            yield page
-        finally:
-            context.close()
 
 
 def files(home: Path) -> dict[str, bytes]:
@@ -77,7 +54,9 @@ def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:
     gate = threading.Event()
     stream = hosts.nim.script(OPENING, gate, WORD, FINISH, DONE)
     other = hosts.unlisted.script(b"<p>its own</p>", headers=HTML)
-    with browser(gnome, hosts) as page:
+    rules = f"MAP {UNLISTED}:443 127.0.0.1:{hosts.unlisted.port}, MAP {NIM} ~NOTFOUND"
+    flag = f"--host-resolver-rules={rules}"  # the desktop has told it all the rest
+    with opened(gnome.home / "profile", gnome.environ, flag) as page:
         page.goto(f"http://127.0.0.1:{port}/")
         expect(page.locator("#through")).to_have_text("It goes through the proxy.")
         expect(page.locator("#trusts")).to_have_text("It trusts the proxy's CA.")
