@@ -7,6 +7,7 @@ from typing import Literal
 
 import _check_wire
 from _check_finding import (
+    DEFAULT,
     Finding,
     Mark,
     Way,
@@ -17,6 +18,7 @@ from _check_finding import (
     variable,
 )
 from _machine import Machine
+from _proxy_systems import choose
 
 STEP = "system proxy"
 TIMEOUT = 3
@@ -176,9 +178,9 @@ def judge(
         return Finding(Mark.FAIL, STEP, saw, f"{desktop.off}, or: {start}")
     if leads_here(desktop, way):
         return Finding(Mark.OK, STEP, f"{says} leads here")
-    mend = f"{script(machine, 'run.py')} --system-proxy"
+    mend = f"{_run(machine, way)} --system-proxy"
     if desktop.kind == "pac":
-        mend = f"{script(machine, 'run.py')} --pac"
+        mend = f"{_run(machine, way)} --pac"
     elif not is_loopback(host):
         mend += f" --upstream-proxy http://{host}:{port}"
     return Finding(Mark.WARN, STEP, f"{says} leads to another proxy", mend)
@@ -198,7 +200,13 @@ def _none(
         mark = Mark.SKIP if desktop is None else Mark.OK
         return Finding(mark, STEP, f"{saw}; this shell's variables lead here")
     saw += ", and no variable leads here: programs come only if set one by one"
-    mend = f"{script(machine, 'run.py')} --pac, or: "
-    return Finding(
-        Mark.WARN, STEP, saw, mend + variable(machine, "HTTPS_PROXY", way.url)
-    )
+    mend = variable(machine, "HTTPS_PROXY", way.url)
+    if choose(machine) is not None:  # whose settings run.py knows to switch
+        mend = f"{_run(machine, way)} --pac, or: {mend}"
+    return Finding(Mark.WARN, STEP, saw, mend)
+
+
+def _run(machine: Machine, way: Way) -> str:
+    """Return the command that starts the proxy on its port."""
+    port = [] if way.port == DEFAULT else ["-p", str(way.port)]
+    return script(machine, "run.py", *port)

@@ -24,6 +24,7 @@ WEB, SECURE, SCRIPT, SEARCH, BYPASS = (
 )
 KINDS = (WEB, SECURE, SCRIPT, SEARCH, BYPASS)
 NOTE = "An asterisk (*)"
+ASKS = "asks for a password"
 _NO_DOMAINS = re.compile(r"^There aren't any bypass domains")
 
 
@@ -67,10 +68,7 @@ class MacOs(Settings):
             return _text(said, url)
         said = _fields(self._run(f"-get{kind}", service))
         if said.get("Authenticated Proxy Enabled", "0") != "0":
-            raise ProxyError(
-                f"macOS: the proxy of {service!r} asks for a password, which networksetup "
-                "does not tell, so it could not be put back"
-            )
+            return ASKS
         server = said.get("Server", "").removeprefix("(null)")
         return _text(said, f"{server}:{said.get('Port', '0')}" if server else "")
 
@@ -89,6 +87,11 @@ class MacOs(Settings):
             if script and script.startswith("on "):
                 values[f"{SCRIPT} {service}"] = f"off {script[3:]}"
             for kind in (WEB, SECURE):
+                if before[f"{kind} {service}"] == ASKS:
+                    raise ProxyError(
+                        f"macOS: the proxy of {service!r} asks for a password, which "
+                        "networksetup does not tell, so it could not be put back"
+                    )
                 values[f"{kind} {service}"] = f"on {target.place}"
         return values
 

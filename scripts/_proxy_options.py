@@ -63,11 +63,6 @@ class Plan(NamedTuple):
             return None
         return next((each for each in self.listens if each.port), None)
 
-    @property
-    def folder(self) -> Path:
-        """Where the scripts keep what they have changed."""
-        return self.confdir / "normalize"
-
 
 def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan | None:
     """Return what *program* would do, None where it would do something else than serve.

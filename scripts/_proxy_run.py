@@ -113,7 +113,10 @@ def check(planned: Plan | None) -> int:
     """Walk the path like a client, and return the exit code."""
     listens = planned.forward if planned else None
     if planned is None or listens is None or not listens.port:
-        raise ProxyError("--check is for a proxy that listens on a port of its own")
+        raise ProxyError(
+            "--check walks the way to a proxy (the regular mode, or --upstream-proxy) on "
+            "a port of its own; scripts/doctor.py asks a reverse proxy, or a provider"
+        )
     walk = importlib.import_module("_check_run")  # it brings much, for this alone
     code: int = walk.main(LOCAL, listens.port, planned.confdir)
     return code
@@ -125,21 +128,21 @@ def begin(flags: argparse.Namespace, start: Start, machine: Machine) -> int:
     Raises:
         ProxyError: It could not be done.
     """
-    if start.plan is None:
-        if flags.restore or start.flag:
-            raise ProxyError("mitmproxy would not start with these arguments")
-        become(start)
-    folder = start.plan.folder
-    if not (flags.restore or start.flag or (folder / _proxy_state.NAME).exists()):
+    folder = _proxy_state.place(machine.home)
+    has_state = (folder / _proxy_state.NAME).exists()
+    if start.plan is None and start.flag:
+        complain(f"{start.flag} switches nothing: mitmproxy will say why")
+    is_switch = bool(start.flag) and start.plan is not None
+    if not (flags.restore or is_switch or has_state):
         return alone(start, machine)
-    if flags.restore and not (folder / _proxy_state.NAME).exists():
+    if flags.restore and not has_state:
         say("There is nothing to put back.")
         return 0
     with _proxy_state.locked(folder) as is_mine:
         is_back = repair(machine, folder, is_mine=is_mine)
         if flags.restore:
             return 0 if is_back else 1
-        if start.flag:
+        if is_switch:
             if not is_back:
                 return 1
             return switched(start, machine)
@@ -171,7 +174,7 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
         )
         return False
     is_back = put_back(machine, folder, state)
-    if _proxy_switch.end(state.proxy):
+    if is_back and _proxy_switch.end(state.proxy):
         say(
             f"Ended mitmproxy (process {state.proxy.pid}), which was left by that start."
         )
@@ -212,7 +215,8 @@ def alone(start: Start, machine: Machine) -> int:
     Raises:
         ProxyError: Its port is taken.
     """
-    assert start.plan is not None
+    if start.plan is None:
+        become(start)
     ensure_free(start.plan)
     settings = choose(machine)
     ways = _proxy_words.Ways(machine.system, settings.name if settings else "")
@@ -265,7 +269,7 @@ def switched(start: Start, machine: Machine) -> int:
     ensure_free(planned)
     before = settings.in_force(settings.read())
     target = Target(LOCAL, listens.port, start.flag == "--pac")
-    folder = planned.folder
+    folder = _proxy_state.place(machine.home)
     with Child(start.command, owns_terminal=start.program == "mitmproxy") as child:
         try:
             try:

@@ -93,6 +93,14 @@ class State:
     kept: str | None = None
 
 
+def place(home: Path) -> Path:
+    """Return the folder where the state of a user is.
+
+    The settings are the user's, so that is one, whatever folder a mitmproxy has.
+    """
+    return home / ".mitmproxy" / "normalize"
+
+
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[bool]:
     """Hold the lock in *folder*, or tell that somebody has it.

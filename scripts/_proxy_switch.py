@@ -63,15 +63,16 @@ def restore(machine: Machine, folder: Path, state: State) -> list[str]:
     changed = {
         name
         for name, value in state.ours.items()
-        if not any(
-            settings.agrees(each, now.get(name)) for each in (value, state.before[name])
+        if name in now  # else it is gone, as a network service that was deleted
+        and not any(
+            settings.agrees(each, now[name]) for each in (value, state.before[name])
         )
     }
     left = settings.belonging(changed) if changed else changed
     back: Values = {
         name: state.before[name]
         for name in reversed(state.ours)  # what turns it on comes first
-        if name not in left and now.get(name) != state.before[name]
+        if name in now and name not in left and now[name] != state.before[name]
     }
     if back:
         settings.write(back)

@@ -1,5 +1,7 @@
 """What run.py says of what to do next, on this system."""
 
+import shlex
+from pathlib import Path
 from typing import NamedTuple
 
 import _venv
@@ -36,7 +38,7 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
             f"  client: http://{_reached(first)} for {upstream} in its base URL",
             f"  no certificate is needed; more: {readme}",
         ]
-    trust = f"  trust: {_python(ways)} scripts/trust.py install, or for one program {_trust(ways, plan)}"
+    trust = f"  trust: {_install(ways, plan)}, or for one program {_trust(ways, plan)}"
     if first.mode not in FORWARD or first.port is None:
         return [
             f"{program} starts in the mode {first.mode}",
@@ -71,9 +73,20 @@ def _python(ways: Ways) -> str:
     return "python" if ways.system == "windows" else "python3"
 
 
+def _install(ways: Ways, plan: Plan) -> str:
+    command = f"{_python(ways)} scripts/trust.py install"
+    is_usual = plan.confdir == Path.home() / ".mitmproxy"
+    return command if is_usual else f"{command} --confdir {_quoted(ways, plan.confdir)}"
+
+
 def _trust(ways: Ways, plan: Plan) -> str:
-    certificate = plan.confdir / "mitmproxy-ca-cert.pem"
+    certificate = _quoted(ways, plan.confdir / "mitmproxy-ca-cert.pem")
     return f"{_set(ways)} SSL_CERT_FILE={certificate} (Node: NODE_EXTRA_CA_CERTS)"
+
+
+def _quoted(ways: Ways, path: Path) -> str:
+    # What `set` of Windows takes has no quotes; a command's argument has.
+    return str(path) if ways.system == "windows" else shlex.quote(str(path))
 
 
 def _place(listens: Listens) -> str:

@@ -66,6 +66,8 @@ def _value(arguments: Sequence[str], *names: str) -> str:
                 found = "".join(arguments[place + 1 : place + 2])
             elif argument.startswith(f"{name}="):
                 found = argument.removeprefix(f"{name}=")
+            elif name[1:2] != "-" and name[:1] == "-" and argument.startswith(name):
+                found = argument.removeprefix(name)  # -mregular
     return found
 
 
@@ -88,11 +90,9 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
     host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
     command = [str(_venv.program(Path(sys.prefix), "mitmdump"))]
     command += ["-s", str(_venv.ROOT / "addon" / "normalize.py")]
-    rest = list(arguments)
-    if not _value(arguments, "--listen-host"):
-        command += ["--listen-host", host]
-        rest = _without(rest, "listen_host=")
-    command += ["--listen-port", str(port)]
+    # In one spelling, so that the unit can be asked for it.
+    rest = _without(arguments, "--listen-host", "listen_host=")
+    command += ["--listen-host", host, "--listen-port", str(port)]
     # mitmproxy refuses an option that is given twice: the user's word counts.
     given = {each.removeprefix("--set=").split("=")[0] for each in rest}
     for setting in (*SETTINGS, "termlog_verbosity=warn"):
@@ -109,14 +109,17 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
     return Plan([*command, *rest], environment, unit.Listens(host, port))
 
 
-def _without(arguments: list[str], name: str) -> list[str]:
-    """Return *arguments* without a `--set` of the option *name*."""
+def _without(arguments: Sequence[str], flag: str, option: str) -> list[str]:
+    """Return *arguments* without a *flag*, and without a `--set` of its *option*."""
     kept: list[str] = []
+    is_value = False
     for argument in arguments:
-        if argument.removeprefix("--set=").startswith(name):
+        if is_value or argument == flag:
+            is_value = not is_value
+        elif argument.removeprefix("--set=").startswith(option):
             if kept[-1:] == ["--set"]:
                 kept.pop()
-        else:
+        elif not argument.startswith(f"{flag}="):
             kept.append(argument)
     return kept
 

@@ -220,7 +220,11 @@ class Session:
         """Take away what was installed, whatever the CA is by now."""
         entries = [each for each in self.record.entries() if self.chosen(each.store)]
         if not entries:
-            print("Nothing that this script installed is there.")
+            print(f"Nothing to remove is written down in {self.record.path}.")
+            print(
+                "What a record that is gone told of, if there was one, is named "
+                "mitmproxy-ca-… in the stores."
+            )
             return
         for entry in entries:
             shown = f"{entry.certificate.fingerprint[:23]}…, since {entry.when[:10]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from pathlib import Path
 
@@ -38,6 +39,8 @@ def main() -> int:
     _venv.ensure()
     import _build_files  # noqa: PLC0415 - it needs the environment
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
+        sys.stdout.reconfigure(errors="replace")
     return _build_files.run(flags.output)
 
 

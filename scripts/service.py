@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 
 import _venv
@@ -67,6 +68,8 @@ def main() -> int:
     _venv.ensure()
     import _service_run  # noqa: PLC0415 - it needs the environment
 
+    if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
+        sys.stdout.reconfigure(errors="replace")
     return _service_run.run(flags, arguments)
 
 

@@ -66,8 +66,9 @@ def test_folders_run_as_tests_at_once(flows: Path, tmp_path: Path) -> None:
         assert "1 of 1 have the form that OpenAI gives them" in done.stdout
     folders = sorted((tmp_path / "report").iterdir())
     assert len(folders) == 2
-    for folder in folders:
-        assert b'"Hi"' not in (folder / "response.sse").read_bytes()
+    # Two other letters may be the same ones, once.
+    answers = [(folder / "response.sse").read_bytes() for folder in folders]
+    assert not all(b'"Hi"' in each for each in answers)
     abouts = [tomllib.loads((each / "about.toml").read_text()) for each in folders]
     assert [about.get("ended", True) for about in abouts] == [True, False]
 

@@ -72,7 +72,6 @@ def test_config_file_counts(home: Path) -> None:
     assert planned("-p", "8098").listens[0].port == 8098
     other = planned("--set", f"confdir={home / 'other'}")
     assert (other.confdir, other.listens[0].port) == (home / "other", 8080)
-    assert other.folder == home / "other" / "normalize"
 
 
 def test_looking_at_arguments_leaves_no_file(home: Path) -> None:
@@ -308,8 +307,7 @@ def test_proxy_of_the_network_is_gone_through(
         (["--pac", "-p", "0"], "here nothing is switched"),
         (["--pac", "--listen-host", "::1"], "--pac leads to 127.0.0.1"),
         (["--system-proxy"], "knows nothing of the proxy settings of a system without"),
-        (["--pac", "--no-such"], "would not start with these arguments"),
-        (["--check", "--mode", "reverse:https://a.example"], "--check is for a proxy"),
+        (["--check", "--mode", "reverse:https://a.example"], "asks a reverse proxy"),
     ],
 )
 def test_what_makes_no_sense_gets_a_sentence(
@@ -321,6 +319,23 @@ def test_what_makes_no_sense_gets_a_sentence(
     assert says in said
     assert said.count("\n") == 1
     assert not (home / ".mitmproxy" / "normalize" / "system-proxy.json").exists()
+
+
+def test_mitmproxy_itself_says_what_is_wrong_with_its_arguments(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    told = command("--pac", "-p", "abc")
+    assert told[-2:] == ["-p", "abc"]
+    assert "--pac switches nothing: mitmproxy will say why" in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+def test_another_folder_of_mitmproxys_is_named_where_the_ca_is() -> None:
+    told = planned("--set", "confdir=/tmp/a b")
+    says = next_steps("mitmdump", told, Ways("linux"))[1]
+    assert "scripts/trust.py install --confdir '/tmp/a b', or" in says
+    assert "SSL_CERT_FILE='/tmp/a b/mitmproxy-ca-cert.pem' (Node" in says
+    assert "--confdir" not in next_steps("mitmdump", planned(), Ways("linux"))[1]
 
 
 def test_taken_port_is_refused(other: int, capsys: pytest.CaptureFixture[str]) -> None:

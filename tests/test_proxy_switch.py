@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,26 @@ def test_mac_whose_proxy_has_a_password_is_left_alone(tmp_path: Path) -> None:
         on(MacOs(mac), PLAIN, tmp_path)
     assert not [each for each in mac.ran if each[0].startswith("-set")]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_mac_is_led_by_a_script_past_a_proxy_with_a_password(tmp_path: Path) -> None:
+    mac = Mac(system="macos", services={"Wi-Fi": Service(login=True)})
+    on(MacOs(mac), PAC, tmp_path)
+    assert mac.services["Wi-Fi"].script == (True, PAC.url)
+    assert off(mac, tmp_path) == []
+    assert [each.script[0] for each in mac.services.values()] == [False]
+
+
+def test_mac_service_that_is_gone_does_not_keep_the_others(tmp_path: Path) -> None:
+    wifi = Service()
+    mac = Mac(system="macos", services={"Office": replace(OFFICE), "Wi-Fi": wifi})
+    on(MacOs(mac), PLAIN, tmp_path)
+    assert wifi.secure == (True, "127.0.0.1", "8080")
+    del mac.services["Office"]
+    mac.services["VPN"] = Service(login=True)
+    assert off(mac, tmp_path) == []
+    assert [mac.services[name].secure[0] for name in ("Wi-Fi", "VPN")] == [False, False]
+    assert _proxy_state.read(tmp_path) is None
 
 
 def test_mac_that_refuses_is_told_though_it_ends_with_0() -> None:

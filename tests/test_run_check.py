@@ -420,8 +420,12 @@ def gnome(**told: str) -> Recorded:
     answers: dict[tuple[str, ...], Any] = {
         keys[name]: Outcome(0, f"{value}\n") for name, value in told.items()
     }
+    answers["gsettings", "list-keys"] = Outcome(0)
     return Recorded(
-        system="linux", environ={}, answers=answers, programs=("gsettings",)
+        system="linux",
+        environ={"XDG_CURRENT_DESKTOP": "GNOME"},
+        answers=answers,
+        programs=("gsettings",),
     )
 
 
@@ -433,7 +437,7 @@ def kde(**told: str) -> Recorded:
         system="linux",
         environ={"XDG_CURRENT_DESKTOP": "KDE"},
         answers={("kreadconfig5", "--file", "kioslaverc"): answer},
-        programs=("kreadconfig5", "gsettings"),
+        programs=("kreadconfig5", "kwriteconfig5", "gsettings"),
     )
 
 
@@ -513,6 +517,22 @@ def test_a_desktop_without_one_is_told_of_where_no_variable_leads_here(
     assert finding.mark is Mark.WARN
     assert "--pac, or: " in finding.mend
     assert not _check_desktop.leads_here(_check_desktop.read(machine), WAY)
+
+
+def test_no_switch_is_proposed_where_run_refuses_it() -> None:
+    machine = replace(gnome(mode="'none'"), environ={"XDG_CURRENT_DESKTOP": "XFCE"})
+    assert desktop(machine).mend == f"export HTTPS_PROXY={WAY.url}"
+
+
+def test_mends_name_the_port() -> None:
+    way = replace(WAY, port=8090)
+    found = _check_desktop.judge(
+        MANUAL[0],
+        way,
+        _check_desktop.Desktop("GNOME", "none"),
+        has_variables=False,
+    )
+    assert "run.py -p 8090 --pac" in found.mend
 
 
 @pytest.mark.parametrize(
@@ -604,6 +624,7 @@ def test_reading_the_desktop_writes_nothing() -> None:
         for command in machine.ran:
             assert command[:2] in (
                 ["gsettings", "get"],
+                ["gsettings", "list-keys"],
                 ["kreadconfig5", "--file"],
                 ["scutil", "--proxy"],
                 ["reg", "query"],

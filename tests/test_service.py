@@ -266,7 +266,12 @@ def test_the_users_word_counts_once(tmp_path: Path) -> None:
     made = command(tmp_path, "--set", "flow_detail=2", "--set=tcp_timeout=60")
     assert [each for each in made if "flow_detail" in each] == ["flow_detail=2"]
     assert [each for each in made if "tcp_timeout" in each] == ["--set=tcp_timeout=60"]
-    for given in (["--set", "listen_host=::1"], ["--listen-host", "::1"]):
+    for given in (
+        ["--set", "listen_host=::1"],
+        ["--set=listen_host=::1"],
+        ["--listen-host", "::1"],
+        ["--listen-host=::1"],
+    ):
         made = command(tmp_path, *given)
         assert made.count("--listen-host") == 1
         assert made.count("::1") == 1
@@ -280,6 +285,7 @@ def test_the_users_word_counts_once(tmp_path: Path) -> None:
         (["--proxyauth", "me:secret"], "proxyauth is a secret"),
         (["--upstream-auth=me:secret"], "upstream_auth is a secret"),
         (["--mode", "regular@8081"], "give it with -p"),
+        (["-mregular@8081"], "give it with -p"),
         (["--set", "listen_port=1"], "give the port with -p"),
         (["--set", "confdir=here"], "needs the whole path"),
         (["--set", "normalize_pairs=a\nb"], "no unit can hold"),

@@ -129,7 +129,13 @@ def test_next_start_puts_back_what_a_killed_one_could_not(
 def test_a_start_that_still_runs_is_left_in_peace(gnome: Session) -> None:
     first, port = on(gnome)
     during = dump(gnome)
-    for arguments in (["--restore"], ["--system-proxy", "-p", str(free_port())]):
+    folder = f"confdir={gnome.home / 'other'}"
+    for arguments in (
+        ["--restore"],
+        ["--restore", "--set", folder],
+        ["--system-proxy", "-p", str(free_port())],
+        ["--pac", "-p", str(free_port()), "--set", folder],
+    ):
         other = gnome.start(*arguments)
         assert other.end() == 1
         assert f"process {first.process.pid} has led GNOME's" in other.said
@@ -142,6 +148,41 @@ def test_a_start_that_still_runs_is_left_in_peace(gnome: Session) -> None:
     first.end(signal.SIGTERM)
     assert dump(gnome) == ""
     assert port > 0
+
+
+def test_a_configuration_that_is_broken_meanwhile_keeps_nothing_back(
+    gnome: Session,
+) -> None:
+    killed, _ = on(gnome, "--system-proxy", "--set", f"confdir={gnome.home / 'own'}")
+    killed.end(signal.SIGKILL)
+    folder = gnome.home / ".mitmproxy"
+    (folder / "config.yaml").write_text("normalize_mode: [")
+    assert dump(gnome) != ""
+    restored = gnome.start("--restore")
+    assert restored.end() == 0
+    assert dump(gnome) == ""
+    assert not gnome.state.exists()
+
+
+def test_a_proxy_that_settings_still_lead_to_is_not_ended(gnome: Session) -> None:
+    killed, _ = on(gnome)
+    proxy = psutil.Process(gnome.read_state()["proxy"]["pid"])
+    killed.end(signal.SIGKILL)
+    programs = gnome.home / "bin"
+    programs.mkdir()
+    refuses = programs / "gsettings"  # as without the session's bus
+    refuses.write_text(
+        '#!/bin/sh\ncase "$1" in set|reset) exit 0;; esac\nexec /usr/bin/gsettings "$@"\n'
+    )
+    refuses.chmod(0o755)
+    path = gnome.environ["PATH"]
+    gnome.environ["PATH"] = f"{programs}:{path}"
+    assert gnome.start("--restore").end() == 1
+    assert proxy.is_running()
+    gnome.environ["PATH"] = path
+    assert gnome.start("--restore").end() == 0
+    assert not proxy.is_running()
+    assert dump(gnome) == ""
 
 
 def test_what_the_user_changes_meanwhile_stays(gnome: Session) -> None:
