@@ -47,8 +47,8 @@ PROGRAMS = {
 # so a machine with many cores is asked for some of them only.
 SPREAD = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal"]
 
-# Likewise, but a file's tests share what they start.
-BY_FILE = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+# Likewise, but tests of one group share what they make, and most of them wait.
+BY_GROUP = ["-n", "3", "--dist", "loadgroup"]
 
 # Measuring them takes longer than running them, and what they reach others reach, too.
 CORE = ["tests/test_quirks.py", "tests/test_recorded.py"]
@@ -301,7 +301,7 @@ def main() -> int:
     if flags.deploy:
         results.append(run_with_programs("deploy", DEPLOY, arguments))
     if flags.desktop:
-        given = arguments or BY_FILE
+        given = arguments or BY_GROUP
         results.append(run_with_programs("desktop", DESKTOP, given))
     print("--- summary")
     for result in results:

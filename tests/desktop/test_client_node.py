@@ -14,6 +14,11 @@ import pytest
 from clients import making
 from desktop.outside import Outside
 
+pytestmark = pytest.mark.xdist_group(
+    "client_node"
+)  # they share what takes long to make
+
+
 PROGRAMS = Path(__file__).parent / "programs"
 LOCK = PROGRAMS / "requirements-node.txt"
 FILES = [PROGRAMS / "node" / name for name in ("package.json", "package-lock.json")]

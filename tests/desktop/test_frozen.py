@@ -19,6 +19,9 @@ from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, free_port, running
 from support import Http1Client, Provider
 
+pytestmark = pytest.mark.xdist_group("frozen")  # they share what takes long to make
+
+
 HERE = Path(__file__).parent
 KEPT = ("frozen.spec", "frozen_main.py", "requirements-frozen.txt")
 ASKS = """

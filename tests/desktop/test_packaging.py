@@ -18,6 +18,9 @@ from desktop.starting import LOCAL, assert_it_repairs, free_port, running
 from llm_normalize import __version__
 from support import Provider
 
+pytestmark = pytest.mark.xdist_group("packaging")  # they share what takes long to make
+
+
 ROOT = Path(__file__).parents[2]
 NAMES = [
     f"llm_normalize-{__version__}-py3-none-any.whl",
