@@ -469,7 +469,7 @@ def system(home: Path, tmp_path: Path) -> Iterator[System]:
             inside = ["nsenter", "--target", str(holder.pid), "--mount"]
             made = System(inside, home)
             # Whatever this machine has not taken in yet is not ours.
-            made.said("update-ca-certificates")
+            made.said("/usr/sbin/update-ca-certificates")  # on root's PATH alone
             yield made
             holder.stdin.close()
         else:
