@@ -18,8 +18,12 @@ import _uv
 import _venv
 
 HEAD = "# Written by python3 scripts/check.py --upgrade: see pyproject.toml.\n"
-_PIN = re.compile(r"([\w.-]+)==(\S+)(?: ; ([^\\]+?))? \\\n((?: +--hash=\S+(?: \\)?\n)+)")
-_HASHES = re.compile(r"( +--hash=sha256:[0-9a-f]{64} \\\n)* +--hash=sha256:[0-9a-f]{64}\n")
+_PIN = re.compile(
+    r"([\w.-]+)==(\S+)(?: ; ([^\\]+?))? \\\n((?: +--hash=\S+(?: \\)?\n)+)"
+)
+_HASHES = re.compile(
+    r"( +--hash=sha256:[0-9a-f]{64} \\\n)* +--hash=sha256:[0-9a-f]{64}\n"
+)
 
 
 class Set(NamedTuple):

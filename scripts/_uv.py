@@ -112,9 +112,11 @@ def extra_indexes(listing: str, variables: Mapping[str, str]) -> list[str]:
             f"pip's extra index ({masked(' '.join(of_pip))}): uv does not ask it; pip "
             f"does where it has to do uv's work, {checked}"
         )
-    for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL"):
-        if variables.get(name):
-            lines.append(f"{name} ({masked(variables[name])}): uv asks it, {checked}")
+    lines += [
+        f"{name} ({masked(variables[name])}): uv asks it, {checked}"
+        for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL")
+        if variables.get(name)
+    ]
     return lines
 
 

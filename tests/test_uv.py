@@ -113,7 +113,9 @@ def test_pip_lists_its_settings_in_the_form_that_is_read(
     assert found["UV_DEFAULT_INDEX"] == "https://joe:secret@host/simple"
     assert not any("https://a" in value for value in found.values())
     (line,) = load("_uv").extra_indexes(listing, {})
-    assert line.startswith("pip's extra index (https://a https://b): uv does not ask it")
+    assert line.startswith(
+        "pip's extra index (https://a https://b): uv does not ask it"
+    )
     assert found["SSL_CERT_FILE"] == "/it's/ca.pem"
 
 
@@ -154,12 +156,13 @@ class Steps:
         self.commands: list[list[str]] = []
         self.told: dict[str, str] = {}
         self.settings = ""
+        self.said = ["error: it broke"]
         self.fails: Callable[[list[str]], bool] = lambda _command: False
 
     def __call__(self, title: str, command: list[str], **more: str) -> str:
         self.commands.append(command)
         if self.fails(command):
-            raise load("_venv").StepError(title, ["error: it broke"])
+            raise load("_venv").StepError(title, self.said[-12:], self.said)
         if command[0] == str(self.uv):
             self.told = more
         if "venv" in command:
@@ -230,7 +233,7 @@ def test_uv_of_another_version_is_replaced_and_what_it_fetched_stays(
 def test_pip_fills_it_where_uv_cannot_be_had(
     steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steps.fails = lambda command: asks_for_uv(command)
+    steps.fails = asks_for_uv
     fill()
     assert steps.fillers() == [PINNED, "python development.txt"]
     assert "error: it broke\n  So pip does it.\n" in capsys.readouterr().err
@@ -272,3 +275,77 @@ def test_others_get_uv_or_nothing(steps: Steps) -> None:
     assert uv.path == str(steps.uv)
     steps.fails = lambda command: "config" in command
     assert load("_venv").uv(sys.executable) is None
+
+
+# What pip and uv say of a file that is another one, with more hashes than are kept
+BY_UV = [
+    "error: Failed to download `one==1`",
+    "  cause: Hash mismatch for `one==1`",
+    "         Expected:",
+    *["           sha256:00"] * 40,
+]
+BY_PIP = [
+    "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you",
+    "    one==1 from file:///one-1.whl (from -r development.txt (line 1)):",
+    *["        Expected     or 00"] * 40,
+]
+UNHASHED_BY_UV = [
+    "error: In `--require-hashes` mode, all requirements must have a hash, but none"
+]
+UNHASHED_BY_PIP = ["ERROR: Hashes are required in --require-hashes mode, but they"]
+
+
+@pytest.mark.parametrize(
+    ("said", "package"),
+    [
+        (BY_UV, "one==1"),
+        (BY_PIP, "one==1"),
+        (UNHASHED_BY_UV, "a package"),
+        (UNHASHED_BY_PIP, "a package"),
+        (["ERROR: No matching distribution found for one==1"], None),
+        ([], None),
+    ],
+)
+def test_another_hash_is_told_from_other_failures(
+    said: list[str], package: str | None
+) -> None:
+    assert load("_uv").mismatch(said) == package
+
+
+@pytest.mark.parametrize(
+    ("setting", "said", "lock", "asked"),
+    [
+        ("", BY_PIP, "uv", [PINNED]),
+        ("", BY_UV, "development", [PINNED, "uv development.txt"]),
+        ("global.no-index='1'", BY_PIP, "development", ["python development.txt"]),
+    ],
+)
+def test_another_hash_ends_it_and_no_other_program_tries(
+    steps: Steps, setting: str, said: list[str], lock: str, asked: list[str]
+) -> None:
+    venv = load("_venv")
+    steps.settings = setting
+    steps.said = said
+    steps.fails = lambda command: Path(command[-1]).name == f"{lock}.txt"
+    with pytest.raises(venv.MismatchError) as caught:
+        fill()
+    assert steps.fillers() == asked
+    assert str(caught.value).startswith("one==1 is not what was reviewed")
+    for part in (str(venv.lock(lock)), "Take back changes", "PIP_INDEX_URL"):
+        assert part in str(caught.value)
+
+
+def test_other_programs_get_no_uv_that_nobody_reviewed(steps: Steps) -> None:
+    steps.said = BY_PIP
+    steps.fails = asks_for_uv
+    with pytest.raises(load("_venv").MismatchError):
+        load("_venv").uv(sys.executable)
+
+
+def test_only_what_is_pinned_is_installed_and_nothing_built(steps: Steps) -> None:
+    fill()
+    for command in steps.commands:
+        if "install" in command:
+            flags = {"--no-deps", "--require-hashes", "--only-binary"}
+            assert flags <= set(command)
+            assert command[command.index("--only-binary") + 1] == ":all:"
