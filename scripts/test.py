@@ -79,6 +79,7 @@ TOOLS = [
     "tests/test_doctor.py",
     "tests/test_fuzz.py",
     "tests/test_load.py",
+    "tests/test_locks.py",
     "tests/test_machine.py",
     "tests/test_pairs_script.py",
     "tests/test_proxy_run.py",
