@@ -137,8 +137,9 @@ def write(name: str, upgrade: bool) -> None:
     command += [word for group in which.groups for word in ("--group", group)]
     command += ["--constraints", str(_venv.lock(which.within))] if which.within else []
     # The hashes are those of the index, never of files that lie around here.
-    told = {key: value for key, value in uv.told.items() if key != "UV_FIND_LINKS"}
-    _venv.run(f"writing {file.name}", command, **told)
+    variables = {**uv.told}
+    variables.pop("UV_FIND_LINKS", None)
+    _venv.run(f"writing {file.name}", command, **variables)
     file.write_text(HEAD + file.read_text(encoding="utf-8"), encoding="utf-8")
 
 

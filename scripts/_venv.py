@@ -518,8 +518,10 @@ def _install(folder: Path, names: Sequence[str]) -> None:
         install(title, pip)
     except StepError as error:
         raise StepError(
-            f"pip could not fill {folder.name}, its last lines stand above: is there "
-            "a network (behind a proxy, is HTTPS_PROXY set)? Then start again.",
+            f"pip could not fill {folder.name}, its last lines stand above. If a package "
+            "has no wheel for this system: nothing is built here, so load the addon in a "
+            "mitmproxy of your own (mitmdump -s addon/normalize.py). If not: is there a "
+            "network (behind a proxy, is HTTPS_PROXY set)? Then start again.",
             error.lines,
         ) from error
 

@@ -138,8 +138,8 @@ def test_only_what_has_to_be_is_written(
 def test_locks_are_written_from_the_index_alone(
     locks: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = {"UV_FIND_LINKS": "/files/that/lie/around", "UV_DEFAULT_INDEX": "https://a"}
-    uv = locks._uv.Uv("uv", told)
+    given = {"UV_FIND_LINKS": "/files/that/lie/around", "UV_DEFAULT_INDEX": "https://a"}
+    uv = locks._uv.Uv("uv", given)
     commands: list[list[str]] = []
 
     def run(_title: str, command: list[str], **more: str) -> None:

@@ -695,6 +695,30 @@ def test_ci_calls_flags_that_exist() -> None:
     assert all(test.parse(arguments)[1] == [] for arguments in called)
 
 
+@pytest.mark.parametrize("finds", [False, True])
+def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -> None:
+    (tmp_path / ".ci").mkdir()
+    script = shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    ends = f"case $1 in *fuzz.py) echo found; exit {int(finds)};; esac"
+    executable(tmp_path / "bin" / "python3", 'echo "$*" >> asked', ends)
+    executable(tmp_path / "bin" / "tmux")  # so that nothing is missing
+    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+    done = subprocess.run(
+        ["bash", script],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    asked = (tmp_path / "asked").read_text().splitlines()
+    (fuzzing,) = [each.split()[1:] for each in asked if "fuzz.py" in each]
+    assert load("fuzz").parse(fuzzing).seconds == 60
+    assert done.returncode == finds
+    assert "found\n" in done.stdout
+    assert ("scripts/test.py" in asked) == ("=== All passed" in done.stdout) != finds
+
+
 @pytest.mark.parametrize("lacks", [["haproxy"], ["haproxy", "systemd-analyze"]])
 def test_deployment_that_cannot_be_tested_fails_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, lacks: list[str]

@@ -277,7 +277,7 @@ def test_others_get_uv_or_nothing(steps: Steps) -> None:
     assert load("_venv").uv(sys.executable) is None
 
 
-# What pip and uv say of a file that is another one, with more hashes than are kept
+# What pip and uv say of another file, with more hashes than an error shows
 BY_UV = [
     "error: Failed to download `one==1`",
     "  cause: Hash mismatch for `one==1`",
