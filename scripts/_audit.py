@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 import urllib.request
 from importlib import metadata
 from pathlib import Path
@@ -40,6 +39,9 @@ def main() -> int:
         return NOT_DONE
     try:
         report = audited(service, auditor())
+    except _venv.MismatchError as error:
+        print(error)
+        return 1
     except (_venv.SetupError, OSError) as error:
         print("\n".join(getattr(error, "lines", ())))
         print(f"not audited: {error}; the packages fit together")
@@ -79,10 +81,8 @@ def auditor() -> Path:
         SetupError: It cannot be made.
         OSError: Likewise.
     """
-    text = (_venv.ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    wanted = [*tomllib.loads(text)["dependency-groups"]["audit"]]
     stamp = FOLDER / _venv.STAMP
-    made_of = json.dumps([wanted, sys.version])
+    made_of = json.dumps([_venv.lock("audit").read_text("utf-8"), sys.version])
     if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
         return _venv.program(FOLDER, "pip-audit")
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -90,7 +90,7 @@ def auditor() -> Path:
     make = [sys.executable, "-m", "venv", "--without-pip", str(FOLDER)]
     _venv.run(f"making {FOLDER.name}", make)
     pip = [sys.executable, "-m", "pip", "--python", inner, "install", "--retries", "2"]
-    _venv.run(f"installing {wanted[0]}", [*pip, *wanted])
+    _venv.install("installing pip-audit", [*pip, *_venv.exactly("audit")])
     stamp.write_text(made_of, encoding="utf-8")
     return _venv.program(FOLDER, "pip-audit")
 

@@ -3,20 +3,21 @@
 It does not read pip's configuration, where a company names its own index. So what pip
 says about that is handed over in environment variables, which no list of processes
 shows and no error quotes. What cannot be handed over is left to pip.
+
+Not handed over are extra indexes. uv would ask them first, and whoever puts a package of
+a known name there would be preferred (dependency confusion). The one index has all that
+is pinned; where it cannot be reached, pip asks the others for the very same files.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple, Sequence
-
-VERSION = "0.13.9"
+from typing import Mapping, NamedTuple, Sequence
 
 _HANDED_ON = {
     "cert": "SSL_CERT_FILE",
     "default-timeout": "UV_HTTP_TIMEOUT",
-    "extra-index-url": "UV_INDEX",
     "find-links": "UV_FIND_LINKS",
     "index-url": "UV_DEFAULT_INDEX",
     "timeout": "UV_HTTP_TIMEOUT",
@@ -25,7 +26,7 @@ _HANDED_ON = {
 # What says neither where packages come from nor which are taken.
 _OF_NO_CONCERN = {
     "break-system-packages", "cache-dir", "compile", "config-file", "debug",
-    "disable-pip-version-check", "exists-action", "log", "no-cache-dir", "no-color",
+    "disable-pip-version-check", "exists-action", "extra-index-url", "log", "no-cache-dir", "no-color",
     "no-compile", "no-input", "no-python-version-warning", "no-warn-conflicts",
     "no-warn-script-location", "progress-bar", "quiet", "require-venv",
     "require-virtualenv", "resume-retries", "retries", "root-user-action",
@@ -34,6 +35,11 @@ _OF_NO_CONCERN = {
 # The later of these wins, as with pip.
 _SECTIONS = ("global", "install", ":env:")
 _SETTING = re.compile(r"^(global|install|:env:)\.([\w-]+)=(.+)$", re.MULTILINE)
+# What uv says of another hash and of none, and what pip says.
+_MISMATCH = re.compile(
+    "Hash mismatch|`--require-hashes` mode|DO NOT MATCH THE HASHES|--require-hashes mode"
+)
+_PACKAGE = re.compile(r"Hash mismatch for `([^`]+)`|^ +(\S+==\S+) from \S+.*:$")
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
 
 
@@ -65,25 +71,61 @@ def told(listing: str, cache: str) -> dict[str, str] | None:
     Returns:
         None if pip has a setting that cannot be handed over.
     """
-    found = sorted(
-        _SETTING.findall(listing), key=lambda setting: _SECTIONS.index(setting[0])
-    )
-    settings = {name: str(ast.literal_eval(value)) for _, name, value in found}
-    # A company's network may have a certificate that the system trusts alone.
-    variables = {"UV_CACHE_DIR": cache, "UV_HTTP_RETRIES": "2", "UV_SYSTEM_CERTS": "1"}
-    for name, value in settings.items():
+    variables = {
+        "UV_CACHE_DIR": cache,
+        "UV_HTTP_RETRIES": "2",
+        "UV_INDEX_STRATEGY": "first-index",
+        # A company's network may have a certificate that the system trusts alone.
+        "UV_SYSTEM_CERTS": "1",
+    }
+    for name, value in _settings(listing).items():
         if name in _HANDED_ON:
             variables[_HANDED_ON[name]] = " ".join(value.split())
         elif name not in _OF_NO_CONCERN:
             return None
-    if "UV_INDEX" in variables:
-        # pip asks all its indexes and takes the best; uv would stop at the first.
-        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     if "UV_FIND_LINKS" in variables:
         variables["UV_FIND_LINKS"] = variables["UV_FIND_LINKS"].replace(" ", ",")
     if not variables.get("UV_HTTP_TIMEOUT", "0").isdigit():
         del variables["UV_HTTP_TIMEOUT"]  # uv wants whole seconds
     return variables
+
+
+def _settings(listing: str) -> dict[str, str]:
+    found = sorted(
+        _SETTING.findall(listing), key=lambda setting: _SECTIONS.index(setting[0])
+    )
+    return {name: str(ast.literal_eval(value)) for _, name, value in found}
+
+
+def extra_indexes(listing: str, variables: Mapping[str, str]) -> list[str]:
+    """Return a line for each place that names extra indexes: what becomes of them.
+
+    Args:
+        listing: What `pip config list` printed.
+        variables: The environment, which uv reads itself.
+    """
+    checked = "and whatever it sends must have the hash that is pinned"
+    lines = []
+    of_pip = _settings(listing).get("extra-index-url", "").split()
+    if of_pip:
+        lines.append(
+            f"pip's extra index ({masked(' '.join(of_pip))}): uv does not ask it; pip "
+            f"does where it has to do uv's work, {checked}"
+        )
+    lines += [
+        f"{name} ({masked(variables[name])}): uv asks it, {checked}"
+        for name in ("UV_INDEX", "UV_EXTRA_INDEX_URL")
+        if variables.get(name)
+    ]
+    return lines
+
+
+def mismatch(said: Sequence[str]) -> str | None:
+    """Return what uv or pip refused for its hash, None if they failed otherwise."""
+    if not any(_MISMATCH.search(line) for line in said):
+        return None
+    found = [match[1] or match[2] for match in map(_PACKAGE.search, said) if match]
+    return found[0] if found else "a package"
 
 
 def masked(text: str) -> str:

@@ -1,8 +1,8 @@
 """Make the environment that the scripts share, and restart them in it.
 
 Written for Python 3.8: that is what `python3` often names, while mitmproxy needs
-3.12. So this finds a newer interpreter, makes `.venv` with what pyproject.toml asks
-for, and leaves a stamp there, written last. A start that finds the stamp in order
+3.12. So this finds a newer interpreter, makes `.venv` with what requirements/*.txt pins
+by hash, and leaves a stamp there, written last. A start that finds the stamp in order
 does nothing else; an environment without one is half made and is made anew.
 """
 
@@ -30,6 +30,7 @@ else:
     import fcntl
 
 ROOT = Path(__file__).resolve().parent.parent
+DEVELOPMENT = ("development",)
 MINIMUM = (3, 12)
 FETCHED = "3.13"  # what uv is asked for when the machine has nothing
 NAMES = ("python3.14", "python3.13", "python3.12", "python3", "python")
@@ -51,12 +52,9 @@ version = list(sys.version_info[:3])
 print(json.dumps([sys.executable, os.path.realpath(base), version, wheels] + has))
 """
 
-REQUIREMENTS = """
-import sys, tomllib
-with open(sys.argv[1], "rb") as file:
-    read = tomllib.load(file)
-print(*read["project"]["dependencies"], *read["dependency-groups"]["dev"], sep="\\n")
-"""
+# For pip and uv alike: nothing that no lock names, whoever needs it; no file with another
+# hash; and nothing is built, for that would fetch tools that no lock names.
+EXACTLY = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
 
 
 class SetupError(Exception):
@@ -64,7 +62,18 @@ class SetupError(Exception):
 
 
 class StepError(SetupError):
-    """A command failed; `lines` are the last that it said."""
+    """A command failed; `lines` are the last that it said, `said` are many more."""
+
+    def __init__(
+        self, message: str, lines: Sequence[str], said: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.lines = lines
+        self.said = said or lines
+
+
+class MismatchError(SetupError):
+    """What is offered is not what was reviewed; no other program is to try it."""
 
     def __init__(self, message: str, lines: Sequence[str]) -> None:
         super().__init__(message)
@@ -288,8 +297,41 @@ def run(title: str, command: Sequence[str], **more: str) -> str:
     say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
     if failed:
         said = [_uv.masked(line) for line in lines if line]
-        raise StepError(f"{title} failed", said[-12:])
+        raise StepError(f"{title} failed", said[-12:], said)
     return "\n".join(lines)
+
+
+def lock(name: str) -> Path:
+    """Return the file that pins what the set *name* needs, with its hashes."""
+    return ROOT / "scripts" / "requirements" / f"{name}.txt"
+
+
+def exactly(*names: str) -> list[str]:
+    """Return arguments for pip and uv to install what these locks pin, or nothing."""
+    return [*EXACTLY, *(word for name in names for word in ("-r", str(lock(name))))]
+
+
+def install(title: str, command: Sequence[str], **more: str) -> None:
+    """Run a step that installs what locks pin.
+
+    Raises:
+        MismatchError: A hash differs, or is missing.
+        StepError: The command did not start or failed.
+    """
+    try:
+        run(title, command, **more)
+    except StepError as error:
+        package = _uv.mismatch(error.said)
+        if package is None:
+            raise
+        files = [word for before, word in zip(command, command[1:]) if before == "-r"]
+        raise MismatchError(
+            f"{package} is not what was reviewed, so it was not installed: what was "
+            f"fetched has another hash than {' and '.join(files)} names. Take back "
+            "changes there; if there are none, the package index or a proxy on the way "
+            "sends other files, so have pip ask another index (PIP_INDEX_URL).",
+            error.lines,
+        ) from error
 
 
 def _remove(folder: Path) -> None:
@@ -308,8 +350,8 @@ def _make(folder: Path, python: Python) -> None:
         return
     run(title, [python.path, "-m", "venv", "--without-pip", str(folder)])
     inner = str(program(folder, "python"))
-    pip = [python.path, "-m", "pip", "--python", inner, "install", "pip"]
-    run(f"installing pip in {folder.name}", pip)
+    pip = [python.path, "-m", "pip", "--python", inner, "install", *exactly("pip")]
+    install(f"installing pip in {folder.name}", pip)
 
 
 def _fetch(makers: Sequence[Python]) -> Python:
@@ -365,10 +407,8 @@ def _version(uv: str) -> str | None:
 
 
 def _install_uv(pip: Sequence[str]) -> None:
-    # Its wheel or nothing: it takes minutes to build.
-    wheel = ("--no-deps", "--no-compile", "--only-binary", ":all:")
-    pinned = f"uv=={_uv.VERSION}"
-    run("installing uv", [*pip, "install", "--retries", "2", *wheel, pinned])
+    quick = ("--retries", "2", "--no-compile")
+    install("installing uv", [*pip, "install", *quick, *exactly("uv")])
 
 
 def _own_uv(python: str) -> _uv.Uv | None:
@@ -378,6 +418,7 @@ def _own_uv(python: str) -> _uv.Uv | None:
         python: That of an environment with pip.
 
     Raises:
+        MismatchError: What pip fetched is another one.
         StepError: pip cannot install it.
 
     Returns:
@@ -387,11 +428,14 @@ def _own_uv(python: str) -> _uv.Uv | None:
     listing = run(
         "asking pip for its settings", [python, "-m", "pip", "config", "list"]
     )
+    for line in _uv.extra_indexes(listing, os.environ):
+        say("    " + line)
     told = _uv.told(listing, str(home / "cache"))
     if told is None:
         return None
     mine = str(program(home / "program", "uv"))
-    if (_version(mine) or "").split()[1:2] != [_uv.VERSION]:
+    pinned = re.findall(r"(?m)^uv==(\S+)", lock("uv").read_text(encoding="utf-8"))
+    if (_version(mine) or "").split()[1:2] != pinned:
         _remove(home / "program")
         inner = str(program(home / "program", "python"))
         venv = [python, "-m", "venv", "--without-pip", str(home / "program")]
@@ -401,7 +445,11 @@ def _own_uv(python: str) -> _uv.Uv | None:
 
 
 def uv(python: str) -> _uv.Uv | None:
-    """Return the uv to use in place of the pip of *python*, None where pip must do."""
+    """Return the uv to use in place of the pip of *python*, None where pip must do.
+
+    Raises:
+        MismatchError: What pip fetched is another uv than the pinned one.
+    """
     try:
         with _locked():
             return _own_uv(python)
@@ -453,27 +501,27 @@ def _make_with_any(folder: Path) -> Python:
     )
 
 
-def _install(folder: Path, extra: Sequence[str]) -> None:
+def _install(folder: Path, names: Sequence[str]) -> None:
     inner = str(program(folder, "python"))
-    command = [inner, "-c", REQUIREMENTS, str(ROOT / "pyproject.toml")]
-    wanted = [*run("reading pyproject.toml", command).split("\n"), *extra]
-    title = f"installing {extra[-1] if extra else wanted[0]} and the tools"
+    title = "installing mitmproxy and the tools"
     try:
         uv = _own_uv(inner)
         if uv is not None:
-            run(f"{title} with uv", uv.command(inner, wanted), **uv.told)
+            install(f"{title} with uv", uv.command(inner, exactly(*names)), **uv.told)
             return
     except (StepError, OSError) as error:
         why = "".join(getattr(error, "lines", ())[-1:]) or str(error)
         say(f"    {why}\n  So pip does it.")
     title += " (a minute or so, the first time)"
-    pip = [inner, "-m", "pip", "install", "--retries", "2", *wanted]
+    pip = [inner, "-m", "pip", "install", "--retries", "2", *exactly(*names)]
     try:
-        run(title, pip)
+        install(title, pip)
     except StepError as error:
         raise StepError(
-            f"pip could not fill {folder.name}, its last lines stand above: is there "
-            "a network (behind a proxy, is HTTPS_PROXY set)? Then start again.",
+            f"pip could not fill {folder.name}, its last lines stand above. If a package "
+            "has no wheel for this system: nothing is built here, so load the addon in a "
+            "mitmproxy of your own (mitmdump -s addon/normalize.py). If not: is there a "
+            "network (behind a proxy, is HTTPS_PROXY set)? Then start again.",
             error.lines,
         ) from error
 
@@ -504,10 +552,10 @@ def _lock(number: int) -> bool:
     return True
 
 
-def _digest(extra: Sequence[str]) -> str:
+def _digest(names: Sequence[str]) -> str:
     """Return a hash of what an environment has to hold."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    return hashlib.sha256("\n".join([text, *extra]).encode()).hexdigest()
+    texts = [lock(name).read_text(encoding="utf-8") for name in names]
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
 def _read_stamp(folder: Path, python: Python | None) -> dict[str, str]:
@@ -528,21 +576,21 @@ def _read_stamp(folder: Path, python: Python | None) -> dict[str, str]:
 
 
 def environment(
-    tag: str = "", python: Python | None = None, extra: Sequence[str] = ()
+    tag: str = "", python: Python | None = None, names: Sequence[str] = DEVELOPMENT
 ) -> Path:
     """Return the python of an environment, which is made or completed if need be.
 
     Args:
         tag: "" for `.venv`, which everything uses; else `.venv-<tag>`.
         python: The interpreter to build on; the best at hand if None.
-        extra: Requirements besides those of pyproject.toml.
+        names: The locks whose packages it holds.
 
     Raises:
         SetupError: It cannot be made.
         OSError: The project's folder cannot be written to.
     """
     folder = ROOT / (f".venv-{tag}" if tag else ".venv")
-    digest = _digest(extra)
+    digest = _digest(names)
     if _read_stamp(folder, python).get("holds") == digest:
         return program(folder, "python")
     with _locked():
@@ -551,7 +599,7 @@ def environment(
             return program(folder, "python")
         if stamp:
             # Completed in place: someone's mitmdump may be running in it.
-            say(f"llm_normalize: pyproject.toml has changed, updating {folder.name}")
+            say(f"llm_normalize: other packages are pinned now, updating {folder.name}")
             (folder / STAMP).unlink()
         else:
             if python is None:
@@ -562,7 +610,7 @@ def environment(
             link = str(program(folder, "python").resolve(strict=True))
             stamp = {"folder": str(folder), "link": link}
             stamp.update(base=python.base, version=python.name)
-        _install(folder, extra)
+        _install(folder, names)
         text = json.dumps({**stamp, "holds": digest}, indent=1)
         (folder / STAMP).write_text(text, encoding="utf-8")
     return program(folder, "python")

@@ -12,7 +12,7 @@ import _venv
 NOT_DONE = 75  # what _audit.py ends with where no advisory service answers
 
 
-def tools(fix: bool) -> dict[str, list[str]]:
+def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
     """Return the arguments for Python of each tool, in the order to run them."""
     ruff = ["-m", "ruff"]
     found = {
@@ -24,6 +24,8 @@ def tools(fix: bool) -> dict[str, list[str]]:
     docs = _venv.ROOT / "scripts" / "gen_docs.py"
     if docs.exists():
         found["docs"] = [str(docs), *([] if fix else ["--check"])]
+    how = ["--upgrade"] if upgrade else ["--fix"] if fix else []
+    found["locks"] = [str(_venv.ROOT / "scripts" / "_locks.py"), *how]
     found["audit"] = [str(_venv.ROOT / "scripts" / "_audit.py")]
     return found
 
@@ -40,19 +42,27 @@ def outcome(name: str, code: int, said: str) -> tuple[str, str]:
 def main() -> int:
     """Run the tools and return the exit code."""
     parser = argparse.ArgumentParser(
-        description="Check format, lint, types, generated docs, and whether a hole is "
-        "known in a package (where an advisory service can be reached).",
+        description="Check format, lint, types, generated docs, whether the pinned "
+        "packages are those that pyproject.toml asks for, and whether a hole is known "
+        "in one (where an advisory service can be reached).",
         epilog="The first start makes the environment in .venv.",
     )
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="format, apply ruff's safe fixes and regenerate the docs, then check types",
+        help="format, apply ruff's safe fixes, regenerate the docs and pin what "
+        "pyproject.toml asks for, then check types",
+    )
+    parser.add_argument(
+        "--upgrade",
+        action="store_true",
+        help="likewise, and pin the newest of every package that pyproject.toml allows",
     )
     arguments = parser.parse_args()
+    fix = arguments.fix or arguments.upgrade
     _venv.ensure()
     failed = False
-    for name, command in tools(arguments.fix).items():
+    for name, command in tools(fix, arguments.upgrade).items():
         start = time.monotonic()
         done = subprocess.run(
             [sys.executable, *command],
@@ -68,7 +78,7 @@ def main() -> int:
         print(f"{name:8}{result:10}{time.monotonic() - start:.1f} s", flush=True)
         if told:
             print(told, flush=True)
-    if failed and not arguments.fix:
+    if failed and not fix:
         print("python3 scripts/check.py --fix mends what can be mended by itself")
     return int(failed)
 

@@ -366,21 +366,19 @@ def engine_of(flags: argparse.Namespace) -> tuple[str, str]:
     """Return the engine to use and the Python that has it."""
     if flags.engine == "hypothesis":
         return flags.engine, sys.executable
-    import tomllib  # noqa: PLC0415 - Python 3.11
-
-    text = (_venv.ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    wanted = tomllib.loads(text)["dependency-groups"]["fuzz"]
     try:
         if not (_venv.ROOT / ".venv-fuzz" / _venv.STAMP).exists():
             # Asked first, so that no environment is made for nothing.
             pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps"]
-            only = ["--only-binary=:all:", "--retries", "2"]
-            _venv.run(f"looking for {wanted[0]}", [*pip, *only, *wanted])
+            asked = [*pip, "--retries", "2", *_venv.exactly("fuzz")]
+            _venv.install("looking for atheris", asked)
         here = _venv.probe([sys.executable])
-        python = _venv.environment("fuzz", here, ("--only-binary=atheris", *wanted))
+        python = _venv.environment("fuzz", here, (*_venv.DEVELOPMENT, "fuzz"))
+    except _venv.MismatchError:
+        raise
     except (_venv.SetupError, OSError) as error:
         last = (getattr(error, "lines", None) or [str(error)])[-1].strip()
-        reason = f"no {wanted[0]} for this Python: {last}"
+        reason = f"no atheris for this Python: {last}"
         if flags.engine:
             raise _venv.SetupError(reason) from error
         print(f"{reason}; hypothesis goes on by chance, without coverage")

@@ -79,6 +79,7 @@ TOOLS = [
     "tests/test_doctor.py",
     "tests/test_fuzz.py",
     "tests/test_load.py",
+    "tests/test_locks.py",
     "tests/test_machine.py",
     "tests/test_pairs_script.py",
     "tests/test_proxy_run.py",
@@ -130,7 +131,7 @@ def run_elsewhere(
     what: str,
     tag: str,
     python: _venv.Python | None,
-    extra: tuple[str, ...],
+    names: tuple[str, ...],
     arguments: list[str],
 ) -> Result:
     """Run the suite in an environment of its own, which may not be had."""
@@ -139,7 +140,7 @@ def run_elsewhere(
     if not python.makes_environments:
         return Result(what, f"not run: {python.path} has neither ensurepip nor pip")
     try:
-        inner = _venv.environment(tag, python, extra)
+        inner = _venv.environment(tag, python, names)
     except (_venv.SetupError, OSError) as error:
         for line in getattr(error, "lines", ()):
             print("    " + line)
@@ -171,7 +172,7 @@ def run_matrix(arguments: list[str]) -> list[Result]:
                 f"suite on Python {name}",
                 f"py{name}",
                 found.get(version),
-                (),
+                _venv.DEVELOPMENT,
                 arguments,
             )
         )
@@ -181,7 +182,7 @@ def run_matrix(arguments: list[str]) -> list[Result]:
             f"suite on Python {name}, mitmproxy {OLDEST_MITMPROXY}",
             f"mitmproxy-{OLDEST_MITMPROXY}",
             found.get(min(SUPPORTED)),
-            (f"mitmproxy=={OLDEST_MITMPROXY}",),
+            ("oldest",),
             arguments,
         )
     )

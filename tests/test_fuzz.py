@@ -353,7 +353,6 @@ def test_machine_without_atheris_goes_on_by_chance(
     def fail(*_: object, **__: object) -> str:
         raise venv.StepError("looking failed", ["ERROR: no matching distribution"])
 
-    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     monkeypatch.setattr(venv, "run", fail)
     assert fuzz.engine_of(fuzz.parse([])) == ("hypothesis", sys.executable)
@@ -362,6 +361,20 @@ def test_machine_without_atheris_goes_on_by_chance(
     assert "ERROR: no matching distribution; hypothesis goes on by chance" in said
     with pytest.raises(venv.SetupError, match="no matching distribution"):
         fuzz.engine_of(fuzz.parse(["--engine", "atheris"]))
+
+
+def test_atheris_that_is_not_the_reviewed_one_ends_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fuzz, venv = load("fuzz"), load("_venv")
+
+    def fail(*_: object, **__: object) -> str:
+        raise venv.StepError("looking failed", ["Hash mismatch for `atheris==1`"])
+
+    monkeypatch.setattr(venv, "ROOT", tmp_path)
+    monkeypatch.setattr(venv, "run", fail)
+    with pytest.raises(venv.MismatchError, match="atheris==1 is not what was reviewed"):
+        fuzz.engine_of(fuzz.parse([]))
 
 
 @pytest.mark.parametrize(

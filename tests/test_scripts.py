@@ -76,7 +76,10 @@ def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     module = load("_venv")
     root = tmp_path / "project"
     (root / "scripts").mkdir(parents=True)
-    (root / "pyproject.toml").write_text("# no requirements")
+    locks = root / "scripts" / "requirements"
+    locks.mkdir()
+    for name in ("development", "oldest", "uv"):
+        (locks / f"{name}.txt").write_text(f"# {name}")
     (tmp_path / "home").mkdir()
     monkeypatch.setattr(module, "ROOT", root)
     # pip it is, but in the tests of uv.
@@ -272,12 +275,12 @@ def test_second_start_does_nothing(venv: Any, steps: Steps) -> None:
     assert steps.taken() == []
 
 
-def test_changed_pyproject_completes_the_environment_in_place(
+def test_changed_lock_completes_the_environment_in_place(
     venv: Any, steps: Steps
 ) -> None:
     venv.environment()
     steps.taken()
-    (venv.ROOT / "pyproject.toml").write_text("# another requirement")
+    venv.lock("development").write_text("# another requirement")
     venv.environment()
     assert steps.taken() == ["pip"]
 
@@ -297,7 +300,7 @@ def test_interrupted_installation_starts_anew(venv: Any, steps: Steps) -> None:
 
 def test_interrupted_update_starts_anew(venv: Any, steps: Steps) -> None:
     venv.environment()
-    (venv.ROOT / "pyproject.toml").write_text("# another requirement")
+    venv.lock("development").write_text("# another requirement")
     steps.error, steps.fail = KeyboardInterrupt(), lambda command: "pip" in command
     with pytest.raises(KeyboardInterrupt):
         venv.environment()
@@ -353,9 +356,9 @@ def test_another_forced_python_makes_the_environment_anew(
 def test_tagged_environment_has_a_folder_and_requirements_of_its_own(
     venv: Any, steps: Steps
 ) -> None:
-    python = venv.environment("oldest", extra=("mitmproxy==12.0.0",))
+    python = venv.environment("oldest", names=("oldest",))
     assert python.parent.parent.name == ".venv-oldest"
-    assert steps.commands[-1][-1] == "mitmproxy==12.0.0"
+    assert steps.commands[-1][-2:] == ["-r", str(venv.lock("oldest"))]
 
 
 def test_python_without_ensurepip_lends_its_own_pip(
@@ -366,7 +369,8 @@ def test_python_without_ensurepip_lends_its_own_pip(
     make, lend = steps.commands[:2]
     inner = str(venv.ROOT / ".venv" / "bin" / "python")
     assert "--without-pip" in make
-    assert lend[1:] == ["-m", "pip", "--python", inner, "install", "pip"]
+    assert lend[1:6] == ["-m", "pip", "--python", inner, "install"]
+    assert lend[6:] == venv.exactly("pip")
 
 
 def test_python_that_cannot_make_an_environment_gives_way_to_the_next(
@@ -499,7 +503,9 @@ def project(tmp_path: Path) -> Path:
     (root / "scripts").mkdir(parents=True)
     for name in ("_uv.py", "_venv.py"):
         shutil.copy(SCRIPTS / name, root / "scripts")
-    (root / "pyproject.toml").write_text("# no requirements")
+    lock = root / "scripts" / "requirements" / "development.txt"
+    lock.parent.mkdir()
+    lock.write_text("# no requirements")
     script = [
         "import os, sys, _venv",
         "_venv.ensure()",
@@ -687,6 +693,30 @@ def test_ci_calls_flags_that_exist() -> None:
     apart = [["--clients"], ["--peers"], ["--deploy"], ["--desktop"]]
     assert called == [["--packages"], [], ["--matrix-only"], *apart]
     assert all(test.parse(arguments)[1] == [] for arguments in called)
+
+
+@pytest.mark.parametrize("finds", [False, True])
+def test_ci_ends_where_the_fuzzer_finds_something(tmp_path: Path, finds: bool) -> None:
+    (tmp_path / ".ci").mkdir()
+    script = shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    ends = f"case $1 in *fuzz.py) echo found; exit {int(finds)};; esac"
+    executable(tmp_path / "bin" / "python3", 'echo "$*" >> asked', ends)
+    executable(tmp_path / "bin" / "tmux")  # so that nothing is missing
+    path = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+    done = subprocess.run(
+        ["bash", script],
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    asked = (tmp_path / "asked").read_text().splitlines()
+    (fuzzing,) = [each.split()[1:] for each in asked if "fuzz.py" in each]
+    assert load("fuzz").parse(fuzzing).seconds == 60
+    assert done.returncode == finds
+    assert "found\n" in done.stdout
+    assert ("scripts/test.py" in asked) == ("=== All passed" in done.stdout) != finds
 
 
 @pytest.mark.parametrize("lacks", [["haproxy"], ["haproxy", "systemd-analyze"]])

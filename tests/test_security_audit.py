@@ -170,6 +170,19 @@ def test_auditor_that_cannot_be_had_is_said_and_is_no_failure(
     assert "not audited: installing pip-audit failed" in said
 
 
+def test_auditor_that_is_not_the_reviewed_one_is_a_failure(
+    audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise audit._venv.MismatchError("rich is not what was reviewed", [])
+
+    monkeypatch.setattr(audit, "auditor", fail)
+    with service(b"{}") as url:
+        monkeypatch.setenv(audit.OTHER_SERVICE, url)
+        assert audit.main() == 1
+    assert "rich is not what was reviewed" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("name", "code", "word", "told"),
     [

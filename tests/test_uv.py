@@ -2,6 +2,8 @@
 
 import importlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +13,12 @@ from typing import Any
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-OWN = {"UV_CACHE_DIR": "cache", "UV_HTTP_RETRIES": "2", "UV_SYSTEM_CERTS": "1"}
+OWN = {
+    "UV_CACHE_DIR": "cache",
+    "UV_HTTP_RETRIES": "2",
+    "UV_INDEX_STRATEGY": "first-index",
+    "UV_SYSTEM_CERTS": "1",
+}
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="stands in for uv with a shell script"
@@ -39,13 +46,7 @@ def told(*lines: str) -> dict[str, str] | None:
         ("install.trusted-host='a b:81'", {"UV_INSECURE_HOST": "a b:81"}),
         ("global.cert='/some where/ca.pem'", {"SSL_CERT_FILE": "/some where/ca.pem"}),
         ("global.find-links='/a\\n/b'", {"UV_FIND_LINKS": "/a,/b"}),
-        (
-            "global.extra-index-url='\\nhttps://a/simple\\nhttps://b/simple'",
-            {
-                "UV_INDEX": "https://a/simple https://b/simple",
-                "UV_INDEX_STRATEGY": "unsafe-best-match",
-            },
-        ),
+        ("global.extra-index-url='\\nhttps://a/simple\\nhttps://b/simple'", {}),
         (":env:.default-timeout='180'", {"UV_HTTP_TIMEOUT": "180"}),
         ("global.timeout='7.5'", {}),
         ("global.no-cache-dir='1'", {}),
@@ -55,6 +56,20 @@ def told(*lines: str) -> dict[str, str] | None:
 )  # fmt: skip
 def test_setting_of_pip_is_handed_on(line: str, more: dict[str, str]) -> None:
     assert told(line) == {**OWN, **more}
+
+
+def test_extra_index_is_said_and_tells_no_credentials() -> None:
+    lines = load("_uv").extra_indexes(
+        "global.extra-index-url='https://joe:secret@a/simple'",
+        {"UV_INDEX": "https://joe:secret@b", "UV_EXTRA_INDEX_URL": "https://c"},
+    )
+    assert [line.partition("),")[0].partition("):")[0] for line in lines] == [
+        "pip's extra index (https://****@a/simple",
+        "UV_INDEX (https://****@b",
+        "UV_EXTRA_INDEX_URL (https://c",
+    ]
+    assert all("must have the hash that is pinned" in line for line in lines)
+    assert load("_uv").extra_indexes("global.index-url='https://a'", {}) == []
 
 
 @pytest.mark.parametrize("name", ["no-index", "constraint", "proxy", "not-known-yet"])
@@ -96,7 +111,11 @@ def test_pip_lists_its_settings_in_the_form_that_is_read(
     ).stdout
     found = told(listing) or {}
     assert found["UV_DEFAULT_INDEX"] == "https://joe:secret@host/simple"
-    assert found["UV_INDEX"] == "https://a https://b"
+    assert not any("https://a" in value for value in found.values())
+    (line,) = load("_uv").extra_indexes(listing, {})
+    assert line.startswith(
+        "pip's extra index (https://a https://b): uv does not ask it"
+    )
     assert found["SSL_CERT_FILE"] == "/it's/ca.pem"
 
 
@@ -124,6 +143,10 @@ def test_credentials_are_masked(text: str, shown: str) -> None:
 # When pip does it
 
 
+def asks_for_uv(command: list[str]) -> bool:
+    return Path(command[-1]).name == "uv.txt"
+
+
 class Steps:
     """Stands in for `run`: makes what the steps would, keeps what was asked."""
 
@@ -133,20 +156,21 @@ class Steps:
         self.commands: list[list[str]] = []
         self.told: dict[str, str] = {}
         self.settings = ""
+        self.said = ["error: it broke"]
         self.fails: Callable[[list[str]], bool] = lambda _command: False
 
     def __call__(self, title: str, command: list[str], **more: str) -> str:
         self.commands.append(command)
         if self.fails(command):
-            raise load("_venv").StepError(title, ["error: it broke"])
+            raise load("_venv").StepError(title, self.said[-12:], self.said)
         if command[0] == str(self.uv):
             self.told = more
         if "venv" in command:
             (Path(command[-1]) / "bin").mkdir(parents=True)
             (Path(command[-1]) / "bin" / "python").symlink_to(sys.executable)
-        if command[-1].startswith("uv=="):
+        if asks_for_uv(command):
             self.put(self.version)
-        return self.settings if "config" in command else "one==1"
+        return self.settings if "config" in command else ""
 
     def put(self, version: str) -> None:
         self.uv.parent.mkdir(parents=True, exist_ok=True)
@@ -156,7 +180,7 @@ class Steps:
     def fillers(self) -> list[str]:
         """Return who was asked to install something, and what came last."""
         return [
-            f"{Path(command[0]).name} {command[-1]}"
+            f"{Path(command[0]).name} {Path(command[-1]).name}"
             for command in self.commands
             if "install" in command
         ]
@@ -165,14 +189,15 @@ class Steps:
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
     venv = load("_venv")
-    (tmp_path / "pyproject.toml").touch()
     monkeypatch.setattr(venv, "ROOT", tmp_path)
-    fake = Steps(tmp_path / ".venv-uv", load("_uv").VERSION)
+    shutil.copytree(SCRIPTS / "requirements", tmp_path / "scripts" / "requirements")
+    (pinned,) = re.findall(r"(?m)^uv==(\S+)", venv.lock("uv").read_text())
+    fake = Steps(tmp_path / ".venv-uv", pinned)
     monkeypatch.setattr(venv, "run", fake)
     return fake
 
 
-PINNED = f"python uv=={load('_uv').VERSION}"
+PINNED = "python uv.txt"
 
 
 def fill() -> None:
@@ -183,7 +208,7 @@ def fill() -> None:
 def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
     steps.settings = "global.index-url='https://joe:secret@host'"
     fill()
-    assert steps.fillers() == [PINNED, "uv one==1"]
+    assert steps.fillers() == [PINNED, "uv development.txt"]
     assert steps.told["UV_DEFAULT_INDEX"] == "https://joe:secret@host"
     assert steps.told["UV_CACHE_DIR"] == str(load("_venv").ROOT / ".venv-uv" / "cache")
 
@@ -191,7 +216,7 @@ def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
 def test_uv_that_is_there_is_not_installed_again(steps: Steps) -> None:
     steps.put(steps.version)
     fill()
-    assert steps.fillers() == ["uv one==1"]
+    assert steps.fillers() == ["uv development.txt"]
 
 
 def test_uv_of_another_version_is_replaced_and_what_it_fetched_stays(
@@ -201,16 +226,16 @@ def test_uv_of_another_version_is_replaced_and_what_it_fetched_stays(
     fetched = load("_venv").ROOT / ".venv-uv" / "pythons" / "one"
     fetched.mkdir(parents=True)
     fill()
-    assert steps.fillers() == [PINNED, "uv one==1"]
+    assert steps.fillers() == [PINNED, "uv development.txt"]
     assert fetched.exists()
 
 
 def test_pip_fills_it_where_uv_cannot_be_had(
     steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steps.fails = lambda command: command[-1].startswith("uv==")
+    steps.fails = asks_for_uv
     fill()
-    assert steps.fillers() == [PINNED, "python one==1"]
+    assert steps.fillers() == [PINNED, "python development.txt"]
     assert "error: it broke\n  So pip does it.\n" in capsys.readouterr().err
 
 
@@ -220,7 +245,7 @@ def test_pip_fills_it_where_uv_fails(
     steps.put(steps.version)
     steps.fails = lambda command: command[0] == str(steps.uv)
     fill()
-    assert steps.fillers() == ["uv one==1", "python one==1"]
+    assert steps.fillers() == ["uv development.txt", "python development.txt"]
     assert "error: it broke\n  So pip does it.\n" in capsys.readouterr().err
 
 
@@ -236,13 +261,13 @@ def test_pip_fills_it_where_uv_has_no_place(
     )
     monkeypatch.setattr(venv, "_remove", refused)
     fill()
-    assert steps.fillers() == ["python one==1"]
+    assert steps.fillers() == ["python development.txt"]
 
 
 def test_pip_fills_it_where_uv_cannot_be_told_everything(steps: Steps) -> None:
     steps.settings = "global.no-index='true'"
     fill()
-    assert steps.fillers() == ["python one==1"]
+    assert steps.fillers() == ["python development.txt"]
 
 
 def test_others_get_uv_or_nothing(steps: Steps) -> None:
@@ -250,3 +275,77 @@ def test_others_get_uv_or_nothing(steps: Steps) -> None:
     assert uv.path == str(steps.uv)
     steps.fails = lambda command: "config" in command
     assert load("_venv").uv(sys.executable) is None
+
+
+# What pip and uv say of another file, with more hashes than an error shows
+BY_UV = [
+    "error: Failed to download `one==1`",
+    "  cause: Hash mismatch for `one==1`",
+    "         Expected:",
+    *["           sha256:00"] * 40,
+]
+BY_PIP = [
+    "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you",
+    "    one==1 from file:///one-1.whl (from -r development.txt (line 1)):",
+    *["        Expected     or 00"] * 40,
+]
+UNHASHED_BY_UV = [
+    "error: In `--require-hashes` mode, all requirements must have a hash, but none"
+]
+UNHASHED_BY_PIP = ["ERROR: Hashes are required in --require-hashes mode, but they"]
+
+
+@pytest.mark.parametrize(
+    ("said", "package"),
+    [
+        (BY_UV, "one==1"),
+        (BY_PIP, "one==1"),
+        (UNHASHED_BY_UV, "a package"),
+        (UNHASHED_BY_PIP, "a package"),
+        (["ERROR: No matching distribution found for one==1"], None),
+        ([], None),
+    ],
+)
+def test_another_hash_is_told_from_other_failures(
+    said: list[str], package: str | None
+) -> None:
+    assert load("_uv").mismatch(said) == package
+
+
+@pytest.mark.parametrize(
+    ("setting", "said", "lock", "asked"),
+    [
+        ("", BY_PIP, "uv", [PINNED]),
+        ("", BY_UV, "development", [PINNED, "uv development.txt"]),
+        ("global.no-index='1'", BY_PIP, "development", ["python development.txt"]),
+    ],
+)
+def test_another_hash_ends_it_and_no_other_program_tries(
+    steps: Steps, setting: str, said: list[str], lock: str, asked: list[str]
+) -> None:
+    venv = load("_venv")
+    steps.settings = setting
+    steps.said = said
+    steps.fails = lambda command: Path(command[-1]).name == f"{lock}.txt"
+    with pytest.raises(venv.MismatchError) as caught:
+        fill()
+    assert steps.fillers() == asked
+    assert str(caught.value).startswith("one==1 is not what was reviewed")
+    for part in (str(venv.lock(lock)), "Take back changes", "PIP_INDEX_URL"):
+        assert part in str(caught.value)
+
+
+def test_other_programs_get_no_uv_that_nobody_reviewed(steps: Steps) -> None:
+    steps.said = BY_PIP
+    steps.fails = asks_for_uv
+    with pytest.raises(load("_venv").MismatchError):
+        load("_venv").uv(sys.executable)
+
+
+def test_only_what_is_pinned_is_installed_and_nothing_built(steps: Steps) -> None:
+    fill()
+    for command in steps.commands:
+        if "install" in command:
+            flags = {"--no-deps", "--require-hashes", "--only-binary"}
+            assert flags <= set(command)
+            assert command[command.index("--only-binary") + 1] == ":all:"

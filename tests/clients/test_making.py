@@ -11,6 +11,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,10 @@ NAME = "made_up-1.0-py3-none-any.whl"
 TWO_DAYS = 2 * 24 * 3600
 
 
-def wheel() -> bytes:
+def wheel(words: str = "from the index") -> bytes:
     info = "made_up-1.0.dist-info"
     files = {
-        "made_up.py": "WORDS = 'from the index'\n",
+        "made_up.py": f"WORDS = {words!r}\n",
         f"{info}/METADATA": "Metadata-Version: 2.1\nName: made-up\nVersion: 1.0\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: a test\n"
         "Root-Is-Purelib: true\nTag: py3-none-any\n",
@@ -84,12 +85,20 @@ class IndexHandler(http.server.BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@contextmanager
+def running(serving: Index) -> Iterator[Index]:
+    with serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield serving
+        serving.shutdown()
+        thread.join()
+
+
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
     """A package index that pip is told of, and a machine that is told nothing else."""
-    with Index() as serving:
-        thread = threading.Thread(target=serving.serve_forever)
-        thread.start()
+    with running(Index()) as serving:
         for name in [*os.environ, *servers.AT_START]:
             if name.startswith(("PIP_", "UV_")) or name.lower().endswith("_proxy"):
                 monkeypatch.delenv(name, raising=False)
@@ -106,8 +115,6 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
         monkeypatch.setattr(making, "CACHE", tmp_path / "clients")
         monkeypatch.setattr(making, "NOTES", [])
         yield serving
-        serving.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -189,6 +196,68 @@ def test_error_that_quotes_a_password_is_masked() -> None:
     with pytest.raises(making.EnvironmentLackingError) as caught:
         making.run("asking", sys.executable, "-c", code)
     assert str(caught.value) == "asking failed: https://****@host/ says no"
+
+
+def filled(folder: Path, by: str, lock: Path, tmp_path: Path) -> Path:
+    """Have the scripts fill a new environment with what *lock* pins."""
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True
+    )
+    inner = str(making.python_in(folder))
+    arguments = [*_venv.EXACTLY, "-r", str(lock)]
+    if by == "uv":
+        uv = uv_there(tmp_path)
+        _venv.install("installing", uv.command(inner, arguments), **uv.told)
+    else:
+        pip = [sys.executable, "-m", "pip", "--python", inner, "install"]
+        _venv.install("installing", [*pip, *arguments])
+    return folder
+
+
+def pinned(path: Path, of: bytes) -> Path:
+    path.write_text(f"made-up==1.0 --hash=sha256:{hashlib.sha256(of).hexdigest()}\n")
+    return path
+
+
+@pytest.mark.parametrize("by", ["uv", "pip"])
+def test_file_with_another_hash_is_not_installed(
+    index: Index, lock: Path, tmp_path: Path, by: str
+) -> None:
+    pinned(lock, wheel("reviewed"))
+    with pytest.raises(_venv.MismatchError) as caught:
+        filled(tmp_path / "one", by, lock, tmp_path)
+    assert str(caught.value).startswith("made-up==1.0 is not what was reviewed")
+    assert str(lock) in str(caught.value)
+    assert "secret-word" not in "".join([str(caught.value), *caught.value.lines])
+    assert f"/files/{NAME}" in index.asked
+    assert not list((tmp_path / "one").rglob("made_up*"))
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize("by", ["uv", "pip"])
+def test_file_without_a_hash_is_not_installed(
+    lock: Path, tmp_path: Path, by: str
+) -> None:
+    with pytest.raises(_venv.MismatchError, match="not what was reviewed"):
+        filled(tmp_path / "one", by, lock, tmp_path)
+    assert not list((tmp_path / "one").rglob("made_up*"))
+
+
+@pytest.mark.parametrize("by", ["uv", "pip"])
+def test_package_of_the_same_name_in_an_extra_index_is_not_preferred(
+    index: Index,
+    lock: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    by: str,
+) -> None:
+    pinned(lock, index.wheel)
+    with running(Index()) as extra:
+        extra.wheel = wheel("from somebody else")
+        monkeypatch.setenv("PIP_EXTRA_INDEX_URL", extra.url)
+        folder = filled(tmp_path / "one", by, lock, tmp_path)
+        assert bool(extra.asked) == (by == "pip")
+    assert imported(folder) == "from the index"
 
 
 # To pip it then looks as if the package were there.

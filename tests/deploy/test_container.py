@@ -6,6 +6,7 @@ name, on a file system that it cannot write to.
 """
 
 import functools
+import importlib.metadata
 import json
 import os
 import re
@@ -17,7 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
+import _locks
 import nobody
 import support
 from _deploy_instances import LOCAL, SETTINGS
@@ -28,6 +31,7 @@ from support import Http1Client
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "scripts" / "deploy" / "Containerfile"
+LOCK = "scripts/requirements/runtime.txt"
 TEXT = FILE.read_text(encoding="utf-8")
 INSTALLED = "/opt/llm_normalize"
 TOKEN = "made-up-token"
@@ -60,6 +64,11 @@ def instructions() -> list[tuple[str, str]]:
     return [(name, " ".join(rest.split())) for name, _, rest in found]
 
 
+def one_of(name: str, part: str) -> str:
+    (found,) = [rest for each, rest in instructions() if each == name and part in rest]
+    return found
+
+
 def one(name: str) -> str:
     (found,) = [rest for each, rest in instructions() if each == name]
     return found
@@ -75,8 +84,8 @@ def test_the_linter_finds_no_fault() -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "rule"),
     [
-        ("python:3.13-slim-bookworm", "python:latest", "DL3007"),
-        ("mitmproxy==12.2.3", "mitmproxy", "DL3013"),
+        ("FROM ${BASE}", "FROM python:latest", "DL3007"),
+        ("-r /opt/runtime.txt", "mitmproxy", "DL3013"),
         ("--no-cache-dir ", "", "DL3042"),
         ("COPY addon", "ADD addon", "DL3020"),
         ("USER 65532:65532", "USER root", "DL3002"),
@@ -90,14 +99,42 @@ def test_the_linter_finds_each_fault(right: str, wrong: str, rule: str) -> None:
     assert rule in linted(TEXT.replace(right, wrong))
 
 
+def test_its_base_may_be_named_by_a_digest() -> None:
+    assert instructions()[:2] == [("ARG", one("ARG")), ("FROM", "${BASE}")]
+    name, _, base = one("ARG").partition("=")
+    digest = f"docker.io/library/python@sha256:{'0' * 64}"
+    assert name == "BASE"
+    assert linted(TEXT.replace("${BASE}", digest)) == ""
+    assert linted(TEXT.replace(base, digest)) == ""
+
+
+def test_it_installs_what_was_reviewed_and_nothing_else(tmp_path: Path) -> None:
+    copied = one_of("COPY", LOCK).split()
+    words = one_of("RUN", "pip install").split()
+    assert words[0] == "pip"
+    given = [str(ROOT / LOCK) if each == copied[1] else each for each in words[1:]]
+    pip = [sys.executable, "-m", "pip", *given, "--target", str(tmp_path)]
+    environment = {**os.environ, "PIP_USER": "0"}
+    subprocess.run(pip, check=True, env=environment, stdout=subprocess.DEVNULL)
+    installed = {
+        each.name: each.version
+        for each in importlib.metadata.distributions(path=[str(tmp_path)])
+    }
+    locked = _locks.pins((ROOT / LOCK).read_text(encoding="utf-8"))
+    assert "mitmproxy" in installed
+    for name, version in installed.items():
+        assert version in locked[canonicalize_name(name)]
+
+
 def test_it_is_no_root_and_pinned() -> None:
     user, group = one("USER").split(":")
     assert user.isdecimal()
     assert int(user) > 0
     assert f"-o {user} -g {group} {one('VOLUME')}" in TEXT
-    assert re.search(r":\d+\.\d+-slim-\w+$", one("FROM"))
+    assert re.search(r":\d+\.\d+-slim-\w+$", one("ARG"))
     manifest = (FILE.parent / "kubernetes.yaml").read_text(encoding="utf-8")
-    (version,) = re.findall(r"mitmproxy==(\S+)", TEXT)
+    lock = (ROOT / LOCK).read_text(encoding="utf-8")
+    (version,) = re.findall(r"(?m)^mitmproxy==(\S+)", lock)
     assert f"mitmproxy:{version}\n" in manifest
 
 
@@ -117,14 +154,14 @@ def test_it_is_asked_for_its_health_as_in_kubernetes() -> None:
     ] == []
 
 
-def test_nothing_but_the_addon_gets_into_an_image() -> None:
+def test_nothing_but_the_addon_and_its_lock_gets_into_an_image() -> None:
     rules = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert [each for each in rules if not each.startswith("#")] == [
-        "*", "!addon", "**/__pycache__", "**/*.pyc"
+        "*", "!addon", f"!{LOCK}", "**/__pycache__", "**/*.pyc"
     ]  # fmt: skip
     assert [rest.split()[0] for name, rest in instructions() if name == "COPY"] == [
-        "addon"
-    ]
+        LOCK, "addon"
+    ]  # fmt: skip
 
 
 # -- its commands -----------------------------------------------------------------------
