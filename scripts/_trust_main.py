@@ -15,7 +15,7 @@ from _machine import Machine
 from _trust_authority import KEYS, AuthorityError, load, loose, make
 from _trust_certificate import Certificate
 from _trust_record import Entry, Record, RecordError
-from _trust_store import Store, StoreError
+from _trust_store import PartlyError, Store, StoreError
 
 WIDTH = 14
 
@@ -171,6 +171,12 @@ class Session:
             self.record.keep(entry)
             store.install(entry)
             self.verify(store)
+        except PartlyError as error:
+            self.failed = True
+            state, detail = store.state()
+            more = f"; {detail}" if state == "in part" and detail != str(error) else ""
+            word = "trusts it in part" if state in ("trusted", "in part") else state
+            return f"{word}: {error}{more}"
         except StoreError as error:
             self.failed = True
             return f"not installed: {error}{self._undo(store, entry)}"
@@ -179,6 +185,8 @@ class Session:
     def verify(self, store: Store) -> None:
         """Raise StoreError if *store* does not trust it after all."""
         status = store.state()
+        if status.state == "in part":
+            raise PartlyError(status.detail)
         if status.state != "trusted":
             raise StoreError(status.detail or "it does not trust it all the same")
 
