@@ -74,7 +74,9 @@ def _end(started: subprocess.Popen[str]) -> list[int]:
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()
-    if started.pid not in alive:
+    if started.pid in alive:
+        started.returncode = HUNG  # nobody waits for it any more
+    else:
         with contextlib.suppress(subprocess.TimeoutExpired):
             started.wait(PATIENCE)
     return alive

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_normalize.advice import CERTIFICATE
+from llm_normalize import advice
 
 from _machine import Machine, Outcome
 from _trust_certificate import Certificate, read
@@ -125,6 +125,15 @@ class _Bundled(Store):
             why = f": {said[0].strip()}" if said else ""
             raise PartlyError(f"its hook failed: {hooks}{why}; {_repair(why)}")
         return outcome
+
+    def why(self, outcome: Outcome) -> str:
+        if "ead-only file system" not in outcome.said:
+            return outcome.said
+        instead = advice.of(self.confdir).exports
+        return (
+            f"{outcome.said}: remount it writable, or let single programs trust the CA "
+            f"instead: {instead}"
+        )
 
     def as_root(self, *commands: list[str]) -> list[list[str]]:
         """Return *commands* as this user runs them.
@@ -242,7 +251,7 @@ class Debian(Anchors):
         # The name that the hook of ca-certificates-java gives it.
         where = ["-alias", f"debian:{self.certificate.name}.pem"]
         where += ["-keystore", str(self.java), "-storepass", PASSWORD]
-        file = str(self.confdir / CERTIFICATE)
+        file = str(self.confdir / advice.CERTIFICATE)
         act = ["-importcert", "-noprompt", "-file", file] if wanted else ["-delete"]
         keytool = ["keytool", *act, *where]
         return shlex.join(keytool if self.machine.is_root() else ["sudo", *keytool])
