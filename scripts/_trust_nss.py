@@ -259,6 +259,6 @@ class Database(Store):
 
 def database(
     name: str, machine: Machine, certificate: Certificate, confdir: Path, place: str
-) -> Store:
+) -> Database:
     """Return the database in the folder *place*."""
     return Database(name, place, machine, certificate, confdir)

@@ -38,6 +38,7 @@ def test_what_is_to_be_set_is_what_a_shell_understands(home: Path) -> None:
     )
     assert done.stdout.count("the certificate") == len(advice.VARIABLES) + 1
     assert "http://127.0.0.1:9\n" in done.stdout
+    assert found.sentence.startswith(found.install)
     for words in (found.install, found.exports, found.curl):
         assert words in found.sentence
         assert words in found.markdown

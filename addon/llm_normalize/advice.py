@@ -14,6 +14,10 @@ from pathlib import Path
 CERTIFICATE = "mitmproxy-ca-cert.pem"
 VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 """What Python (and much else), requests and Node take the file from."""
+WITHOUT = (
+    "without a desktop (a server, a container, WSL), in the shell that starts the client"
+)
+ALONE = "Python and curl trust this CA alone then"
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "trust.py"
 SYSTEM = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
 _PLAIN = re.compile(r"[\w\\/:.@%+=,-]+")
@@ -51,20 +55,9 @@ class Advice:
     curl: str
 
     @property
-    def without(self) -> str:
-        """Where `exports` and `curl` are for."""
-        return (
-            "Without a desktop (a server, a container, WSL), in the shell that starts "
-            "the client; Python and curl trust that CA alone then"
-        )
-
-    @property
     def sentence(self) -> str:
-        """All of it, on one line."""
-        return (
-            f"To have this machine and its browsers trust it: {self.install}. "
-            f"{self.without}: {self.exports}; for curl: {self.curl}"
-        )
+        """All of it on one line, the command first."""
+        return f"{self.install}; {WITHOUT}: {self.exports}; {self.curl} ({ALONE})"
 
     @property
     def markdown(self) -> str:
@@ -74,20 +67,28 @@ class Advice:
         code = f"```sh\n{self.exports}\n{self.curl}\n```"
         return f"{install}{self.without}:\n\n{code}"
 
+    @property
+    def without(self) -> str:
+        """Where `exports` and `curl` are for, and what becomes of it."""
+        return f"{WITHOUT[0].upper()}{WITHOUT[1:]} ({ALONE})"
 
-def of(confdir: Path, proxy: str = "", *, system: str = SYSTEM) -> Advice:
+
+def of(
+    confdir: Path, proxy: str = "", *, system: str = SYSTEM, home: Path | None = None
+) -> Advice:
     """Return what to do on this machine.
 
     Args:
         confdir: mitmproxy's folder, which has the certificate.
         proxy: The proxy's URL; empty where no setting of a client's leads to it.
         system: This machine's kind, `linux`, `macos` or `windows`.
+        home: The user's folder.
     """
     file = str(confdir.absolute() / CERTIFICATE)
     values = {"HTTPS_PROXY": proxy} if proxy else {}
     values |= dict.fromkeys(VARIABLES, file)
     return Advice(
-        command("install", confdir, system=system),
+        command("install", confdir, system=system, home=home),
         setting(values, system=system),
         f"curl --cacert {quoted(file, system=system)}",
     )

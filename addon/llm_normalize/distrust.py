@@ -49,7 +49,7 @@ class Distrust:
             return
         logger.warning(
             "normalize: a client refused the connection to %s: it does not trust "
-            "mitmproxy's CA. %s",
+            "mitmproxy's CA. So that it does: %s",
             host,
             advice.of(confdir, _proxy(data.context.client)).sentence,
         )
