@@ -163,6 +163,10 @@ class Database(Store):
                 self.command("-L")
                 return Status("not trusted", "there is no database yet")
             found = self.mine()
+            if any(found.values()) and not self.certificate.is_valid:
+                begins = f"{self.certificate.begins:%Y-%m-%d}"
+                ends = f"{self.certificate.ends:%Y-%m-%d}"
+                return Status("not trusted", f"it is there, but is not valid now ({begins} to {ends})")
             if any(found.values()):
                 return Status("trusted", f"in {self.place}")
             if found:

@@ -1087,6 +1087,8 @@ def test_a_database_without_it_is_told_of_as_trust_tells_it(
     finding, states = browsers(home, confdir, answers=broken)
     assert finding.saw == "~/.pki/nssdb: unknown: certutil: some error"
     assert states == ["unknown"]
+    write_ca(other, -1)
+    assert ": not trusted: it is there, but is not valid now " in browsers(home, other)[0].saw
     environ = {"XDG_DATA_HOME": str(home.parent / "data")}
     elsewhere = home.parent / "data/pki/nssdb"
     elsewhere.mkdir(parents=True)
