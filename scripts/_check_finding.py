@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
 
-from llm_normalize import advice
-
 from _demo_view import View
 from _machine import Machine
+from llm_normalize import advice
 
 DEFAULT = 8080  # mitmproxy's port
 FOLDER = ".mitmproxy"
@@ -160,9 +159,7 @@ def trusting(machine: Machine, confdir: Path, url: str) -> str:
         confdir: mitmproxy's folder.
         url: The proxy.
     """
-    return advice.of(
-        confdir, url, system=machine.system, home=machine.home
-    ).sentence
+    return advice.of(confdir, url, system=machine.system, home=machine.home).sentence
 
 
 # Lines

@@ -60,4 +60,8 @@ def _s(found: list[Database]) -> str:
 
 def _short(machine: Machine, store: Database) -> str:
     path = Path(store.place)
-    return f"~/{path.relative_to(machine.home)}" if machine.home in path.parents else str(path)
+    return (
+        f"~/{path.relative_to(machine.home)}"
+        if machine.home in path.parents
+        else str(path)
+    )

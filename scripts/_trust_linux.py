@@ -5,7 +5,6 @@ Sources: update-ca-certificates(8) of Debian and openSUSE, update-ca-trust(8), t
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import tempfile
@@ -14,12 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_normalize import advice
-
 from _machine import Machine, Outcome
 from _trust_certificate import Certificate, read
 from _trust_record import Entry
 from _trust_store import AGAIN, PartlyError, Status, Store, StoreError, stale
+from llm_normalize import advice
 
 _HOOK = re.compile(r"^E: (?P<hook>.*) exited with code (?P<code>\d+)", re.MULTILINE)
 """What update-ca-certificates says of a hook that failed; it ends with 0 all the same."""
@@ -84,7 +82,9 @@ class _Bundled(Store):
         if has is None or has == wanted:
             return []
         verb = "has it not" if wanted else "has it still"
-        return [f"Java's keystore {self.java} {verb}: {self.java_repair(wanted=wanted)}"]
+        return [
+            f"Java's keystore {self.java} {verb}: {self.java_repair(wanted=wanted)}"
+        ]
 
     def in_java(self) -> bool | None:
         """Tell whether Java's keystore has the certificate; None where nobody reads one.
@@ -121,7 +121,9 @@ class _Bundled(Store):
         failed = [*_HOOK.finditer(outcome.out), *_HOOK.finditer(outcome.err)]
         if failed:
             hooks = ", ".join(f"{each['hook']} ({each['code']})" for each in failed)
-            said = [line for line in outcome.err.splitlines() if "error" in line.lower()]
+            said = [
+                line for line in outcome.err.splitlines() if "error" in line.lower()
+            ]
             why = f": {said[0].strip()}" if said else ""
             raise PartlyError(f"its hook failed: {hooks}{why}; {_repair(why)}")
         return outcome
@@ -259,8 +261,7 @@ class Debian(Anchors):
     def linked(self) -> bool | None:
         """Tell whether OpenSSL finds it in the bundle's folder; None without links."""
         folder = self.bundle.parent
-        names = os.listdir(folder) if folder.is_dir() else []
-        links = [folder / name for name in names if _LINK.fullmatch(name)]
+        links = [each for each in folder.glob("*.*") if _LINK.fullmatch(each.name)]
         for link in links:
             with suppress(OSError):
                 text = link.read_text(encoding="utf-8", errors="replace")

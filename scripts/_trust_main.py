@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from llm_normalize import advice
-
 import _trust_status
 from _machine import Machine
 from _trust_authority import KEYS, AuthorityError, load, loose, make
@@ -20,6 +18,7 @@ from _trust_certificate import Certificate
 from _trust_lock import BusyError, locked
 from _trust_record import Entry, Record, RecordError
 from _trust_store import PartlyError, Store, StoreError
+from llm_normalize import advice
 
 WIDTH = 14
 

@@ -110,7 +110,7 @@ class Database(Store):
         """Return the process of the Firefox that uses it, None if there is none."""
         try:
             # As nsProfileLock.cpp makes it: ADDRESS:+PID.
-            pid = int(os.readlink(Path(self.place) / "lock").rpartition("+")[2])
+            pid = int(Path(self.place, "lock").readlink().name.rpartition("+")[2])
         except (OSError, ValueError):
             return None
         return pid if psutil.pid_exists(pid) else None
@@ -163,14 +163,8 @@ class Database(Store):
                 self.command("-L")
                 return Status("not trusted", "there is no database yet")
             found = self.mine()
-            if any(found.values()) and not self.certificate.is_valid:
-                begins = f"{self.certificate.begins:%Y-%m-%d}"
-                ends = f"{self.certificate.ends:%Y-%m-%d}"
-                return Status("not trusted", f"it is there, but is not valid now ({begins} to {ends})")
-            if any(found.values()):
-                return Status("trusted", f"in {self.place}")
             if found:
-                return Status("not trusted", "it is there, without trust")
+                return self._held(is_trusted=any(found.values()))
             others = []
             for nickname, flags in self.nicknames().items():
                 if "C" in flags.partition(",")[0]:
@@ -179,6 +173,16 @@ class Database(Store):
         except StoreError as error:
             return Status("unknown", str(error))
         return stale(others) if others else Status("not trusted")
+
+    def _held(self, *, is_trusted: bool) -> Status:
+        if not is_trusted:
+            return Status("not trusted", "it is there, without trust")
+        if self.certificate.is_valid:
+            return Status("trusted", f"in {self.place}")
+        valid = (
+            f"{self.certificate.begins:%Y-%m-%d} to {self.certificate.ends:%Y-%m-%d}"
+        )
+        return Status("not trusted", f"it is there, but is not valid now ({valid})")
 
     def begin(self) -> Entry:
         entry = replace(super().begin(), nickname=self.certificate.name)

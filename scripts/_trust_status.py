@@ -76,7 +76,9 @@ def of(
     return [system, *browsers(machine, certificate, confdir)]
 
 
-def browsers(machine: Machine, certificate: Certificate, confdir: Path) -> list[Database]:
+def browsers(
+    machine: Machine, certificate: Certificate, confdir: Path
+) -> list[Database]:
     """Return the stores of browsers, for *certificate*."""
     return [
         database(name, machine, certificate, confdir, place)

@@ -92,9 +92,7 @@ def test_a_package_without_the_scripts_names_the_systems_own_command(
     monkeypatch.setattr(advice, "SCRIPT", tmp_path / "trust.py")
     (tmp_path / "a").mkdir()
     folder = str(tmp_path / (there or "none"))
-    monkeypatch.setattr(
-        advice, "_LINUX", {folder: "sudo trust anchor --store {}"}
-    )
+    monkeypatch.setattr(advice, "_LINUX", {folder: "sudo trust anchor --store {}"})
     found = advice.of(Path("/c"), system=system)
     assert found.install.startswith(command)
     assert "mitmproxy-ca-cert.pem" in found.install

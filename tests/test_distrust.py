@@ -23,7 +23,7 @@ def fail(
 ) -> None:
     client = tflow.tclient_conn()
     client.sni, client.error = sni, error
-    client.sockname, client.proxy_mode = ("::1", 8082, 0, 0), ProxyMode.parse(mode)
+    client.sockname, client.proxy_mode = ("::1", 8082), ProxyMode.parse(mode)
     context = Context(client, Options())
     context.server.address = ("192.0.2.1", 443)
     distrust.failed(tls.TlsData(client, context), CONF)

@@ -1046,9 +1046,11 @@ def browsers(
     }
     machine = Recorded(**{**told, **more})
     stores = _trust_status.browsers(
-        machine, Certificate(authority.certificate.public_bytes(serialization.Encoding.DER)), confdir
+        machine,
+        Certificate(authority.certificate.public_bytes(serialization.Encoding.DER)),
+        confdir,
     )
-    states = [each.state().state for each in stores]
+    states: list[str] = [each.state().state for each in stores]
     return _check_nss.judge(machine, authority, must=True), states
 
 
@@ -1088,7 +1090,10 @@ def test_a_database_without_it_is_told_of_as_trust_tells_it(
     assert finding.saw == "~/.pki/nssdb: unknown: certutil: some error"
     assert states == ["unknown"]
     write_ca(other, -1)
-    assert ": not trusted: it is there, but is not valid now " in browsers(home, other)[0].saw
+    assert (
+        ": not trusted: it is there, but is not valid now "
+        in browsers(home, other)[0].saw
+    )
     environ = {"XDG_DATA_HOME": str(home.parent / "data")}
     elsewhere = home.parent / "data/pki/nssdb"
     elsewhere.mkdir(parents=True)

@@ -14,9 +14,7 @@ from pathlib import Path
 CERTIFICATE = "mitmproxy-ca-cert.pem"
 VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 """What Python (and much else), requests and Node take the file from."""
-WITHOUT = (
-    "without a desktop (a server, a container, WSL), in the shell that starts the client"
-)
+WITHOUT = "without a desktop (a server, a container, WSL), in the shell that starts the client"
 ALONE = "Python and curl trust this CA alone then"
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "trust.py"
 SYSTEM = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
@@ -152,7 +150,9 @@ def _by_system(file: str, system: str) -> str:
     if system == "macos":
         keychain = "~/Library/Keychains/login.keychain-db"
         policies = "-p ssl -p basic"
-        return f"security add-trusted-cert -r trustRoot {policies} -k {keychain} {shown}"
+        return (
+            f"security add-trusted-cert -r trustRoot {policies} -k {keychain} {shown}"
+        )
     for folder, install in _LINUX.items():
         if Path(folder).is_dir():
             return install.format(shown)

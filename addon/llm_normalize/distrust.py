@@ -59,5 +59,5 @@ def _proxy(client: connection.Client) -> str:
     """Return the proxy's URL, empty where clients come without knowing of a proxy."""
     if client.proxy_mode.type_name not in ("regular", "upstream"):
         return ""
-    host, port, *_ = client.sockname
+    host, port = client.sockname[:2]
     return f"http://{address(host, port)}"
