@@ -320,9 +320,14 @@ class Other(Store):
         return Status("unknown", "how this system is told of a CA is not known here")
 
     def plan(self) -> list[list[str]]:
+        if (Path(self.place) / "etc/debian_version").exists():
+            raise StoreError(
+                "update-ca-certificates is not installed: apt-get install ca-certificates"
+            )
         raise StoreError(
             "how this system is told of a CA is not known here; mitmproxy's page: "
-            "https://docs.mitmproxy.org/stable/concepts/certificates/"
+            "https://docs.mitmproxy.org/stable/concepts/certificates/; or let single "
+            f"programs trust the CA: {advice.of(self.confdir).exports}"
         )
 
     def remove(self, entry: Entry) -> str:

@@ -179,14 +179,20 @@ class Session:
             store.roots_file for store in stores if store.state().state == "trusted"
         )
         roots = next(filter(None, bundles), file)
-        print(f"\n{HINTS.format(file=file, roots=roots)}")
+        shown = {"file": file, "roots": roots}
+        named = {name: advice.quoted(str(path)) for name, path in shown.items()}
+        print(f"\n{HINTS.format(**named)}")
 
     def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
         """Return the stores to change, with their commands; tell of the others."""
         found = []
-        for store in _trust_status.of(
-            self.machine, certificate, self.confdir, self.root
-        ):
+        stores = _trust_status.of(self.machine, certificate, self.confdir, self.root)
+        for name, why in _trust_status.lacking(stores).items():
+            if self.flags.store and name in self.flags.store:
+                self.tell(name, f"not installed: {why}", failed=True)
+            elif not self.flags.store and self.machine.find(name):
+                self.tell(name, f"nothing to do yet: {why}")
+        for store in stores:
             if not self.chosen(store.name):
                 continue
             status = store.state()
@@ -323,14 +329,21 @@ class Session:
                 self.tell("key", "for you alone")
         for warning in told["loose"]:
             self.tell("key", f"WARNING: {warning}")
-        for store in told["stores"]:
+        self._show(told["stores"])
+        for older in told["older"]:
+            said = f"at {older['place']}: `remove` takes it away"
+            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+
+    def _show(self, stores: list[dict[str, str]]) -> None:
+        for store in stores:
             detail = store["detail"] or store["place"]
             if store["since"]:
                 detail += f", installed by this script on {store['since'][:10]}"
             self.tell(store["name"], f"{store['state']:13}{detail}")
-        for older in told["older"]:
-            said = f"at {older['place']}: `remove` takes it away"
-            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+        there = [store["name"] for store in stores]
+        for name in self.flags.store or ():
+            if name not in there:
+                self.tell(name, f"{'not here':13}{_trust_status.WHY[name]}")
 
     def told(self) -> dict[str, Any]:
         """Return what `status --json` prints; `failed` is set if a store does not trust.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +19,12 @@ from _trust_record import Entry
 from _trust_store import Status, Store, StoreError
 
 ROOT = Path("/")
+WHY = {
+    "nss": "there is no database of Chrome's, which has one on Linux alone; start the "
+    "browser once, then this again",
+    "firefox": "Firefox has no profile yet; start it once, then this again",
+}
+"""Why a kind of browser has no store."""
 
 
 class Stands(Protocol):
@@ -84,6 +91,12 @@ def browsers(
         database(name, machine, certificate, confdir, place)
         for name, place in _places(machine)
     ]
+
+
+def lacking(stores: Sequence[Store]) -> dict[str, str]:
+    """Return the kinds of stores that are not among *stores*, and why."""
+    there = {store.name for store in stores}
+    return {name: why for name, why in WHY.items() if name not in there}
 
 
 def _places(machine: Machine) -> list[tuple[str, str]]:

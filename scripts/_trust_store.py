@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -137,7 +138,10 @@ class Store(ABC):
             raise PartlyError(f"{outcome.said}; {AGAIN}")
         if outcome.code:
             shown = command[0] if command[0] != "sudo" else " ".join(command[:2])
-            raise StoreError(f"{shown}: {self.why(outcome)}")
+            why = self.why(outcome)
+            if outcome.said.startswith("sudo: "):  # it refuses, or cannot ask
+                why += f"; as root: {shlex.join(command[1:])}"
+            raise StoreError(f"{shown}: {why}")
         return outcome
 
     def why(self, outcome: Outcome) -> str:

@@ -1,11 +1,14 @@
 import argparse
+import errno
 import io
 import json
 import re
+import shlex
 import shutil
 import stat
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ import trust
 from _machine import HUNG, Machine, Outcome
 from _trust_browsers import databases, profiles
 from _trust_certificate import Certificate, read
+from _trust_lock import BusyError
 from _trust_main import Refused, Session
 from _trust_nss import certutil
 from _trust_record import Record, RecordError
@@ -466,7 +470,27 @@ def test_a_system_of_an_unknown_kind_is_said_to_be_one(
     session = start(machine, "install", "--yes", root=tmp_path)
     session.install()
     assert session.failed
-    assert "not known here; mitmproxy's page: https://" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "not known here; mitmproxy's page: https://" in out
+    assert f"export SSL_CERT_FILE={confdir}/mitmproxy-ca-cert.pem" in out
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/debian_version").touch()
+    session.install()
+    assert "apt-get install ca-certificates" in capsys.readouterr().out
+
+
+def test_a_sudo_that_refuses_is_told_with_what_root_is_to_do(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Refusing(Simulated):
+        def copy(self, _: list[str]) -> Outcome:
+            return Outcome(1, err="sudo: a password is required")
+
+    machine = debian(tmp_path, "sudo", root=False)
+    object.__setattr__(machine, "__class__", Refusing)
+    at_home(machine, made)
+    said = act(machine, "install", capsys)
+    assert "sudo: a password is required; as root: install -m 0644 " in said
 
 
 # What stands beside the bundle, and hooks
@@ -791,6 +815,31 @@ def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -
     assert databases(machine) == [newer, snap]
 
 
+@pytest.mark.parametrize("name", ["nss", "firefox"])
+def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
+    name: str, tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    session = start(machine, "install", "--store", name, root=tmp_path)
+    session.install()
+    assert session.failed
+    assert re.search(
+        rf"^{name} +not installed: .*once", capsys.readouterr().out, re.MULTILINE
+    )
+    start(machine, "status", "--store", name, root=tmp_path).status()
+    assert re.search(
+        rf"^{name} +not here .*once", capsys.readouterr().out, re.MULTILINE
+    )
+    session = start(machine, "install", "--yes", root=tmp_path)
+    session.install()
+    assert not session.failed
+    assert "not installed" not in capsys.readouterr().out
+    installed = replace(machine, programs=(*machine.programs, "firefox"))
+    start(installed, "install", "--yes", root=tmp_path).install()
+    assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
+
+
 def test_certutil_of_windows_is_not_taken_for_that_of_nss() -> None:
     class Found(Recorded):
         def find(self, program: str) -> str | None:
@@ -975,6 +1024,92 @@ def test_rights_that_one_does_not_want_mended_stay(
     start(machine, "install", root=tmp_path).install()
     assert len(authority.loose(machine, confdir)) == 3
     assert state(machine, confdir, tmp_path) == "trusted"
+
+
+# Root by sudo, and two at once
+
+
+def by_sudo(folder: Path) -> Simulated:
+    machine = debian(folder)
+    object.__setattr__(machine, "environ", {"SUDO_USER": "somebody"})
+    return machine
+
+
+def test_a_ca_that_no_proxy_uses_is_not_installed_by_sudo(tmp_path: Path) -> None:
+    machine = by_sudo(tmp_path)
+    for act in ("install", "remove"):
+        session = start(machine, act, "--yes", root=tmp_path)
+        with pytest.raises(authority.AuthorityError) as refused:
+            getattr(session, act)()
+        assert "Start it as somebody, without sudo" in str(refused.value)
+        assert f"--confdir {machine.home}/.mitmproxy" in str(refused.value)
+    assert machine.ran == []
+    assert not (machine.home / ".mitmproxy").exists()
+
+
+def test_who_names_the_folder_may_be_root_by_sudo_and_is_warned(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = by_sudo(tmp_path)
+    confdir = str(at_home(machine, made))
+    for act in ("install", "status", "remove"):
+        session = start(machine, act, *YES[act], "--confdir", confdir, root=tmp_path)
+        getattr(session, act)()
+        assert not session.failed
+        assert "WARNING: you are root by sudo: " in capsys.readouterr().out
+    object.__setattr__(machine, "environ", {"SUDO_USER": "root"})
+    start(machine, "status", root=tmp_path).status()
+    assert "sudo" not in capsys.readouterr().out
+
+
+YES = {"install": ["--yes"], "status": [], "remove": ["--yes"]}
+
+
+def test_one_start_at_a_time(tmp_path: Path, made: list[Path]) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    first, second = (start(machine, "install", root=tmp_path) for _ in range(2))
+    busy = pytest.raises(BusyError, match=r"another trust\.py is at work")
+    with first.alone(), busy, second.alone():
+        pytest.fail("both are at work")
+    with second.alone():
+        pass
+
+
+def test_a_folder_that_cannot_be_locked_is_named(
+    tmp_path: Path,
+    made: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("_trust_lock.fcntl.flock", refuse)
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    with start(machine, "install", root=tmp_path).alone():
+        said = capsys.readouterr().out
+    assert f"WARNING: {confdir} cannot be locked (No locks available): " in said
+
+
+def test_what_trust_itself_says_can_be_typed(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    confdir = tmp_path / "a folder"
+    shutil.copytree(made[0], confdir)
+    session = start(machine, "install", "--yes", f"--confdir={confdir}", root=tmp_path)
+    session.install()
+    command = session.command("remove")
+    assert command in capsys.readouterr().out
+    _, script, act, *more = shlex.split(command)
+    assert (Path(script).name, act, more) == (
+        "trust.py",
+        "remove",
+        ["--confdir", str(confdir)],
+    )
+    assert Path(script).is_file()
 
 
 # Status, record, command line
