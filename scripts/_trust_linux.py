@@ -98,9 +98,10 @@ class _Bundled(Store):
             data = self.java.read_bytes()
         except OSError as error:
             raise StoreError(f"{self.java} cannot be read: {error.strerror}") from error
-        is_plain = self.certificate.der in data
+        if self.certificate.der in data:
+            return True
         if self.machine.find("keytool") is None:
-            return is_plain or None
+            return None
         command = ["keytool", "-list", "-rfc", "-keystore", str(self.java)]
         listed = self.machine.run([*command, "-storepass", PASSWORD])
         if listed.code and not data.startswith(_PLAIN):
@@ -109,7 +110,7 @@ class _Bundled(Store):
                 f"Java's keystore {self.java} cannot be read ({''.join(said)}): see what "
                 f"`{shlex.join(command)}` says"
             )
-        return is_plain or self.certificate in read(listed.out)
+        return self.certificate in read(listed.out)
 
     def java_repair(self, *, wanted: bool) -> str:
         """Return what puts the certificate into Java's keystore, or out of it."""
@@ -133,8 +134,8 @@ class _Bundled(Store):
             return outcome.said
         instead = advice.of(self.confdir).exports
         return (
-            f"{outcome.said}: remount it writable, or let single programs trust the CA "
-            f"instead: {instead}"
+            f"{outcome.said}: remount it writable, then start this again; single programs "
+            f"trust the CA without it by {instead}"
         )
 
     def as_root(self, *commands: list[str]) -> list[list[str]]:

@@ -385,6 +385,23 @@ def test_commands_of_windows(
     assert [WINDOWS_CERTUTIL, "-user", "-store", "Root", mine.sha1] in machine.ran
 
 
+def test_a_keychain_that_has_it_still_is_a_failure(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Heedless(Simulated):
+        def security(self, given: list[str]) -> Outcome:
+            is_deleting = given[0] == "delete-certificate"
+            return Outcome(0) if is_deleting else super().security(given)
+
+    machine = macos(tmp_path)
+    object.__setattr__(machine, "__class__", Heedless)
+    at_home(machine, made)
+    assert act(machine, "install", capsys).startswith("ok: trusts it now")
+    said = act(machine, "remove", capsys)
+    assert said.startswith("not removed: it is in ")
+    assert said.endswith(" still")
+
+
 def test_a_certificate_that_lay_in_the_keychain_stays_there(
     tmp_path: Path, made: list[Path], mine: Certificate
 ) -> None:
@@ -736,7 +753,7 @@ def test_a_folder_that_is_read_only_is_said_to_be_with_what_to_do_instead(
     object.__setattr__(machine, "__class__", ReadOnly)
     at_home(machine, made)
     said = act(machine, "install", capsys)
-    assert "Read-only file system: remount it writable, or " in said
+    assert "Read-only file system: remount it writable, then start" in said
     assert "export SSL_CERT_FILE=" in said
 
 
