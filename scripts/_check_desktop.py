@@ -13,18 +13,24 @@ from _check_finding import (
     Way,
     address,
     is_loopback,
+    legible,
     masked,
     script,
     variable,
 )
 from _machine import Machine
+from _proxy_gnome import Gnome
+from _proxy_kde import Kde
+from _proxy_kde import version as kde_version
+from _proxy_macos import MacOs
+from _proxy_settings import Settings
 from _proxy_systems import choose
+from _proxy_windows import Windows
 
 STEP = "system proxy"
 TIMEOUT = 3
 GNOME = "org.gnome.system.proxy"
 WINDOWS = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"
-KDE = ("kreadconfig6", "kreadconfig5")
 
 
 @dataclass(frozen=True)
@@ -48,21 +54,12 @@ class Desktop:
 
 
 def read(machine: Machine) -> Desktop | None:
-    """Return the setting, None if there is no desktop that can be asked."""
-    if machine.system == "macos":
-        return _macos(machine)
-    if machine.system == "windows":
-        return _windows(machine)
-    is_kde = "KDE" in machine.environ.get("XDG_CURRENT_DESKTOP", "").upper()
-    readers: list[Callable[[Machine], Desktop | None]] = [_gnome, _kde]
-    found = (each(machine) for each in (readers[::-1] if is_kde else readers))
-    return next((each for each in found if each is not None), None)
+    """Return the setting, None if there is no desktop that run.py could switch."""
+    settings = choose(machine)
+    return None if settings is None else READERS[type(settings)](machine)
 
 
 def _gnome(machine: Machine) -> Desktop | None:
-    if machine.find("gsettings") is None:
-        return None
-
     def get(schema: str, key: str) -> str:
         outcome = machine.run(["gsettings", "get", schema, key], timeout=TIMEOUT)
         return "" if outcome.code else outcome.out.strip().strip("'\"")
@@ -83,9 +80,7 @@ def _gnome(machine: Machine) -> Desktop | None:
 
 
 def _kde(machine: Machine) -> Desktop | None:
-    program = next((each for each in KDE if machine.find(each)), None)
-    if program is None:
-        return None
+    program = f"kreadconfig{kde_version(machine)}"
 
     def get(key: str) -> str:
         command = [program, "--file", "kioslaverc", "--group", "Proxy Settings"]
@@ -141,6 +136,14 @@ def _windows(machine: Machine) -> Desktop | None:
     return Desktop("Windows", "none")
 
 
+READERS: dict[type[Settings], Callable[[Machine], Desktop | None]] = {
+    Gnome: _gnome,
+    Kde: _kde,
+    MacOs: _macos,
+    Windows: _windows,
+}
+
+
 # What it means
 
 
@@ -192,6 +195,9 @@ def _none(
     """Return the line where no address is set."""
     if desktop is None:
         saw = "there is no desktop here whose setting could be read"
+        if machine.system == "linux":
+            named = machine.environ.get("XDG_CURRENT_DESKTOP", "")
+            saw += f" (XDG_CURRENT_DESKTOP is {legible(named) or 'not set'})"
     elif desktop.kind == "none":
         saw = f"{desktop.name} sets none"
     else:

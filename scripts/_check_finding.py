@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from _demo_view import View
 from _machine import Machine
+from llm_normalize import advice
 
 DEFAULT = 8080  # mitmproxy's port
 FOLDER = ".mitmproxy"
@@ -119,9 +120,7 @@ def address(value: str, default: int = 80) -> tuple[str, str, int] | None:
 
 def variable(machine: Machine, name: str, value: str) -> str:
     """Return the command by which this system's shell sets a variable."""
-    if machine.system == "windows":
-        return f"$env:{name} = '{value.replace("'", "''")}'"
-    return f"export {name}={shlex.quote(value)}"
+    return advice.setting({name: value}, system=machine.system)
 
 
 def unset(machine: Machine, *names: str) -> str:
@@ -148,9 +147,19 @@ def start(machine: Machine, port: int, confdir: Path) -> str:
 
 def install(machine: Machine, confdir: Path) -> str:
     """Return the command that has this machine trust the CA in *confdir*."""
-    is_usual = confdir == machine.home / FOLDER
-    more = [] if is_usual else ["--confdir", str(confdir)]
-    return script(machine, "trust.py", "install", *more)
+    home = machine.home
+    return advice.command("install", confdir, system=machine.system, home=home)
+
+
+def trusting(machine: Machine, confdir: Path, url: str) -> str:
+    """Return `install`, and what to do without a desktop.
+
+    Args:
+        machine: The machine.
+        confdir: mitmproxy's folder.
+        url: The proxy.
+    """
+    return advice.of(confdir, url, system=machine.system, home=machine.home).sentence
 
 
 # Lines

@@ -43,6 +43,7 @@ def main(host: str, port: int, confdir: Path) -> int:
 
 
 def _report(host: str, port: int, confdir: Path) -> int:
+    sys.path.append(str(_venv.ROOT / "addon"))
     # Here, since they take their time, in which a Ctrl-C may come.
     from _check_finding import Report  # noqa: PLC0415
     from _check_walk import walk  # noqa: PLC0415

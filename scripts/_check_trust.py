@@ -16,7 +16,16 @@ import certifi
 from cryptography import x509
 
 from _check_ca import Authority, fingerprint
-from _check_finding import Finding, Mark, Way, install, legible, spelled, variable
+from _check_finding import (
+    Finding,
+    Mark,
+    Way,
+    install,
+    legible,
+    spelled,
+    trusting,
+    variable,
+)
 from _check_handshakes import NODE, PYTHON
 from _machine import Machine
 
@@ -51,11 +60,13 @@ class Probe(NamedTuple):
         way: The proxy.
         place: The probe, `HOST/TOKEN`.
         ca: The CA in the user's folder.
+        meant: Where the proxy is to listen, where a proxy of the check's own stands in.
     """
 
     way: Way
     place: str
     ca: Authority
+    meant: Way | None = None
 
     @property
     def host(self) -> str:
@@ -142,7 +153,8 @@ def _system(machine: Machine, probe: Probe) -> _Found:
         verb = "trust" if len(told) > 1 else "trusts"
         saw = f"{' and '.join(told)} {verb} it by the system's store"
         return _Found(Mark.OK, saw)
-    mend = install(machine, probe.ca.path.parent)
+    meant = probe.meant or probe.way
+    mend = trusting(machine, probe.ca.path.parent, meant.url)
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
     if "curl" in refused and has_stores and not _curl(machine, probe):

@@ -173,7 +173,7 @@ class _Path:
                 through = self._start()
         place = through.told.probe if through.told is not None else ""
         if place:
-            probe = _check_trust.Probe(through.way, place, used)
+            probe = _check_trust.Probe(through.way, place, used, self.way)
             for finding in _check_trust.judge(self.machine, probe, led):
                 yield [finding]
         else:

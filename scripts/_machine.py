@@ -6,6 +6,7 @@ most systems that these scripts know are not the one that a test runs on.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -15,10 +16,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import psutil
+
 System = Literal["linux", "macos", "windows"]
+
+PATIENCE = 3.0
+"""Seconds for processes that were killed."""
 
 TIMEOUT = 60
 """Seconds for a command that asks nobody anything."""
+
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where Linux has root's programs: not on an ordinary user's PATH, nor always on root's."""
+
+HUNG = 124
+NOT_STARTED = 127
 
 
 class Outcome(NamedTuple):
@@ -41,6 +53,35 @@ class Outcome(NamedTuple):
         return lines[-1] if lines else f"exit code {self.code}"
 
 
+def _end(started: subprocess.Popen[str]) -> list[int]:
+    """End a command and what it has started; return what may not be ended by this user.
+
+    What hangs is mostly a child, such as a hook. What sudo has started is root's.
+    """
+    processes: list[psutil.Process] = []
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(started.pid)
+        processes = [process, *process.children(recursive=True)]
+    alive = []
+    for each in processes:
+        try:
+            each.kill()
+        except psutil.AccessDenied:
+            alive.append(each.pid)
+        except psutil.Error:
+            continue
+    for stream in (started.stdin, started.stdout, started.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    if started.pid in alive:
+        started.returncode = HUNG  # nobody waits for it any more
+    else:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            started.wait(PATIENCE)
+    return alive
+
+
 def _system() -> System:
     named: dict[str, System] = {"darwin": "macos", "win32": "windows"}
     return named.get(sys.platform, "linux")
@@ -60,12 +101,17 @@ class Machine:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     home: Path = field(default_factory=Path.home)
 
+    @property
+    def path(self) -> str:
+        """The PATH of its commands, which call root's programs by their names."""
+        given = self.environ.get("PATH") or os.defpath
+        known = given.split(os.pathsep)
+        more = SBIN if self.system == "linux" else ()
+        return os.pathsep.join([given, *(each for each in more if each not in known)])
+
     def find(self, program: str) -> str | None:
         """Return where *program* is, None if it is not installed."""
-        path = self.environ.get("PATH", os.defpath)
-        if self.system == "linux":
-            path += os.pathsep + "/usr/sbin"  # not on an ordinary user's PATH
-        return shutil.which(program, path=path)
+        return shutil.which(program, path=self.path)
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = TIMEOUT
@@ -73,21 +119,29 @@ class Machine:
         """Run *command* to its end, with *text* as its input. Never raises."""
         program = self.find(command[0]) or command[0]
         try:
-            done = subprocess.run(
+            started = subprocess.Popen(
                 [program, *command[1:]],
-                input=text,
-                capture_output=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 encoding="utf-8",
                 errors="replace",
-                env=dict(self.environ),
-                timeout=timeout,
-                check=False,
+                env={**self.environ, "PATH": self.path},
             )
-        except subprocess.TimeoutExpired:
-            return Outcome(124, err=f"{command[0]} did not end within {timeout:g} s")
         except OSError as error:
-            return Outcome(127, err=f"{command[0]}: {error.strerror or error}")
-        return Outcome(done.returncode, done.stdout, done.stderr)
+            return Outcome(NOT_STARTED, err=f"{command[0]}: {error.strerror or error}")
+        try:
+            out, err = started.communicate(text, timeout)
+        except subprocess.TimeoutExpired:
+            said = f"{command[0]} did not end within {timeout:g} s"
+            alive = _end(started)
+            if alive:
+                said += f" and runs still: sudo kill {' '.join(map(str, alive))}"
+            return Outcome(HUNG, err=said)
+        except BaseException:
+            _end(started)
+            raise
+        return Outcome(started.returncode, out, err)
 
     def is_root(self) -> bool:
         """Tell whether this process may change what belongs to the system."""

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LABEL = "llm-normalize"
+OFF = {
+    "macos": f"launchctl bootout gui/$(id -u)/{LABEL}",
+    "windows": f"Stop-ScheduledTask {LABEL}; Unregister-ScheduledTask {LABEL}",
+}
+"""What ends it, and takes it away."""
 
 
 def launchd(command: Sequence[str], home: Path) -> str:
@@ -29,7 +34,7 @@ def launchd(command: Sequence[str], home: Path) -> str:
         f"service.py writes systemd units only. On macOS (not tried), put this in\n{path}\n\n"
         f"{plistlib.dumps(agent).decode()}\n"
         f'on:  launchctl bootstrap gui/$(id -u) "{path}"\n'
-        f"off: launchctl bootout gui/$(id -u)/{LABEL}\n"
+        f"off: {OFF['macos']}\n"
         f"log: {log}"
     )
 
@@ -49,5 +54,5 @@ def task(command: Sequence[str]) -> str:
         "(New-TimeSpan -Minutes 1) -ExecutionTimeLimit 0\n"
         f"Register-ScheduledTask {LABEL} -Action $do -Trigger $when -Settings $how\n"
         f"Start-ScheduledTask {LABEL}\n\n"
-        f"off: Stop-ScheduledTask {LABEL}; Unregister-ScheduledTask {LABEL}"
+        f"off: {OFF['windows']}"
     )

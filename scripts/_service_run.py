@@ -295,6 +295,22 @@ def _tell_linger(machine: Machine) -> None:
 # Remove and status
 
 
+def _tell_running(machine: Machine) -> None:
+    """Say what may run although there is no unit of ours, and what ends it."""
+    if machine.system != "linux":
+        off = elsewhere.OFF[machine.system]
+        print(f"One that was set up by hand, as `install` says, ends by: {off}")
+        return
+    state: dict[str, str] = {}
+    with contextlib.suppress(ServiceError):  # without systemd nothing runs
+        state = _properties(machine)
+    if state.get("ActiveState") in ("active", "activating", "reloading"):
+        print(
+            f"A service of that name runs all the same (process {state.get('MainPID')}): "
+            f"systemctl --user stop {unit.NAME}"
+        )
+
+
 def remove(machine: Machine, *, force: bool) -> None:
     """Stop the service and delete its unit.
 
@@ -305,6 +321,7 @@ def remove(machine: Machine, *, force: bool) -> None:
     text = _read(path) if machine.system == "linux" else None
     if text is None:
         print(f"There is no {path}: nothing to remove.")
+        _tell_running(machine)
         return
     _refuse_changed(path, text, "", force=force)
     drop_ins = _properties(machine).get("DropInPaths", "")
@@ -322,6 +339,7 @@ def status(machine: Machine) -> int:
     path = path_of(machine)
     if machine.system != "linux" or not path.exists():
         print(f"Not installed: there is no {path}.")
+        _tell_running(machine)
         return 1
     text = path.read_text(encoding="utf-8", errors="replace")
     if not unit.is_ours(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ class Loose:
     @property
     def mend(self) -> str:
         """The command that mends it."""
-        return f"chmod {self.wanted:o} {self.path}"
+        return f"chmod {self.wanted:o} {shlex.quote(str(self.path))}"
 
     def __str__(self) -> str:
         return f"{self.path} is {self.mode:04o}: {self.why} ({self.mend})"

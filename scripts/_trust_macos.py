@@ -59,6 +59,8 @@ class Keychain(Store):
         if entry.before != PRESENT:
             name = ["-Z", self.certificate.sha1]
             self.act(["security", "delete-certificate", *name, self.place])
+            if self.certificate in self.found(self.place):
+                raise StoreError(f"it is in {self.place} still")
         elif taken.code and self.state().state == "trusted":
             raise StoreError(f"security: {taken.said}")
         return "removed from the login keychain"

@@ -7,6 +7,7 @@ import contextlib
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import _trust_status
 from _machine import Machine
 from _trust_authority import KEYS, AuthorityError, load, loose, make
 from _trust_certificate import Certificate
+from _trust_lock import BusyError, locked
 from _trust_record import Entry, Record, RecordError
-from _trust_store import Store, StoreError
+from _trust_store import PartlyError, Store, StoreError
+from llm_normalize import advice
 
 WIDTH = 14
 
@@ -23,7 +26,7 @@ MEANING = """\
 Trusting it means: whoever has the key in that file can read and forge the TLS traffic
 of every program that trusts it. The addon has mitmproxy open the listed hosts only, and
 the key never leaves your machine. Keep {confdir} to yourself, and take the trust back
-when you stop using it: python3 scripts/trust.py remove"""
+when you stop using it: {remove}"""
 
 HINTS = """\
 Restart programs that are running. Some do not look there:
@@ -62,6 +65,24 @@ class Session:
         self.record = Record(self.confdir)
         self.failed = False
 
+    def command(self, act: str) -> str:
+        """Return the command line for *act* on the same folder."""
+        return advice.command(act, self.confdir, home=self.machine.home)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other starts from this folder, this user's browsers and this system.
+
+        Raises:
+            BusyError: Another one is at work.
+        """
+        system = self.root / "etc" / "ssl" / "certs"
+        folders = (self.confdir, self.machine.home, system)
+        with locked(each for each in folders if each.is_dir()) as warnings:
+            for warning in warnings:
+                print(f"WARNING: {warning}")
+            yield
+
     def chosen(self, name: str) -> bool:
         return not self.flags.store or name in self.flags.store
 
@@ -81,6 +102,31 @@ class Session:
             answer = ""
         if answer.strip().lower() not in ("y", "yes"):
             raise Refused("nobody said yes, so nothing was done")
+
+    def sudo(self, *, unused: bool = False) -> None:
+        """Tell who is root by sudo whose browsers and whose CA this is about.
+
+        Args:
+            unused: Whether nobody has used root's folder so far.
+
+        Raises:
+            AuthorityError: That cannot be meant: a CA that no proxy uses, or files of
+                root's in the user's own folder.
+        """
+        user = self.machine.environ.get("SUDO_USER", "")
+        if not self.machine.is_root() or user in ("", "root"):
+            return
+        said = (
+            "you are root by sudo: this is about root's browsers and the CA in "
+            f"{self.confdir}, while {user}'s programs have their own. Start it as {user}, "
+            "without sudo, which it calls where it must"
+        )
+        is_theirs = unused or self.machine.home.stat().st_uid != 0
+        if is_theirs and not self.flags.confdir:
+            raise AuthorityError(
+                f"{said}. If the proxy itself runs as root, add --confdir {self.confdir}"
+            )
+        print(f"WARNING: {said}.")
 
     def tell(self, name: str, said: str, *, failed: bool = False) -> None:
         """Print one line about a store."""
@@ -102,14 +148,10 @@ class Session:
     def install(self) -> None:
         """Make the stores trust the CA."""
         fresh = load(self.confdir) is None
+        self.sudo(unused=fresh)
         certificate = make(self.confdir)
         if fresh:
             print(f"mitmproxy's CA has been made in {self.confdir}.")
-        if self.machine.is_root() and self.machine.environ.get("SUDO_USER"):
-            print(
-                "You are root by sudo: this is about root's browsers. Start it as "
-                "yourself; it calls sudo where it must."
-            )
         self.show(certificate)
         if not certificate.is_valid:
             raise AuthorityError(
@@ -120,7 +162,8 @@ class Session:
         todo = self._todo(certificate)
         if not todo:
             return
-        print(f"\n{MEANING.format(confdir=self.confdir)}\n")
+        remove = self.command("remove")
+        print(f"\n{MEANING.format(confdir=self.confdir, remove=remove)}\n")
         for store, commands in todo:
             print(f"{store.name} ({store.place}):")
             for command in commands:
@@ -136,14 +179,20 @@ class Session:
             store.roots_file for store in stores if store.state().state == "trusted"
         )
         roots = next(filter(None, bundles), file)
-        print(f"\n{HINTS.format(file=file, roots=roots)}")
+        shown = {"file": file, "roots": roots}
+        named = {name: advice.quoted(str(path)) for name, path in shown.items()}
+        print(f"\n{HINTS.format(**named)}")
 
     def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
         """Return the stores to change, with their commands; tell of the others."""
         found = []
-        for store in _trust_status.of(
-            self.machine, certificate, self.confdir, self.root
-        ):
+        stores = _trust_status.of(self.machine, certificate, self.confdir, self.root)
+        for name, why in _trust_status.lacking(stores).items():
+            if self.flags.store and name in self.flags.store:
+                self.tell(name, f"not installed: {why}", failed=True)
+            elif not self.flags.store and self.machine.find(name):
+                self.tell(name, f"nothing to do yet: {why}")
+        for store in stores:
             if not self.chosen(store.name):
                 continue
             status = store.state()
@@ -171,14 +220,22 @@ class Session:
             self.record.keep(entry)
             store.install(entry)
             self.verify(store)
+        except PartlyError as error:
+            self.failed = True
+            state, detail = store.state()
+            more = f"; {detail}" if state == "in part" and detail != str(error) else ""
+            word = "trusts it in part" if state in ("trusted", "in part") else state
+            return f"{word}: {error}{more}"
         except StoreError as error:
             self.failed = True
             return f"not installed: {error}{self._undo(store, entry)}"
-        return f"trusts it now ({store.place})"
+        return f"trusts it now ({store.place}){store.after}"
 
     def verify(self, store: Store) -> None:
         """Raise StoreError if *store* does not trust it after all."""
         status = store.state()
+        if status.state == "in part":
+            raise PartlyError(status.detail)
         if status.state != "trusted":
             raise StoreError(status.detail or "it does not trust it all the same")
 
@@ -188,7 +245,7 @@ class Session:
         try:
             store.remove(entry)
         except StoreError:
-            return "; something of it may be left: see `remove`"
+            return f"; something of it may be left: {self.command('remove')}"
         self.record.drop(entry)
         return ""
 
@@ -219,6 +276,7 @@ class Session:
     def remove(self) -> None:
         """Take away what was installed, whatever the CA is by now."""
         entries = [each for each in self.record.entries() if self.chosen(each.store)]
+        self.sudo(unused=not entries)
         if not entries:
             print(f"Nothing to remove is written down in {self.record.path}.")
             print(
@@ -230,12 +288,13 @@ class Session:
             shown = f"{entry.certificate.fingerprint[:23]}…, since {entry.when[:10]}"
             print(f"{entry.store} ({entry.place}): SHA-256 {shown}")
         self.ask("Remove that?")
+        is_any = False
         for entry in reversed(entries):
             try:
                 store = _trust_status.of_entry(
                     self.machine, entry, self.confdir, self.root
                 )
-                said = store.remove(entry)
+                said = store.remove(entry) + store.after
             except StoreError as error:
                 self.tell(entry.store, f"not removed: {error}", failed=True)
                 continue
@@ -244,6 +303,9 @@ class Session:
             with contextlib.suppress(OSError):
                 written.unlink(missing_ok=True)
             self.tell(entry.store, said)
+            is_any = True
+        if is_any:
+            print("Programs that run trust it until they are started again.")
 
     # status
 
@@ -253,23 +315,35 @@ class Session:
         if self.flags.json:
             print(json.dumps(told, indent=1))
             return
+        try:
+            self.sudo()
+        except AuthorityError as error:
+            print(f"WARNING: {error}")
         certificate = load(self.confdir)
         if certificate is None:
-            self.tell("CA", f"none in {self.confdir} yet: install makes it")
+            making = f"install makes it: {self.command('install')}"
+            self.tell("CA", f"none in {self.confdir} yet: {making}")
         else:
             self.show(certificate)
             if not told["loose"] and self.machine.system != "windows":
                 self.tell("key", "for you alone")
         for warning in told["loose"]:
             self.tell("key", f"WARNING: {warning}")
-        for store in told["stores"]:
+        self._show(told["stores"])
+        for older in told["older"]:
+            said = f"at {older['place']}: `remove` takes it away"
+            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+
+    def _show(self, stores: list[dict[str, str]]) -> None:
+        for store in stores:
             detail = store["detail"] or store["place"]
             if store["since"]:
                 detail += f", installed by this script on {store['since'][:10]}"
             self.tell(store["name"], f"{store['state']:13}{detail}")
-        for older in told["older"]:
-            said = f"at {older['place']}: `remove` takes it away"
-            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+        there = [store["name"] for store in stores]
+        for name in self.flags.store or ():
+            if name not in there:
+                self.tell(name, f"{'not here':13}{_trust_status.WHY[name]}")
 
     def told(self) -> dict[str, Any]:
         """Return what `status --json` prints; `failed` is set if a store does not trust.
@@ -316,14 +390,17 @@ def run(flags: argparse.Namespace) -> int:
     acts = {
         "install": session.install,
         "remove": session.remove,
-        "status": session.status,
     }
     try:
-        acts[flags.act]()
+        if flags.act == "status":
+            session.status()
+        else:
+            with session.alone():
+                acts[flags.act]()
     except Refused as refused:
         print(f"trust.py: {refused}", file=sys.stderr)
         return 1
-    except (AuthorityError, RecordError, OSError) as error:
+    except (AuthorityError, BusyError, RecordError, OSError) as error:
         print(f"trust.py: {error}", file=sys.stderr)
         return 1
     return int(session.failed)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from _machine import Machine
+import psutil
+
+from _machine import Machine, Outcome
 from _trust_certificate import Certificate, read
 from _trust_record import Entry
 from _trust_store import Status, Store, StoreError, stale
@@ -26,6 +29,8 @@ PACKAGES = (
     "Debian, Ubuntu: apt-get install libnss3-tools; Fedora: dnf install nss-tools; "
     "Arch: pacman -S nss; openSUSE: zypper install mozilla-nss-tools"
 )
+_BUSY = ("BAD_DATABASE", "PKCS11_GENERAL_ERROR", "LOCKED", "BUSY")
+"""What certutil says where another program has the database locked (NSS 3.87)."""
 _LINE = re.compile(r"^(.+?) +([a-zA-Z]*,[a-zA-Z]*,[a-zA-Z]*) *$", re.MULTILINE)
 _SHOWN = re.compile(
     r"Fingerprint \(SHA-256\):\s+([0-9A-F:]{95})(.*?)(?=\n\s*Fingerprint \(SHA-256\)|\Z)",
@@ -76,15 +81,55 @@ class Database(Store):
         """
         listed = self.machine.run(self.command("-L"))
         if listed.code:
-            raise StoreError(f"certutil: {listed.said}")
+            raise StoreError(f"certutil: {self.why(listed)}")
         return dict(_LINE.findall(listed.out.partition("SSL,S/MIME")[2]))
+
+    def why(self, outcome: Outcome) -> str:
+        said = outcome.said
+        if "READ_ONLY" in said:
+            return f"{self.place} cannot be written to: {self._own()} ({said})"
+        if any(word in said for word in _BUSY):
+            return (
+                f"{self.place} is locked by another program, or is damaged, or not yours "
+                f"to read: close the browser, then start this again; {self._own()} ({said})"
+            )
+        if "BAD_PASSWORD" in said:
+            by_hand = self.command("-A", "-n", self.certificate.name, "-t", FLAGS)
+            return (
+                "it has a primary password: in Firefox import the CA itself (Settings, "
+                f"Privacy & Security, View Certificates, Import: {self.file}), else give "
+                f"it to {shlex.join([*by_hand, '-i', self.file])}"
+            )
+        return said
+
+    def _own(self) -> str:
+        place = shlex.quote(self.place)
+        return f"`ls -la {place}` shows whose it is, `chmod -R u+rwX {place}` opens it"
+
+    def reader(self) -> int | None:
+        """Return the process of the Firefox that uses it, None if there is none."""
+        try:
+            # As nsProfileLock.cpp makes it: ADDRESS:+PID.
+            pid = int(Path(self.place, "lock").readlink().name.rpartition("+")[2])
+        except (OSError, ValueError):
+            return None
+        return pid if psutil.pid_exists(pid) else None
+
+    @property
+    def after(self) -> str:
+        pid = self.reader()
+        if pid is None:
+            return ""
+        return f"; Firefox runs (process {pid}): it heeds that when it is started again"
 
     def mine(self) -> dict[str, bool]:
         """Return the nicknames that the certificate may have, and if TLS trusts it."""
         found = {}
         for nickname in self.nicknames():
-            shown = self.machine.run(self.command("-L", "-n", nickname)).out
-            for fingerprint, rest in _SHOWN.findall(shown):
+            shown = self.machine.run(self.command("-L", "-n", nickname))
+            if shown.code and "could not find" not in shown.said.lower():
+                raise StoreError(f"certutil: {self.why(shown)}")
+            for fingerprint, rest in _SHOWN.findall(shown.out):
                 if fingerprint == self.certificate.fingerprint:
                     tls = rest.partition("SSL Flags:")[2].partition("Email Flags:")[0]
                     found[nickname] = "Trusted CA" in map(str.strip, tls.splitlines())
@@ -118,10 +163,8 @@ class Database(Store):
                 self.command("-L")
                 return Status("not trusted", "there is no database yet")
             found = self.mine()
-            if any(found.values()):
-                return Status("trusted", f"in {self.place}")
             if found:
-                return Status("not trusted", "it is there, without trust")
+                return self._held(is_trusted=any(found.values()))
             others = []
             for nickname, flags in self.nicknames().items():
                 if "C" in flags.partition(",")[0]:
@@ -130,6 +173,16 @@ class Database(Store):
         except StoreError as error:
             return Status("unknown", str(error))
         return stale(others) if others else Status("not trusted")
+
+    def _held(self, *, is_trusted: bool) -> Status:
+        if not is_trusted:
+            return Status("not trusted", "it is there, without trust")
+        if self.certificate.is_valid:
+            return Status("trusted", f"in {self.place}")
+        valid = (
+            f"{self.certificate.begins:%Y-%m-%d} to {self.certificate.ends:%Y-%m-%d}"
+        )
+        return Status("not trusted", f"it is there, but is not valid now ({valid})")
 
     def begin(self) -> Entry:
         entry = replace(super().begin(), nickname=self.certificate.name)
@@ -154,16 +207,12 @@ class Database(Store):
     def install(self, entry: Entry) -> None:
         try:
             Path(self.place).mkdir(mode=0o700, parents=True, exist_ok=True)
-            super().install(entry)
         except OSError as error:
-            raise StoreError(f"{self.place}: {error.strerror}") from error
-        except StoreError as error:
-            if "SEC_ERROR_BAD_PASSWORD" not in str(error):
-                raise
             raise StoreError(
-                "it has a primary password: import the CA in Firefox itself (Settings, "
-                f"Privacy & Security, View Certificates, Import: {self.file})"
+                f"{self.place} cannot be made ({error.strerror}): make the folder above "
+                "it writable for yourself, then start this again"
             ) from error
+        super().install(entry)
 
     def remove(self, entry: Entry) -> str:
         said = "the database is gone already"
@@ -184,6 +233,8 @@ class Database(Store):
             return "removed"
         quiet = ("-f", os.devnull)
         self.act(self.command("-M", "-n", name, "-t", entry.before, *quiet))
+        if self.nicknames().get(name) != entry.before:
+            raise StoreError(f"its trust in {self.place} is not {entry.before} again")
         return f"its trust is as it was ({entry.before})"
 
     def _unmake(self, entry: Entry) -> str:
@@ -216,6 +267,6 @@ class Database(Store):
 
 def database(
     name: str, machine: Machine, certificate: Certificate, confdir: Path, place: str
-) -> Store:
+) -> Database:
     """Return the database in the folder *place*."""
     return Database(name, place, machine, certificate, confdir)

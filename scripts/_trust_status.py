@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,11 +14,17 @@ from _machine import Machine
 from _trust_authority import load
 from _trust_browsers import databases, profiles
 from _trust_certificate import Certificate
-from _trust_nss import database
+from _trust_nss import Database, database
 from _trust_record import Entry
 from _trust_store import Status, Store, StoreError
 
 ROOT = Path("/")
+WHY = {
+    "nss": "there is no database of Chrome's, which has one on Linux alone; start the "
+    "browser once, then this again",
+    "firefox": "Firefox has no profile yet; start it once, then this again",
+}
+"""Why a kind of browser has no store."""
 
 
 class Stands(Protocol):
@@ -65,23 +72,36 @@ def stores(machine: Machine, confdir: Path, root: Path = ROOT) -> list[Stands]:
     certificate = load(confdir)
     if certificate is not None:
         return [*of(machine, certificate, confdir, root)]
-    kinds = [("system", "")]
-    kinds += [("nss", str(place)) for place in databases(machine)]
-    kinds += [("firefox", str(place)) for place in profiles(machine)]
-    return [_Idle(name, place) for name, place in kinds]
+    return [_Idle(name, place) for name, place in [("system", ""), *_places(machine)]]
 
 
 def of(
     machine: Machine, certificate: Certificate, confdir: Path, root: Path = ROOT
 ) -> list[Store]:
     """Return the stores, for *certificate*; the system's comes first."""
-    found = [_system(machine, certificate, confdir, root)]
-    places = [("nss", each) for each in databases(machine)]
-    places += [("firefox", each) for each in profiles(machine)]
-    return found + [
-        database(name, machine, certificate, confdir, str(place))
-        for name, place in places
+    system = _system(machine, certificate, confdir, root)
+    return [system, *browsers(machine, certificate, confdir)]
+
+
+def browsers(
+    machine: Machine, certificate: Certificate, confdir: Path
+) -> list[Database]:
+    """Return the stores of browsers, for *certificate*."""
+    return [
+        database(name, machine, certificate, confdir, place)
+        for name, place in _places(machine)
     ]
+
+
+def lacking(stores: Sequence[Store]) -> dict[str, str]:
+    """Return the kinds of stores that are not among *stores*, and why."""
+    there = {store.name for store in stores}
+    return {name: why for name, why in WHY.items() if name not in there}
+
+
+def _places(machine: Machine) -> list[tuple[str, str]]:
+    places = [("nss", str(place)) for place in databases(machine)]
+    return places + [("firefox", str(place)) for place in profiles(machine)]
 
 
 def of_entry(machine: Machine, entry: Entry, confdir: Path, root: Path = ROOT) -> Store:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from _machine import Machine, Outcome
+from _machine import HUNG, Machine, Outcome
 from _trust_authority import file_of
 from _trust_certificate import Certificate
 from _trust_record import Entry
 
-State = Literal["trusted", "not trusted", "stale", "unknown"]
+State = Literal["trusted", "in part", "not trusted", "stale", "unknown"]
 """`stale`: it trusts another CA of the same name, which looks right and is not."""
 
 PATIENCE = 600
 """Seconds for a command that may ask the user for a password."""
+ALONE = 180
+"""Seconds for one that asks nobody: some hooks make Java's keystore anew."""
+AGAIN = "once that is repaired, start this again"
 
 
 class Status(NamedTuple):
@@ -34,6 +38,10 @@ class Status(NamedTuple):
 
 class StoreError(Exception):
     """Why a store was not changed, or not wholly, as one sentence."""
+
+
+class PartlyError(StoreError):
+    """Why a part of it was not done: what was done stays, and stays written down."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,11 @@ class Store(ABC):
         """
 
     @property
+    def after(self) -> str:
+        """What is to be said once it was changed; "" if nothing."""
+        return ""
+
+    @property
     def file(self) -> str:
         """The file that holds the certificate, for commands.
 
@@ -117,12 +130,23 @@ class Store(ABC):
 
         Raises:
             StoreError: It failed.
+            PartlyError: It hung, and did nobody knows what.
         """
-        outcome = self.machine.run(command, timeout=PATIENCE)
+        asks = self.machine.system != "linux" or command[0] == "sudo"
+        outcome = self.machine.run(command, timeout=PATIENCE if asks else ALONE)
+        if outcome.code == HUNG:
+            raise PartlyError(f"{outcome.said}; {AGAIN}")
         if outcome.code:
             shown = command[0] if command[0] != "sudo" else " ".join(command[:2])
-            raise StoreError(f"{shown}: {outcome.said}")
+            why = self.why(outcome)
+            if outcome.said.startswith("sudo: "):  # it refuses, or cannot ask
+                why += f"; as root: {shlex.join(command[1:])}"
+            raise StoreError(f"{shown}: {why}")
         return outcome
+
+    def why(self, outcome: Outcome) -> str:
+        """Return why a command failed, and the repair where it is known."""
+        return outcome.said
 
     def namesakes(self, others: Iterable[Certificate]) -> list[Certificate]:
         """Return those of *others* that pass for the certificate by their name."""

@@ -60,7 +60,8 @@ def main() -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(sys.argv[1:])
     _venv.ensure()
-    import _trust_main  # noqa: PLC0415 - it needs the environment
+    sys.path.append(str(_venv.ROOT / "addon"))
+    import _trust_main  # noqa: PLC0415 - it needs the environment, and the addon
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")

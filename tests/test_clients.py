@@ -75,6 +75,17 @@ def test_addresses_are_the_real_ones(client: Client) -> None:
     assert "agents" not in client.text
 
 
+def test_a_folder_with_blanks_is_one_word_in_commands_alone(tmp_path: Path) -> None:
+    path = tmp_path / "clients.md"
+    lines = ["## A", "", "Add `~/.mitmproxy/x.pem`, or `A=~/.mitmproxy/x.pem`.", ""]
+    lines += ["```sh", "cat ~/.mitmproxy/x.pem:/y > ~/.mitmproxy/both.pem", "```"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    text = read("x:1", "/c d", path)[0].text
+    assert "Add `/c d/x.pem`, or `A='/c d/x.pem'`." in text
+    assert "cat '/c d/x.pem':/y > '/c d/both.pem'" in text
+    assert "A=~/.mitmproxy/x.pem" in read("x:1", "~/.mitmproxy", path)[0].text
+
+
 def test_blocks(client: Client) -> None:
     paragraph, items, code, table, end = client.blocks()
     assert paragraph == Block(

@@ -5,17 +5,25 @@ import pytest
 from mitmproxy import tls
 from mitmproxy.options import Options
 from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
+from llm_normalize import advice
 from llm_normalize.distrust import HOSTS, OTHERS, Distrust
 from proxies import messages
 
 CONF = Path("/conf")
 
 
-def fail(distrust: Distrust, sni: str | None, error: str | None = "unknown ca") -> None:
+def fail(
+    distrust: Distrust,
+    sni: str | None,
+    error: str | None = "unknown ca",
+    mode: str = "regular",
+) -> None:
     client = tflow.tclient_conn()
     client.sni, client.error = sni, error
+    client.sockname, client.proxy_mode = ("::1", 8082), ProxyMode.parse(mode)
     context = Context(client, Options())
     context.server.address = ("192.0.2.1", 443)
     distrust.failed(tls.TlsData(client, context), CONF)
@@ -28,6 +36,17 @@ def test_refusals_are_counted_and_told_once(caplog: pytest.LogCaptureFixture) ->
     assert distrust.hosts == {"a.test": 2, "b.test": 1, "192.0.2.1": 1}
     assert len(messages(caplog)) == 3
     assert "/conf/mitmproxy-ca-cert.pem" in messages(caplog)[0].replace("\\", "/")
+
+
+@pytest.mark.parametrize("mode", ["regular", "transparent"])
+def test_the_line_says_all_that_can_be_done(
+    mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    fail(Distrust(), "a.test", mode=mode)
+    (line,) = messages(caplog)
+    proxy = "http://[::1]:8082" if mode == "regular" else ""
+    assert line.endswith(advice.of(CONF, proxy).sentence)
+    assert ("HTTPS_PROXY=" in line) == (mode == "regular")
 
 
 def test_another_failure_is_no_refusal(caplog: pytest.LogCaptureFixture) -> None:

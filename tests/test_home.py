@@ -1,5 +1,6 @@
 """The proxy's own pages, asked by the addon's hooks; no socket is opened."""
 
+import html
 import json
 import ssl
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-from llm_normalize import homepage
+from llm_normalize import advice, homepage
 from llm_normalize.probe import HOST
 from proxies import Proxy, fail, headers_of, messages, response_of
 
@@ -316,6 +317,19 @@ def test_pages_for_clients_have_the_real_folder_and_address(proxy: Proxy) -> Non
         assert status == 200
         assert "localhost:8080" in page
         assert str(proxy.folder) in page
+
+
+@pytest.mark.parametrize("headers", [HTML, {}])
+def test_each_page_says_how_to_trust_the_ca(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    with Proxy(tmp_path / "a folder") as proxy:
+        found = advice.of(proxy.folder, f"http://{PLACE}")
+        for path in ("/", "/clients/curl", "/clients/docker-and-devcontainers"):
+            page = html.unescape(get(proxy, path, headers=headers)[1])
+            for command in (found.install, found.exports, found.curl):
+                assert command in page
+        assert f"--confdir '{proxy.folder}'" in found.install
 
 
 def test_request_that_came_through_the_proxy_is_known(proxy: Proxy) -> None:

@@ -113,7 +113,7 @@ def test_hostile_names_are_text() -> None:
     page = html(visit, facts, CLIENTS)
     harmless = tags(html(visit, replace(FACTS, hosts=["x"]), CLIENTS))
     assert [name for name, _ in tags(page)] == [name for name, _ in harmless]
-    assert page.count("&lt;script&gt;alert(1)") == 7
+    assert page.count("&lt;script&gt;alert(1)") == 12
     assert "{{ 7*7 }}" in page
     assert "<script>alert" not in page
 
@@ -123,12 +123,15 @@ def test_others_are_told_no_counts() -> None:
     for page in (html(visit, FACTS, CLIENTS), text(visit, FACTS, CLIENTS)):
         for words in ("1.2.3", "role-null", "2 of 3", "refused", "new.test", "/conf"):
             assert words not in page
+        assert "trust.py" not in page
+        assert "curl --cacert mitmproxy-ca-cert.pem" in page
         assert "proxy.pac" in page
         assert "/clients/python" in page
 
 
 def test_text_says_the_same() -> None:
     page = text(VISIT, FACTS, CLIENTS)
+    trust = VISIT.advice("/conf")
     assert page.splitlines() == [
         "llm_normalize on 127.0.0.1:8080",
         "version   1.2.3, running for 0 min",
@@ -138,6 +141,10 @@ def test_text_says_the_same() -> None:
         "CA        http://127.0.0.1:8080/mitmproxy-ca-cert.pem",
         "          SHA-256 AA:BB",
         "PAC       http://127.0.0.1:8080/proxy.pac",
+        f"trust     {trust.install}",
+        f"          {trust.without}:",
+        f"          {trust.exports}",
+        f"          {trust.curl}",
         "clients   http://127.0.0.1:8080/clients/curl",
         "          http://127.0.0.1:8080/clients/python",
         "routed    old.test to https://new.test/v1",

@@ -22,6 +22,7 @@ ADAPTATION_MODULES = sorted(PACKAGE.glob("adaptations/[a-z]*.py"))
 # A module imports only from layers above its own.
 LAYERS = (
     (
+        "advice",
         "jsontext",
         "page",
         "boundary",
@@ -29,7 +30,6 @@ LAYERS = (
         "decoding",
         "filler",
         "selection",
-        "clients",
         "masking",
         "pieces",
         "itself",
@@ -42,6 +42,7 @@ LAYERS = (
     (
         "adaptation",
         "chunk",
+        "clients",
         "difference",
         "distrust",
         "facts",
@@ -136,7 +137,7 @@ BRINGS = {
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "argparse", "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
-    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
 BUDGET = {

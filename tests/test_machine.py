@@ -1,8 +1,10 @@
 import sys
+from pathlib import Path
 
+import psutil
 import pytest
 
-from _machine import Machine, Outcome
+from _machine import HUNG, Machine, Outcome
 from machines import Recorded
 
 
@@ -28,6 +30,45 @@ def test_a_command_that_is_not_there_or_hangs_is_an_outcome() -> None:
     assert hung.code == 1
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
     assert Machine().run(slow, timeout=0.2).code == 124
+
+
+def test_root_s_programs_are_found_by_what_a_command_starts(tmp_path: Path) -> None:
+    show = [sys.executable, "-c", "import os; print(os.environ['PATH'])"]
+    for given in ("/usr/bin:/bin", "/sbin", ""):
+        machine = Machine(system="linux", environ={"PATH": given})
+        found = machine.run(show).out.strip().split(":")
+        assert found == machine.path.split(":")
+        assert {"/usr/local/sbin", "/usr/sbin", "/sbin"} <= {*found}
+        assert len(found) == len({*found})
+        assert "" not in found  # that would be the folder one is in
+    elsewhere = Machine(system="macos", environ={"PATH": str(tmp_path)})
+    assert elsewhere.path == str(tmp_path)
+
+
+def test_what_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    hangs = f"sleep 60 & echo $! > {pid}; wait"
+    outcome = Machine().run(["sh", "-c", hangs], timeout=1)
+    assert (outcome.code, outcome.said) == (HUNG, "sh did not end within 1 s")
+    child = int(pid.read_text())
+    gone, alive = psutil.wait_procs(
+        [psutil.Process(child)] if psutil.pid_exists(child) else [], timeout=10
+    )
+    assert not alive, gone
+
+
+def test_what_may_not_be_ended_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[psutil.Process] = []
+
+    def refuse(process: psutil.Process) -> None:
+        started.append(process)
+        raise psutil.AccessDenied(process.pid)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(psutil.Process, "kill", refuse)
+        outcome = Machine().run(["sleep", "60"], timeout=0.1)
+    assert outcome.said.endswith(f"and runs still: sudo kill {started[0].pid}")
+    started[0].kill()
 
 
 def test_silence_is_told_by_its_code() -> None:

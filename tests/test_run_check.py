@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,17 +29,23 @@ import _check_trust
 import _check_variables
 import _check_wire
 import _demo_provider
+import _trust_status
 from _check_finding import Finding, Mark, Report, Way
 from _check_port import Listener, Status
 from _check_trust import Led, Probe
 from _check_wire import Answer
 from _machine import Outcome, System
+from _proxy_systems import choose
+from _trust_certificate import Certificate
+from llm_normalize import advice
 from machines import Recorded
 
 WAY = Way("127.0.0.1", 8080, ("integrate.api.nvidia.com", "*.openai.azure.com"))
 HERE = "http://127.0.0.1:8080"
 CURL, OPENSSL, NODE = ("curl",), ("openssl",), ("node", "-e")
 GNOME = ("gsettings", "get", "org.gnome.system.proxy")
+ROOT = Path(__file__).parents[1]
+INSTALL = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'trust.py'))} install"
 
 
 @pytest.fixture(autouse=True)
@@ -519,9 +526,25 @@ def test_a_desktop_without_one_is_told_of_where_no_variable_leads_here(
     assert not _check_desktop.leads_here(_check_desktop.read(machine), WAY)
 
 
-def test_no_switch_is_proposed_where_run_refuses_it() -> None:
-    machine = replace(gnome(mode="'none'"), environ={"XDG_CURRENT_DESKTOP": "XFCE"})
-    assert desktop(machine).mend == f"export HTTPS_PROXY={WAY.url}"
+@pytest.mark.parametrize("named", ["XFCE", "sway", "", "KDE"])
+def test_a_desktop_that_run_does_not_switch_is_not_read_either(named: str) -> None:
+    machine = replace(
+        gnome(mode="'manual'", https_host="'127.0.0.1'", https_port="8080"),
+        environ={"XDG_CURRENT_DESKTOP": named},
+    )
+    assert choose(machine) is None
+    assert _check_desktop.read(machine) is None
+    finding = desktop(machine)
+    assert finding.mend == f"export HTTPS_PROXY={WAY.url}"
+    assert f"(XDG_CURRENT_DESKTOP is {named or 'not set'})" in finding.saw
+
+
+@pytest.mark.parametrize("machine", [*MANUAL, *PACS, *NONES, *AUTOS])
+def test_a_desktop_that_is_read_is_one_that_run_switches(machine: Recorded) -> None:
+    found, settings = _check_desktop.read(machine), choose(machine)
+    assert found is not None
+    assert settings is not None
+    assert found.name == settings.name
 
 
 def test_mends_name_the_port() -> None:
@@ -784,8 +807,7 @@ def test_a_ca_that_ends_is_made_anew(
     assert finding.mark is mark
     assert saw in finding.saw
     assert finding.mend.startswith(f"rm {tmp_path}/mitmproxy-ca*, ")
-    install = f"python3 scripts/trust.py install --confdir {tmp_path}"
-    assert finding.mend.endswith(install)
+    assert finding.mend.endswith(f"{INSTALL} --confdir {tmp_path}")
 
 
 def test_a_certificate_of_another_key_fails(confdir: Path, tmp_path: Path) -> None:
@@ -875,10 +897,9 @@ REFUSED = Outcome(60, err="curl: (60) SSL certificate problem\nMore: https://cur
 
 def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) -> None:
     finding = trust(confdir, {CURL: REFUSED})[0]
-    assert (finding.mark, finding.mend) == (
-        Mark.FAIL,
-        "python3 scripts/trust.py install",
-    )
+    said = advice.of(confdir, WAY.url, system="linux", home=confdir.parent).sentence
+    assert (finding.mark, finding.mend) == (Mark.FAIL, said)
+    assert said.startswith(f"{INSTALL}; without a desktop")
     assert finding.saw == "curl refuses it: curl: (60) SSL certificate problem"
     error = Outcome(1, err="verify error:num=20:no issuer\nDONE")
     assert "verify error" in trust(confdir, {OPENSSL: error})[0].saw
@@ -925,7 +946,7 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
     )
     assert plain.mark is more.mark is Mark.FAIL
     if bundles:
-        first = "python3 scripts/trust.py install; export"
+        first = f"{INSTALL}; export"
         assert plain.mend == f"{first} SSL_CERT_FILE=/"
         assert more.mend == f"{first} SSL_CERT_FILE=/; export REQUESTS_CA_BUNDLE=/"
     else:
@@ -981,8 +1002,16 @@ LISTED = """
 Certificate Nickname                                         Trust Attributes
                                                              SSL,S/MIME,JAR/XPI
 
-Some Root                                                    C,,
 mitmproxy (llm_normalize)                                    {flags}
+"""
+SHOWN = """
+    Fingerprint (SHA-256):
+        {fingerprint}
+    Certificate Trust Flags:
+        SSL Flags:
+            Valid CA
+            {trust}
+        Email Flags:
 """
 
 
@@ -990,81 +1019,102 @@ def browsers(
     home: Path,
     confdir: Path,
     *,
-    flags: str = "C,,",
+    trust: str = "Trusted CA",
     holds: Path | None = None,
-    verified: int = 0,
     **more: Any,
-) -> Finding:
-    database = home / ".pki" / "nssdb"
-    base = ("certutil", "-d", f"sql:{database}")
-    pem = ((holds or confdir) / "mitmproxy-ca-cert.pem").read_text("ascii")
+) -> tuple[Finding, list[str]]:
+    """Return the line of the check, and what trust.py says of each store."""
+    authority = _check_ca.read(confdir)
+    held = _check_ca.read(holds or confdir)
+    assert authority is not None
+    assert held is not None
+
+    def answer(command: list[str]) -> Outcome:
+        if "-n" not in command:
+            flags = "C,," if trust else ",,"
+            return Outcome(0, LISTED.format(flags=flags))
+        if "-a" in command:
+            return Outcome(0, held.path.read_text("ascii"))
+        return Outcome(0, SHOWN.format(fingerprint=held.sha256, trust=trust))
+
     told: dict[str, Any] = {
         "system": "linux",
         "home": home,
+        "environ": {},
         "programs": ("certutil",),
-        "answers": {
-            (*base, "-L"): Outcome(0, LISTED.format(flags=flags)),
-            (*base, "-L", "-n", "mitmproxy (llm_normalize)"): Outcome(0, pem),
-            (*base, "-L", "-n", "Some Root"): Outcome(0, "no certificate"),
-            (*base, "-V"): Outcome(verified, err="certificate is invalid"),
-        },
+        "answers": {("/usr/bin/certutil",): answer},
     }
-    authority = _check_ca.read(confdir)
-    assert authority is not None
-    return _check_nss.judge(Recorded(**{**told, **more}), authority, must=True)
+    machine = Recorded(**{**told, **more})
+    stores = _trust_status.browsers(
+        machine,
+        Certificate(authority.certificate.public_bytes(serialization.Encoding.DER)),
+        confdir,
+    )
+    states: list[str] = [each.state().state for each in stores]
+    return _check_nss.judge(machine, authority, must=True), states
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    for folder in (".pki/nssdb", ".mozilla/firefox/x.default"):
-        (tmp_path / folder).mkdir(parents=True)
+    profile = tmp_path / ".mozilla/firefox/x.default"
+    for folder in (tmp_path / ".pki/nssdb", profile):
+        folder.mkdir(parents=True)
     (tmp_path / ".pki/nssdb/cert9.db").touch()
+    (profile.parent / "profiles.ini").write_text("[Profile0]\nPath=x.default\n")
     return tmp_path
 
 
 def test_a_database_that_trusts_it_is_ok(home: Path, confdir: Path) -> None:
-    finding = browsers(home, confdir)
+    finding, states = browsers(home, confdir)
     assert (finding.mark, finding.saw) == (Mark.OK, "1 NSS database trusts it")
+    assert states == ["trusted"]
+    (home / ".mozilla/firefox/x.default/cert9.db").touch()
+    assert browsers(home, confdir)[0].saw == "2 NSS databases trust it"
 
 
-def test_a_database_without_it_is_told_of(home: Path, confdir: Path) -> None:
+def test_a_database_without_it_is_told_of_as_trust_tells_it(
+    home: Path, confdir: Path
+) -> None:
     other = home / "other"
     other.mkdir()
     write_ca(other, 100)
-    finding = browsers(home, confdir, holds=other)
-    assert (finding.mark, finding.mend) == (
-        Mark.FAIL,
-        f"python3 scripts/trust.py install --confdir {confdir}",
-    )
-    assert finding.saw == "~/.pki/nssdb does not have it"
-    assert "does not trust it for" in browsers(home, confdir, flags=",,").saw
+    finding, states = browsers(home, confdir, holds=other)
+    mend = f"{INSTALL} --confdir {confdir}"
+    assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
+    assert finding.saw.startswith(f"~/.pki/nssdb: {states[0]}")
+    finding, states = browsers(home, confdir, trust="")
+    assert finding.saw == "~/.pki/nssdb: not trusted: it is there, without trust"
+    assert states == ["not trusted"]
+    broken = {("/usr/bin/certutil",): Outcome(255, err="some error")}
+    finding, states = browsers(home, confdir, answers=broken)
+    assert finding.saw == "~/.pki/nssdb: unknown: certutil: some error"
+    assert states == ["unknown"]
+    write_ca(other, -1)
     assert (
-        "refuses it: certificate is invalid"
-        in browsers(home, confdir, verified=255).saw
+        ": not trusted: it is there, but is not valid now "
+        in browsers(home, other)[0].saw
     )
-    broken = {("certutil",): Outcome(255, err="bad database")}
-    assert "cannot be read: bad database" in browsers(home, confdir, answers=broken).saw
+    environ = {"XDG_DATA_HOME": str(home.parent / "data")}
+    elsewhere = home.parent / "data/pki/nssdb"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "cert9.db").touch()
+    (home / ".pki/nssdb/cert9.db").unlink()
+    finding, _ = browsers(home, confdir, answers=broken, environ=environ)
+    assert finding.saw.startswith(f"{elsewhere}: unknown")
 
 
 def test_browsers_that_cannot_be_looked_at_are_skipped(
     home: Path, confdir: Path
 ) -> None:
-    assert browsers(home, confdir, system="windows").mark is Mark.SKIP
-    without = browsers(home, confdir, programs=())
+    assert browsers(home, confdir, system="windows")[0].mark is Mark.SKIP
+    without, _ = browsers(home, confdir, programs=())
     assert without.mark is Mark.SKIP
     assert "apt-get install libnss3-tools" in without.mend
     (home / ".pki/nssdb/cert9.db").unlink()
-    assert browsers(home, confdir).mark is Mark.SKIP
-    chrome = browsers(home, confdir, programs=("chromium",))
+    assert browsers(home, confdir)[0].mark is Mark.SKIP
+    chrome, _ = browsers(home, confdir, programs=("chromium",))
     assert chrome.mark is Mark.FAIL
-    assert "chromium is installed and has no database" in chrome.saw
-
-
-def test_firefox_profiles_are_found(home: Path) -> None:
-    (home / ".mozilla/firefox/x.default/cert9.db").touch()
-    (home / ".mozilla/firefox/profiles.ini").touch()
-    names = [each.name for each in _check_nss.databases(home)]
-    assert names == ["nssdb", "x.default"]
+    assert "~/.pki/nssdb: not trusted: there is no database yet" in chrome.saw
 
 
 # -- a stream ------------------------------------------------------------------------

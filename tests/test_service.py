@@ -221,6 +221,19 @@ def test_status_tells_state_port_and_logs(
     assert "(not written by this script; enabled)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("what", ["remove", "status"])
+def test_what_runs_without_its_unit_is_named(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(machine(tmp_path, show=Outcome(0, ACTIVE)), what)
+    said = capsys.readouterr().out
+    assert "runs all the same (process 7): systemctl --user stop" in said
+    without = Outcome(1, err="Failed to connect to bus: No such file or directory\n")
+    for show in (Outcome(0, INACTIVE), without):
+        run(machine(tmp_path, show=show), what)
+        assert "runs all the same" not in capsys.readouterr().out
+
+
 def test_a_machine_without_systemd_is_told_another_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -335,6 +348,7 @@ def test_macos_gets_a_property_list(
     assert agent["ProgramArguments"][-1] == "reverse:https://example.com"
     assert agent["KeepAlive"] == {"SuccessfulExit": False}
     assert "launchctl bootstrap" in said
+    assert said.count("launchctl bootout gui/$(id -u)/llm-normalize") == 3
     assert "not tried" in said
 
 
@@ -344,6 +358,7 @@ def test_windows_gets_a_task(
     said = elsewhere(tmp_path, "windows", capsys)
     assert f"-Execute '{MITMDUMP}' -Argument '-s " in said
     assert "Register-ScheduledTask" in said
+    assert said.count("Unregister-ScheduledTask") == 3
     assert "not tried" in said
 
 

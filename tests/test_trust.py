@@ -1,11 +1,14 @@
 import argparse
+import errno
 import io
 import json
 import re
+import shlex
 import shutil
 import stat
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +17,10 @@ from cryptography.hazmat.primitives import hashes
 
 import _trust_authority as authority
 import trust
-from _machine import Machine, Outcome
+from _machine import HUNG, Machine, Outcome
 from _trust_browsers import databases, profiles
 from _trust_certificate import Certificate, read
+from _trust_lock import BusyError
 from _trust_main import Refused, Session
 from _trust_nss import certutil
 from _trust_record import Record, RecordError
@@ -381,6 +385,23 @@ def test_commands_of_windows(
     assert [WINDOWS_CERTUTIL, "-user", "-store", "Root", mine.sha1] in machine.ran
 
 
+def test_a_keychain_that_has_it_still_is_a_failure(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Heedless(Simulated):
+        def security(self, given: list[str]) -> Outcome:
+            is_deleting = given[0] == "delete-certificate"
+            return Outcome(0) if is_deleting else super().security(given)
+
+    machine = macos(tmp_path)
+    object.__setattr__(machine, "__class__", Heedless)
+    at_home(machine, made)
+    assert act(machine, "install", capsys).startswith("ok: trusts it now")
+    said = act(machine, "remove", capsys)
+    assert said.startswith("not removed: it is in ")
+    assert said.endswith(" still")
+
+
 def test_a_certificate_that_lay_in_the_keychain_stays_there(
     tmp_path: Path, made: list[Path], mine: Certificate
 ) -> None:
@@ -466,7 +487,274 @@ def test_a_system_of_an_unknown_kind_is_said_to_be_one(
     session = start(machine, "install", "--yes", root=tmp_path)
     session.install()
     assert session.failed
-    assert "not known here; mitmproxy's page: https://" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "not known here; mitmproxy's page: https://" in out
+    assert f"export SSL_CERT_FILE={confdir}/mitmproxy-ca-cert.pem" in out
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/debian_version").touch()
+    session.install()
+    assert "apt-get install ca-certificates" in capsys.readouterr().out
+
+
+def test_a_sudo_that_refuses_is_told_with_what_root_is_to_do(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Refusing(Simulated):
+        def copy(self, _: list[str]) -> Outcome:
+            return Outcome(1, err="sudo: a password is required")
+
+    machine = debian(tmp_path, "sudo", root=False)
+    object.__setattr__(machine, "__class__", Refusing)
+    at_home(machine, made)
+    said = act(machine, "install", capsys)
+    assert "sudo: a password is required; as root: install -m 0644 " in said
+
+
+# What stands beside the bundle, and hooks
+
+
+class Hooked(Simulated):
+    """A Debian with links, Java's keystore, and hooks of its own.
+
+    Attributes:
+        heeded: What is made beside the bundle: `links`, `java`.
+        says: What the hooks say.
+        listed: What keytool says.
+    """
+
+    heeded: set[str]
+    says: Outcome
+    listed: Outcome
+
+    def __init__(self, simulated: Simulated) -> None:
+        super().__init__(**vars(simulated))
+        object.__setattr__(self, "heeded", {"links", "java"})
+        object.__setattr__(self, "programs", (*self.programs, "keytool"))
+        object.__setattr__(self, "says", Outcome(0))
+        object.__setattr__(self, "listed", Outcome(0))
+        (self.java.parent).mkdir(parents=True)
+        self.java.write_bytes(b"\xfe\xed\xfe\xed")
+        (self.links / "0a0a0a0a.0").write_text("another")
+
+    @property
+    def links(self) -> Path:
+        return self.root_folder / "etc/ssl/certs"
+
+    @property
+    def java(self) -> Path:
+        return self.links / "java/cacerts"
+
+    def run(
+        self, command: Sequence[str], *, text: str = "", timeout: float = 60
+    ) -> Outcome:
+        if command[0] == "keytool":
+            return self.listed
+        return super().run(command, text=text, timeout=timeout)
+
+    def update(self, given: list[str]) -> Outcome:
+        super().update(given)
+        held = certificates(self.places["bundle"])
+        if "links" in self.heeded:
+            (self.links / "0b0b0b0b.0").write_text("".join(each.pem for each in held))
+        if "java" in self.heeded:
+            data = b"".join(each.der for each in held)
+            self.java.write_bytes(b"\xfe\xed\xfe\xed" + data)
+        return self.says
+
+
+@pytest.fixture
+def hooked(tmp_path: Path, made: list[Path]) -> Hooked:
+    machine = Hooked(debian(tmp_path, "sudo", root=False))
+    at_home(machine, made)
+    return machine
+
+
+def act(machine: Simulated, name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what is said of the system's store, "ok: " in front if nothing failed."""
+    session = start(machine, name, "--yes", root=machine.root_folder)
+    capsys.readouterr()
+    {"install": session.install, "remove": session.remove, "status": session.status}[
+        name
+    ]()
+    said = re.findall(r"^system {8}(.*)$", capsys.readouterr().out, re.MULTILINE)[-1]
+    return said if session.failed else f"ok: {said}"
+
+
+def test_links_and_javas_keystore_are_read_back(
+    hooked: Hooked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert act(hooked, "install", capsys).startswith("ok: trusts it now")
+    assert act(hooked, "status", capsys).startswith("ok: trusted")
+    assert act(hooked, "remove", capsys).startswith("ok: ")
+    assert act(hooked, "status", capsys).startswith("not trusted")
+
+
+@pytest.mark.parametrize(
+    ("heeded", "lacks", "repair", "has", "unrepair"),
+    [
+        (
+            "java",
+            "no link leads to it in ",
+            "sudo update-ca-certificates --fresh",
+            "a link leads to it still in ",
+            "sudo update-ca-certificates --fresh",
+        ),
+        (
+            "links",
+            "cacerts has it not: ",
+            "sudo keytool -importcert -noprompt -file ",
+            "cacerts has it still: ",
+            "sudo keytool -delete -alias debian:mitmproxy-ca-",
+        ),
+    ],
+)
+def test_what_an_update_overlooked_is_a_failure_until_it_is_made_good(
+    heeded: str,
+    lacks: str,
+    repair: str,
+    has: str,
+    unrepair: str,
+    hooked: Hooked,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    both = {"links", "java"}
+    hooked.heeded.intersection_update({heeded})
+    said = act(hooked, "install", capsys)
+    assert said.startswith("trusts it in part: ")
+    assert lacks in said
+    assert repair in said
+    assert act(hooked, "status", capsys).startswith("in part")
+    hooked.heeded.update(both)
+    assert act(hooked, "install", capsys).startswith("ok: trusts it now")
+    hooked.heeded.intersection_update({heeded})
+    said = act(hooked, "remove", capsys)
+    assert said.startswith("not removed: ")
+    assert has in said
+    assert unrepair in said
+    assert act(hooked, "status", capsys).startswith("in part")
+    assert act(hooked, "remove", capsys).startswith("not removed: ")
+    hooked.heeded.update(both)
+    assert act(hooked, "remove", capsys).startswith("ok: ")
+    assert Record(hooked.home / ".mitmproxy").entries() == []
+
+
+@pytest.mark.parametrize(
+    ("err", "repair"),
+    [
+        (
+            "dpkg: error: dpkg frontend lock was locked by process 7\nNote: a word\n",
+            "wait until apt or dpkg has ended, then start this again",
+        ),
+        (
+            "dpkg: error: dpkg was interrupted, you must manually run it\n",
+            "sudo dpkg --configure -a; once that is repaired, start this again",
+        ),
+        ("", "once that is repaired, start this again"),
+    ],
+)
+def test_a_hook_that_failed_is_a_failure_though_the_update_ends_well(
+    err: str, repair: str, hooked: Hooked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook = "/etc/ca-certificates/update.d/jks-keystore"
+    out = f"Running hooks...\nE: {hook} exited with code 2.\ndone.\n"
+    object.__setattr__(hooked, "says", Outcome(0, out, err))
+    for name, begins in (("install", "trusts it in part: "), ("remove", "not removed")):
+        said = act(hooked, name, capsys)
+        assert said.startswith(begins)
+        assert f"its hook failed: {hook} (2)" in said
+        assert err.partition("\n")[0] in said
+        assert said.endswith(repair)
+
+
+def test_javas_keystore_is_read_by_keytool_where_there_is_one(
+    hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def says(outcome: Outcome) -> None:
+        object.__setattr__(hooked, "listed", outcome)
+
+    hooked.heeded.discard("java")
+    hooked.java.write_bytes(b"PKCS12")
+    says(Outcome(0, f"Alias: x\n{mine.pem}\n"))
+    assert act(hooked, "install", capsys).startswith("ok: trusts it now")
+    says(Outcome(1, "Warning: x\nkeytool error: password was incorrect"))
+    said = act(hooked, "status", capsys)
+    assert said.startswith("in part")
+    assert "cannot be read (keytool error: password was incorrect): see what" in said
+    assert "password was incorrect" in act(hooked, "remove", capsys)
+    says(Outcome(0))
+    assert act(hooked, "remove", capsys).startswith("ok: ")
+
+
+def test_without_keytool_no_java_is_missed_but_one_that_has_it_is_seen(
+    hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    object.__setattr__(hooked, "programs", ("update-ca-certificates", "sudo"))
+    hooked.heeded.discard("java")
+    assert act(hooked, "install", capsys).startswith("ok: trusts it now")
+    hooked.java.write_bytes(b"\xfe\xed\xfe\xed" + mine.der)
+    assert "has it still: sudo keytool -delete" in act(hooked, "remove", capsys)
+    hooked.java.unlink()
+    hooked.java.mkdir()
+    assert "cacerts cannot be read: Is a directory" in act(hooked, "remove", capsys)
+
+
+def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_there(
+    tmp_path: Path,
+    made: list[Path],
+    mine: Certificate,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    start(machine, "install", "--yes", root=tmp_path).install()
+    copy = machine.places["folder"] / "theirs.crt"
+    copy.write_text(mine.pem)
+    assert act(machine, "remove", capsys).endswith(f"trusted still, by {copy}")
+    copy.unlink()
+    machine.update([])
+    start(machine, "install", "--yes", root=tmp_path).install()
+    bundle = machine.places["bundle"]
+    machine.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
+    said = act(machine, "remove", capsys)
+    assert said.startswith("not removed: ")
+    assert f"{bundle} has it still" in said
+    machine.places["bundle"] = bundle
+    assert act(machine, "remove", capsys).startswith("ok: ")
+
+
+def test_an_update_that_hangs_stays_written_down(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Hanging(Simulated):
+        def update(self, _: list[str]) -> Outcome:
+            return Outcome(HUNG, err="update-ca-certificates did not end within 180 s")
+
+    machine = debian(tmp_path)
+    object.__setattr__(machine, "__class__", Hanging)
+    confdir = at_home(machine, made)
+    said = act(machine, "install", capsys)
+    assert said.startswith("not trusted: update-ca-certificates did not end within")
+    assert said.endswith("start this again")
+    assert "did not end within 180 s" in act(machine, "remove", capsys)
+    assert len(Record(confdir).entries()) == 1
+    object.__setattr__(machine, "__class__", Simulated)
+    assert act(machine, "remove", capsys) == "ok: was gone already"
+
+
+def test_a_folder_that_is_read_only_is_said_to_be_with_what_to_do_instead(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    class ReadOnly(Simulated):
+        def copy(self, given: list[str]) -> Outcome:
+            said = f"install: cannot create '{given[-1]}': Read-only file system"
+            return Outcome(1, err=said)
+
+    machine = debian(tmp_path)
+    object.__setattr__(machine, "__class__", ReadOnly)
+    at_home(machine, made)
+    said = act(machine, "install", capsys)
+    assert "Read-only file system: remount it writable, then start" in said
+    assert "export SSL_CERT_FILE=" in said
 
 
 # Browsers
@@ -542,6 +830,31 @@ def test_chromes_database_is_made_only_where_there_is_a_chrome(tmp_path: Path) -
     snap.mkdir(parents=True)
     (snap / "cert9.db").touch()
     assert databases(machine) == [newer, snap]
+
+
+@pytest.mark.parametrize("name", ["nss", "firefox"])
+def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
+    name: str, tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    session = start(machine, "install", "--store", name, root=tmp_path)
+    session.install()
+    assert session.failed
+    assert re.search(
+        rf"^{name} +not installed: .*once", capsys.readouterr().out, re.MULTILINE
+    )
+    start(machine, "status", "--store", name, root=tmp_path).status()
+    assert re.search(
+        rf"^{name} +not here .*once", capsys.readouterr().out, re.MULTILINE
+    )
+    session = start(machine, "install", "--yes", root=tmp_path)
+    session.install()
+    assert not session.failed
+    assert "not installed" not in capsys.readouterr().out
+    installed = replace(machine, programs=(*machine.programs, "firefox"))
+    start(installed, "install", "--yes", root=tmp_path).install()
+    assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
 
 def test_certutil_of_windows_is_not_taken_for_that_of_nss() -> None:
@@ -728,6 +1041,92 @@ def test_rights_that_one_does_not_want_mended_stay(
     start(machine, "install", root=tmp_path).install()
     assert len(authority.loose(machine, confdir)) == 3
     assert state(machine, confdir, tmp_path) == "trusted"
+
+
+# Root by sudo, and two at once
+
+
+def by_sudo(folder: Path) -> Simulated:
+    machine = debian(folder)
+    object.__setattr__(machine, "environ", {"SUDO_USER": "somebody"})
+    return machine
+
+
+def test_a_ca_that_no_proxy_uses_is_not_installed_by_sudo(tmp_path: Path) -> None:
+    machine = by_sudo(tmp_path)
+    for act in ("install", "remove"):
+        session = start(machine, act, "--yes", root=tmp_path)
+        with pytest.raises(authority.AuthorityError) as refused:
+            getattr(session, act)()
+        assert "Start it as somebody, without sudo" in str(refused.value)
+        assert f"--confdir {machine.home}/.mitmproxy" in str(refused.value)
+    assert machine.ran == []
+    assert not (machine.home / ".mitmproxy").exists()
+
+
+def test_who_names_the_folder_may_be_root_by_sudo_and_is_warned(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = by_sudo(tmp_path)
+    confdir = str(at_home(machine, made))
+    for act in ("install", "status", "remove"):
+        session = start(machine, act, *YES[act], "--confdir", confdir, root=tmp_path)
+        getattr(session, act)()
+        assert not session.failed
+        assert "WARNING: you are root by sudo: " in capsys.readouterr().out
+    object.__setattr__(machine, "environ", {"SUDO_USER": "root"})
+    start(machine, "status", root=tmp_path).status()
+    assert "sudo" not in capsys.readouterr().out
+
+
+YES = {"install": ["--yes"], "status": [], "remove": ["--yes"]}
+
+
+def test_one_start_at_a_time(tmp_path: Path, made: list[Path]) -> None:
+    machine = debian(tmp_path)
+    at_home(machine, made)
+    first, second = (start(machine, "install", root=tmp_path) for _ in range(2))
+    busy = pytest.raises(BusyError, match=r"another trust\.py is at work")
+    with first.alone(), busy, second.alone():
+        pytest.fail("both are at work")
+    with second.alone():
+        pass
+
+
+def test_a_folder_that_cannot_be_locked_is_named(
+    tmp_path: Path,
+    made: list[Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("_trust_lock.fcntl.flock", refuse)
+    machine = debian(tmp_path)
+    confdir = at_home(machine, made)
+    with start(machine, "install", root=tmp_path).alone():
+        said = capsys.readouterr().out
+    assert f"WARNING: {confdir} cannot be locked (No locks available): " in said
+
+
+def test_what_trust_itself_says_can_be_typed(
+    tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = debian(tmp_path)
+    confdir = tmp_path / "a folder"
+    shutil.copytree(made[0], confdir)
+    session = start(machine, "install", "--yes", f"--confdir={confdir}", root=tmp_path)
+    session.install()
+    command = session.command("remove")
+    assert command in capsys.readouterr().out
+    _, script, act, *more = shlex.split(command)
+    assert (Path(script).name, act, more) == (
+        "trust.py",
+        "remove",
+        ["--confdir", str(confdir)],
+    )
+    assert Path(script).is_file()
 
 
 # Status, record, command line

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from . import advice
+
 PATH = Path(__file__).with_name("clients.md")
 ADDRESS = "127.0.0.1:8080"
 """Where the file says that the proxy listens."""
 CONFDIR = "~/.mitmproxy"
 """Where it says that mitmproxy's folder is."""
+_CONFDIR = re.compile(r"(?P<alone>`?)~/\.mitmproxy(?P<rest>[\w./-]*)(?P<end>`?)")
 
 _SECTION = re.compile(r"## +(\S.*?) *")
 _AGENTS = re.compile(r"<!-- *agents: *(.*?) *-->")
@@ -102,8 +105,18 @@ def read(address: str, confdir: str, path: Path = PATH) -> list[Client]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
-    text = text.replace(ADDRESS, address).replace(CONFDIR, confdir)
+    text = text.replace(ADDRESS, address)
+    if confdir != CONFDIR:
+        text = _CONFDIR.sub(lambda found: _path(found, confdir), text)
     return [*_sections(text.splitlines())]
+
+
+def _path(found: re.Match[str], confdir: str) -> str:
+    """Return a path of the file's with the real folder, in a command as a shell takes it."""
+    path = f"{confdir}{found['rest']}"
+    if not (found["alone"] and found["end"]):
+        path = advice.quoted(path)
+    return f"{found['alone']}{path}{found['end']}"
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Client]:

@@ -4,8 +4,10 @@ import logging
 from collections import Counter
 from pathlib import Path
 
-from mitmproxy import tls
+from mitmproxy import connection, tls
 
+from . import advice
+from .itself import address
 from .legible import brief
 
 logger = logging.getLogger(__name__)
@@ -47,8 +49,15 @@ class Distrust:
             return
         logger.warning(
             "normalize: a client refused the connection to %s: it does not trust "
-            "mitmproxy's CA. Install %s in the client or the system, or set "
-            "NODE_EXTRA_CA_CERTS (Node, Electron) or SSL_CERT_FILE (Python) to it.",
+            "mitmproxy's CA. So that it does: %s",
             host,
-            confdir / "mitmproxy-ca-cert.pem",
+            advice.of(confdir, _proxy(data.context.client)).sentence,
         )
+
+
+def _proxy(client: connection.Client) -> str:
+    """Return the proxy's URL, empty where clients come without knowing of a proxy."""
+    if client.proxy_mode.type_name not in ("regular", "upstream"):
+        return ""
+    host, port = client.sockname[:2]
+    return f"http://{address(host, port)}"

@@ -12,6 +12,7 @@ import secrets
 import ssl
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -160,7 +161,9 @@ class Home:
         chosen = [each for each in pages if path == f"/clients/{each.slug}"]
         if not chosen:
             return None
-        page = homepage.client(visit, chosen[0], pages) if is_html else chosen[0].text
+        trust = visit.advice(str(_confdir())).markdown
+        shown = replace(chosen[0], text=f"{chosen[0].text}\n\n{trust}")
+        page = homepage.client(visit, shown, pages) if is_html else shown.text
         return _HTML if is_html else _TEXT, page
 
     def _pac(self, mode: mode_specs.ProxyMode, visit: Visit) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import jinja2
 
+from . import advice
+from .advice import Advice
 from .clients import Client
 from .facts import Facts
 
@@ -38,6 +40,12 @@ class Visit:
     def base(self) -> str:
         """The proxy's own address, as a URL without a path."""
         return f"{self.scheme}://{self.address}"
+
+    def advice(self, confdir: str) -> Advice:
+        """Return how its clients come to trust the CA, which is in *confdir* here."""
+        if not self.is_local:
+            return advice.afar(self.base)
+        return advice.of(Path(confdir), self.base)
 
 
 @functools.cache

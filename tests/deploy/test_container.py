@@ -257,6 +257,17 @@ def test_its_gate_is_shut_where_a_token_is_set(tmp_path: Path) -> None:
     assert TOKEN not in (tmp_path / "log").read_text(encoding="utf-8")
 
 
+def test_a_gate_that_is_set_and_empty_stops_the_start(tmp_path: Path) -> None:
+    conf = tmp_path / "conf"
+    command = entrypoint(free_port(), ROOT / "addon", conf)
+    variables = environment("http://127.0.0.1:9", NORMALIZE_GATE="", HOME=str(conf))
+    done = subprocess.run(
+        command, env=variables, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert b"the variable NORMALIZE_GATE is empty" in done.stdout + done.stderr
+
+
 READ_ONLY = """
 import json, os, subprocess, sys, time
 sys.path[:0] = {folders!r}

@@ -124,6 +124,7 @@ class Desk:
 
     def gnome(self, **settings: str) -> None:
         """Set GNOME's proxy."""
+        self.environ["XDG_CURRENT_DESKTOP"] = "GNOME"
         folder = self.home / ".config" / "glib-2.0" / "settings"
         folder.mkdir(parents=True)
         lines = [f"{name}='{value}'" for name, value in settings.items()]

@@ -4,6 +4,7 @@ The system's store is never this machine's own, but in CI, where the machine is 
 away, if it gives root no namespace.
 """
 
+import contextlib
 import http.server
 import ipaddress
 import os
@@ -358,6 +359,79 @@ def test_chromium_trusts_it_while_it_is_installed(
     assert (home / ".pki").exists() == (place == ".pki/nssdb")
 
 
+LOCKS = """
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute(f"BEGIN {sys.argv[2]}")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+HOLDS = """
+import fcntl, os, sys
+fcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def holding(program: str, *given: str) -> Iterator[None]:
+    """Run a program that holds something until it is over."""
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *given],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "locked\n"
+        yield
+        assert holder.stdin is not None
+        holder.stdin.close()
+
+
+@pytest.mark.usefixtures("confdir")
+@pytest.mark.parametrize("kind", ["EXCLUSIVE", "IMMEDIATE"])
+def test_a_database_that_is_locked_is_said_to_be(
+    kind: str, home: Path, firefox: Database
+) -> None:
+    database = str(firefox.folder / "cert9.db")
+    install = [*TRUST, "install", "--yes", "--store", "firefox"]
+    for command in (install, [*TRUST, "remove", "--yes"]):
+        with holding(LOCKS, database, kind):
+            done = run(command, home)
+        assert done.returncode == 1
+        assert "is locked by another program" in done.stdout
+        assert "close the browser, then start this again" in done.stdout
+        said(install, home)
+    assert "removed" in said([*TRUST, "remove", "--yes"], home)
+
+
+@pytest.mark.usefixtures("confdir")
+def test_a_firefox_that_runs_is_named(home: Path, firefox: Database) -> None:
+    (firefox.folder / "lock").symlink_to(f"127.0.1.1:+{os.getpid()}")
+    for act in ("install", "remove"):
+        out = said([*TRUST, act, "--yes", "--store", "firefox"], home)
+        assert f"Firefox runs (process {os.getpid()})" in out
+    (firefox.folder / "lock").unlink()
+    (firefox.folder / "lock").symlink_to("127.0.1.1:+0999999999")  # of one that crashed
+    out = said([*TRUST, "install", "--yes", "--store", "firefox"], home)
+    assert "Firefox runs" not in out
+
+
+@pytest.mark.usefixtures("firefox")
+@pytest.mark.parametrize("place", ["", ".mitmproxy"])
+def test_two_at_once_do_not_mix(place: str, home: Path, confdir: Path) -> None:
+    with holding(HOLDS, str(home / place)):
+        for act in ("install", "remove"):
+            done = run([*TRUST, act, "--yes", "--store", "firefox"], home)
+            assert done.returncode == 1
+            assert "another trust.py is at work" in done.stderr
+        assert run([*TRUST, "status", "--store", "firefox"], home).stderr == ""
+    said([*TRUST, "install", "--yes", "--store", "firefox"], home)
+    assert (confdir / "normalize" / "trust.json").exists()
+
+
 # The system's store
 
 MOUNTS = """
@@ -528,6 +602,57 @@ def test_a_kill_in_the_middle_is_undone_in_the_system_too(
     system.said(*TRUST, "remove", "--yes")
     assert system.clients(site) == OFF
     assert system.shown() == was
+
+
+HOOK = "/etc/ca-certificates/update.d/zz-test"
+
+
+def hook(system: System, *lines: str) -> None:
+    """Have update-ca-certificates run a hook of the test's own."""
+    text = "\n".join(["#!/bin/sh", "cat > /dev/null", *lines, ""])
+    write = 'printf %s "$1" > "$2"; chmod 755 "$2"'
+    system.said("sh", "-c", write, "sh", text, HOOK)
+
+
+@pytest.mark.parametrize("path", ["/usr/bin:/bin", "/usr/local/bin:/usr/bin:/bin"])
+def test_hooks_find_root_s_programs_whatever_the_path_is(
+    path: str, system: System
+) -> None:
+    # dpkg, which the hook of ca-certificates-java asks, needs these by their names.
+    hook(system, "command -v ldconfig && command -v start-stop-daemon || exit 2")
+    before = system.shown()
+    for act in ("install", "remove"):
+        done = system.run(*TRUST, act, "--yes", "--store", "system", PATH=path)
+        assert done.returncode == 0, done.stdout
+    assert system.shown() == before
+
+
+def test_a_hook_that_fails_is_named_and_what_it_left_can_be_removed(
+    system: System,
+) -> None:
+    before = system.shown()
+    hook(system, "echo 'error: the reason' >&2", "exit 3")
+    done = system.run(*TRUST, "install", "--yes", "--store", "system")
+    assert done.returncode == 1
+    assert f"in part: its hook failed: {HOOK} (3): error: the reason" in done.stdout
+    done = system.run(*TRUST, "remove", "--yes")
+    assert done.returncode == 1
+    assert f"not removed: its hook failed: {HOOK} (3)" in done.stdout
+    system.said("rm", HOOK)
+    system.said(*TRUST, "remove", "--yes")
+    assert system.shown() == before
+
+
+def test_a_link_that_openssl_needs_is_missed(system: System) -> None:
+    system.said(*TRUST, "install", "--yes", "--store", "system")
+    find = 'for each in ????????.?; do case $(readlink "$each") in'
+    find = f'cd /etc/ssl/certs; {find} mitmproxy*) rm "$each";; esac; done'
+    system.said("sh", "-c", find)
+    done = system.run(*TRUST, "status", "--store", "system")
+    assert (done.returncode, "system        in part" in done.stdout) == (1, True)
+    repair = done.stdout.partition("OpenSSL looks: ")[2].partition(",")[0].split()
+    system.said("/usr/sbin/update-ca-certificates", *repair[1:])
+    assert " trusted " in system.said(*TRUST, "status", "--store", "system")
 
 
 def test_this_machines_own_store_holds_nothing_of_these_tests() -> None:

@@ -1,0 +1,50 @@
+"""One trust.py at a time: folders are locked, without a file that would stay in them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+
+class BusyError(Exception):
+    """Another one is at work, as one sentence."""
+
+
+@contextlib.contextmanager
+def locked(folders: Iterable[Path]) -> Iterator[list[str]]:
+    """Hold *folders*, which are there, against other starts; lend what could not be locked.
+
+    Raises:
+        BusyError: Another start holds one of them.
+    """
+    warnings = []
+    with contextlib.ExitStack() as stack:
+        for folder in dict.fromkeys(folders):
+            try:
+                _lock(folder, stack)
+            except BlockingIOError:
+                raise BusyError(
+                    f"another trust.py is at work (it holds {folder}): wait until it has "
+                    "ended, or answer what it asks, then start this again"
+                ) from None
+            except OSError as error:
+                warnings.append(
+                    f"{folder} cannot be locked ({error.strerror}): start no second "
+                    "trust.py until this one has ended"
+                )
+        yield warnings
+
+
+def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
+    if sys.platform == "win32":
+        # No folder can be opened there; Windows asks about each change in a window.
+        return
+    number = os.open(folder, os.O_RDONLY)
+    stack.callback(os.close, number)
+    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
