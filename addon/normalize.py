@@ -6,12 +6,14 @@ would keep what it once imported (mitmproxy #4253). Open streams finish on the o
 An older mitmproxy reads this, too, to learn why it will not do: written for Python 3.9.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import platform
 import sys
 
-from mitmproxy import ctx, http, version
+from mitmproxy import addonmanager, ctx, http, tls, version
 
 logger = logging.getLogger(__name__)
 
@@ -21,24 +23,26 @@ class StandIn:
 
     name = "llm_normalize"
 
-    def __init__(self, reason):  # type: ignore[no-untyped-def]
+    def __init__(self, reason: str) -> None:
         self.reason = reason
 
-    def load(self, loader):  # type: ignore[no-untyped-def]
+    def load(self, loader: addonmanager.Loader) -> None:
         """Say what is wrong; at mitmproxy's own start such a line ends it."""
         state = ""
         if "normalize_gate" in ctx.options:  # it was loaded before
-            what = "every request is refused" if self._shuts() else "nothing is repaired"
+            what = (
+                "every request is refused" if self._shuts() else "nothing is repaired"
+            )
             state = f"{what}. "
         logger.error("normalize: %s%s", state, self.reason)
 
-    def _shuts(self):  # type: ignore[no-untyped-def]
+    def _shuts(self) -> bool:
         # The options stay when their addon goes. A request that has a route must not
         # reach the host that it names either.
         names = ("normalize_gate", "normalize_routes")
         return any(getattr(ctx.options, name, True) for name in names)
 
-    def requestheaders(self, flow):  # type: ignore[no-untyped-def]
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Refuse a request, with an error in OpenAI's form."""
         if flow.response is None and self._shuts():
             message = "The proxy cannot serve requests now: its addon did not load."
@@ -49,7 +53,7 @@ class StandIn:
 
     http_connect = request = requestheaders  # one may be under way already
 
-    def tls_clienthello(self, data):  # type: ignore[no-untyped-def]
+    def tls_clienthello(self, data: tls.ClientHelloData) -> None:
         """Leave TLS closed, as the addon does for hosts that it does not repair."""
         if not (
             self._shuts()
@@ -64,7 +68,8 @@ class StandIn:
 for _name in [name for name in sys.modules if name.split(".")[0] == "llm_normalize"]:
     del sys.modules[_name]
 
-if sys.version_info < (3, 12) or int(version.VERSION.split(".")[0]) < 12:
+addons: list[object]
+if sys.version_info < (3, 12) or int(version.VERSION.split(".")[0]) < 12:  # noqa: PLR2004 - mitmproxy 12
     addons = [
         StandIn(
             f"This is mitmproxy {version.VERSION} on Python {platform.python_version()}, "

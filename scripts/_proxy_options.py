@@ -131,9 +131,7 @@ def _load(opts: options.Options, folder: Path) -> None:
     try:
         optmanager.load_paths(opts, *paths)
     except OSError as error:
-        raise ProxyError(
-            f"{error.filename} cannot be read: {error.strerror}"
-        ) from None
+        raise ProxyError(f"{error.filename} cannot be read: {error.strerror}") from None
     except (AttributeError, TypeError) as error:  # no options, or a value's wrong type
         raise ProxyError(f"the config.yaml in {folder}: {error}") from None
 

@@ -89,8 +89,8 @@ def prepared(
     given = ["-s", str(ADDON)]
     first = plan(program, [*given, *arguments])
     if first is None:
-        ours = ["--" + name.replace("_", "-") for name in vars(flags)]
-        wrong = misspelled(program, arguments, ours)
+        own = ["--" + name.replace("_", "-") for name in vars(flags)]
+        wrong = misspelled(program, arguments, own)
         if wrong:
             raise ProxyError(wrong)
     if first is None or not first.says_host:
@@ -265,9 +265,7 @@ def alone(start: Start, machine: Machine) -> int:
     become(start)
 
 
-def say_next(
-    pid: int, start: Start, machine: Machine, ways: _proxy_words.Ways
-) -> None:
+def say_next(pid: int, start: Start, machine: Machine, ways: _proxy_words.Ways) -> None:
     """Say what to do next as soon as mitmproxy, process *pid*, serves."""
     assert start.plan is not None
     first, *others = start.plan.listens
@@ -331,9 +329,7 @@ def switched(start: Start, machine: Machine) -> int:
     with Child(start.command, owns_terminal=start.program == "mitmproxy") as child:
         try:
             try:
-                child.wait_until(
-                    lambda: bool(_proxy_port.serving(child.pid, listens))
-                )
+                child.wait_until(lambda: bool(_proxy_port.serving(child.pid, listens)))
                 if target.pac:
                     ensure_pac(target)
                 owner = _proxy_state.started(os.getpid())

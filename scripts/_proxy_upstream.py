@@ -58,7 +58,13 @@ def _parts(url: str) -> tuple[str, str, str] | None:
     except (KeyError, ValueError):
         return None
     host = split.hostname
-    if not host or not port or split.path not in {"", "/"} or split.query or split.fragment:
+    if (
+        not host
+        or not port
+        or split.path not in {"", "/"}
+        or split.query
+        or split.fragment
+    ):
         return None
     if set(host) & set(" \t'\"\\@"):
         return None

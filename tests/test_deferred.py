@@ -27,7 +27,7 @@ def errors(
     return messages(caplog, "ERROR")
 
 
-def test_good_values_are_set(proxy: Proxy, caplog: pytest.LogCaptureFixture) -> None:
+def test_good_values_are_set(caplog: pytest.LogCaptureFixture) -> None:
     with taddons.context() as context:
         options = context.options
         options.set("normalize_only=false", "normalize_skip=a", defer=True)
@@ -122,10 +122,11 @@ def test_bad_value_of_another_addon_is_said_in_its_words(
     assert proxy.context.options.listen_port == 8080
 
 
+@pytest.mark.usefixtures("proxy")
 def test_each_value_counts_by_itself_and_the_gate_first(
-    proxy: Proxy, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    taken = []
+    taken: list[str] = []
 
     def take(updated: set[str]) -> None:
         taken.extend(updated)

@@ -264,12 +264,14 @@ def test_script_is_small_and_read_by_python_3_9() -> None:
     # What every mitmproxy has; the package comes after the look at the versions.
     (asks,) = (at for at, node in enumerate(tree.body) if isinstance(node, ast.If))
     nodes = [inner for node in tree.body[:asks] for inner in ast.walk(node)]
-    brought = {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
+    brought = {
+        a.name for node in nodes if isinstance(node, ast.Import) for a in node.names
+    }
     assert brought == {"json", "logging", "platform", "sys"}
-    (other,) = (node for node in nodes if isinstance(node, ast.ImportFrom))
+    (_, other) = (node for node in nodes if isinstance(node, ast.ImportFrom))
     assert (other.module, [each.name for each in other.names]) == (
         "mitmproxy",
-        ["ctx", "http", "version"],
+        ["addonmanager", "ctx", "http", "tls", "version"],
     )
 
 

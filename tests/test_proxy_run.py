@@ -209,7 +209,7 @@ def became(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BecameError(command)
 
     monkeypatch.setattr(_venv, "become", become)
-    monkeypatch.setattr(_proxy_run, "beside", lambda act: None)
+    monkeypatch.setattr(_proxy_run, "beside", lambda _: None)
 
 
 def run(*given: str) -> int:
@@ -295,7 +295,10 @@ def test_start_says_three_lines_when_its_own_port_answers(
     ):
         lines = until(said, "its home page: ")
         until(said, "A proxy was set: corp.example:3128")
-        host, port = "[::1]" if given else "127.0.0.1", int(lines[0].split(":")[-1][:-2])
+        host, port = (
+            "[::1]" if given else "127.0.0.1",
+            int(lines[0].split(":")[-1][:-2]),
+        )
         assert port == int(lines[0].split(" its ")[0].rstrip(";").rpartition(":")[2])
         status = instance(port, host.strip("[]"))
         assert status is not None
@@ -400,7 +403,7 @@ def test_full_disk_is_named_as_such(
     def full(**_: object) -> io.FileIO:
         return io.FileIO("/dev/full", "w")
 
-    monkeypatch.setattr(_proxy_run.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
     assert run("-p", free()) == 1
     assert "the disk is full (No space left on device)" in capsys.readouterr().err
 

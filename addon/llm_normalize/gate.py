@@ -74,7 +74,11 @@ def warn(
         return
     for mode in modes:
         listens = mode.listen_host(host or None)
-        if not isinstance(mode, _OPEN) or listens == "localhost" or is_loopback(listens):
+        if (
+            not isinstance(mode, _OPEN)
+            or listens == "localhost"
+            or is_loopback(listens)
+        ):
             continue
         logger.warning(
             "normalize: anybody who reaches %s can use this %sproxy%s. Set "
