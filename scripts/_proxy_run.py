@@ -68,7 +68,9 @@ def main(flags: argparse.Namespace, arguments: list[str]) -> int:
     """Do what the flags of run.py ask for, and return its exit code, if it returns."""
     machine = Machine()
     try:
-        start = prepared(flags, arguments, machine)
+        # What was there is put back whatever is wrong with the options.
+        nothing = Start("", [], None, "")
+        start = nothing if flags.restore else prepared(flags, arguments, machine)
         if flags.check:
             return check(start.plan)
         return begin(flags, start, machine)

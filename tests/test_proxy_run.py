@@ -316,12 +316,9 @@ def test_start_says_three_lines_when_its_own_port_answers(
     ("given", "says"),
     [
         (["--set", "normalize_strict=True"], "did you mean true?"),
-        (["--set", "normalise_strict=true"], "did you mean normalize_strict?"),
         (["--web", "--set", "normalize_mode=foo"], "give repair or observe"),
         (["--mode", "reverse:https://a.test", "--set", "normalize_gate=x"], "env:NAME"),
-        (["--mode", "bogus"], "Invalid proxy mode specification: bogus"),
         (["-p", "abc"], "invalid int value: 'abc'"),
-        (["--pacc"], "there is no flag --pacc: did you mean --pac?"),
     ],
 )
 def test_start_that_fails_says_why_and_nothing_of_a_next_step(
@@ -356,6 +353,7 @@ def test_proxy_with_a_password_says_its_steps_too() -> None:
         (["--listen-host", "192.0.2.1"], "nothing can listen on 192.0.2.1:8080: "),
         (["--web", "--web-host", "192.0.2.1"], "nothing can listen on 192.0.2.1:8081"),
         (["--sytem-proxy"], "no flag --sytem-proxy: did you mean --system-proxy?"),
+        (["--pacc"], "no flag --pacc: did you mean --pac?"),
         (["--chekc"], "no flag --chekc: did you mean --check?"),
         (["--listen-hots", "::1"], "did you mean --listen-host?"),
         (["--upstreem-proxy=http://me:s3cret@a:1"], "did you mean --upstream-proxy?"),
@@ -408,6 +406,20 @@ def test_full_disk_is_named_as_such(
     assert "the disk is full (No space left on device)" in capsys.readouterr().err
 
 
+def test_port_for_root_gets_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: socket.socket, address: tuple[object, ...]) -> None:
+        raise PermissionError(13, "Permission denied", str(address))
+
+    monkeypatch.setattr("socket.socket.bind", refused)
+    assert run("-p", "80") == 1
+    assert run("--web", "--web-port", "81", "-p", "0") == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert "this user may not listen on port 80: that takes root's rights" in first
+    assert "this user may not listen on port 81" in second
+
+
 @pytest.mark.parametrize("text", ["- a\n", "listen_port: wide\n"])
 def test_config_file_that_mitmproxy_fails_at_gets_a_sentence(
     capsys: pytest.CaptureFixture[str], home: Path, text: str
@@ -417,6 +429,7 @@ def test_config_file_that_mitmproxy_fails_at_gets_a_sentence(
     assert run() == 1
     said = capsys.readouterr().err
     assert f"the config.yaml in {home / '.mitmproxy'}: " in said
+    assert run("--restore") == 0
     (home / ".mitmproxy" / "config.yaml").unlink()
     (home / ".mitmproxy" / "config.yaml").symlink_to("/proc/self/mem")
     assert run() == 1
