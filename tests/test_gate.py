@@ -89,7 +89,7 @@ def test_proxy_that_stands_open_is_warned_of(
     modes = [ProxyMode.parse(mode)]
     warn(modes, host, guarded=False, has_keys=has_keys)
     assert ["and its key" in each for each in messages(caplog)] == [has_keys] * warned
-    mend = "normalize_gate" if "reverse" in mode else "--proxyauth NAME:PASSWORD"
-    assert all(f"127.0.0.1, or {mend}." in each for each in messages(caplog))
+    repair = "normalize_gate" if "reverse" in mode else "--proxyauth NAME:PASSWORD"
+    assert all(f"127.0.0.1, or {repair}." in each for each in messages(caplog))
     warn(modes, host, guarded=True, has_keys=has_keys)
     assert len(messages(caplog)) == int(warned)
