@@ -7,18 +7,24 @@ Only that knows `-p8081`, `--set listen_port=`, `--mode regular@8081` and what i
 import argparse
 import asyncio
 import contextlib
+import difflib
 import io
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mitmproxy import options, optmanager
 from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy import mode_specs
 from mitmproxy.tools import cmdline
 
+from _proxy_settings import ProxyError
+
 LOCAL = "127.0.0.1"
 PAGE = 8081  # mitmweb's own
+LARGEST = 65535
 FORWARD = ("regular", "upstream")
 """The modes in which a client names the host it wants: what system settings are for."""
 
@@ -49,12 +55,14 @@ class Plan(NamedTuple):
         listens: Its modes; empty if it is told not to serve.
         page: The port of mitmweb's page, None for other programs.
         says_host: Whether the arguments say where to listen.
+        page_host: Where mitmweb's page listens.
     """
 
     confdir: Path
     listens: tuple[Listens, ...]
     page: int | None = None
     says_host: bool = False
+    page_host: str = LOCAL
 
     @property
     def forward(self) -> Listens | None:
@@ -73,12 +81,15 @@ def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan
         program: `mitmdump`, `mitmweb` or `mitmproxy`.
         arguments: Its arguments.
         configured: Whether its `config.yaml` counts, which may be what is wrong.
+
+    Raises:
+        ProxyError: mitmproxy would fail without a sentence.
     """
     nowhere = io.StringIO()
     try:
         with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
             return _plan(program, arguments, configured=configured)
-    except (OptionsError, SystemExit, ValueError, OSError):
+    except (OptionsError, SystemExit, ValueError):
         return None
 
 
@@ -92,20 +103,61 @@ def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | Non
     opts.set(*given.setoptions, defer=True)
     folder = Path(opts.confdir).expanduser()
     if configured:
-        optmanager.load_paths(opts, folder / "config.yaml", folder / "config.yml")
+        _load(opts, folder)
     told = {name: value for name, value in vars(given).items() if value is not None}
     opts.update(**{name: value for name, value in told.items() if name in opts})
     modes = [mode_specs.ProxyMode.parse(each) for each in opts.mode]
-    page = told.get("web_port") or opts.deferred.get("web_port", PAGE)
-    if program == "mitmweb":
-        page = int(getattr(page, "val", [page])[0])  # as --set has it
-    return Plan(
+
+    def web(name: str, default: Any) -> Any:
+        value = told.get(name) or opts.deferred.get(name, default)
+        return getattr(value, "val", [value])[0]  # as --set has it
+
+    planned = Plan(
         Path(os.path.abspath(folder)),  # noqa: PTH100 - links stay as they are
         tuple(_listens(opts, mode) for mode in modes) if opts.server else (),
-        page if program == "mitmweb" else None,
+        int(web("web_port", PAGE)) if program == "mitmweb" else None,
         "listen_host" in told
         or any(each.startswith("listen_host=") for each in given.setoptions),
+        str(web("web_host", LOCAL)),
     )
+    for port in (planned.page, *(each.port for each in planned.listens)):
+        if port and not 0 < port <= LARGEST:
+            raise ProxyError(f"{port} is no port: give one from 1 to {LARGEST}")
+    return planned
+
+
+def _load(opts: options.Options, folder: Path) -> None:
+    paths = [folder / "config.yaml", folder / "config.yml"]
+    try:
+        optmanager.load_paths(opts, *paths)
+    except OSError as error:
+        raise ProxyError(f"{error.filename} cannot be read: {error.strerror}") from None
+    except (AttributeError, TypeError) as error:  # no options, or a value's wrong type
+        raise ProxyError(f"the config.yaml in {folder}: {error}") from None
+
+
+def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> str:
+    """Return what is wrong with the flags in *arguments*; empty if nothing is.
+
+    Args:
+        program: Whose parser knows most flags.
+        arguments: All of them.
+        ours: Flags that are not that program's, but were possible, too.
+    """
+    nowhere = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            parser = asyncio.run(_parser(program))
+            _, unknown = parser.parse_known_args(arguments)
+    except SystemExit:
+        return ""  # it says so itself
+    known = [*ours, *re.findall(r"(?<![\w-])--[a-z][\w-]+", parser.format_help())]
+    for each in unknown:
+        name = each.partition("=")[0]  # what follows may be a password
+        near = difflib.get_close_matches(name.lower(), known, 1, 0.75)
+        if name.startswith("-") and near:
+            return f"there is no flag {name}: did you mean {near[0]}?"
+    return ""  # what is like no flag the program itself refuses
 
 
 async def _parser(program: str) -> argparse.ArgumentParser:

@@ -1,16 +1,18 @@
 """Start mitmproxy, and lead this system's programs to it for as long as it runs.
 
-Without that mitmproxy takes the place of this process, as if one had started it oneself.
-With it this process stays: it switches when the port answers, and puts everything back
+Without that mitmproxy takes the place of this process, as if one had started it oneself,
+and a process beside it says what to do next as soon as the addon answers. With it this process stays: it switches when the port answers, and puts everything back
 when mitmproxy ends, or when it is told to end itself, before it ends mitmproxy. What it
 cannot put back, since it was killed itself, the next start does.
 """
 
 import argparse
 import contextlib
+import errno
 import importlib
 import os
 import sys
+import tempfile
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -22,13 +24,16 @@ import _proxy_upstream
 import _proxy_words
 import _venv
 from _machine import Machine
+from _proxy_beside import beside, until_serving
 from _proxy_child import Child
-from _proxy_options import LOCAL, Plan, plan
+from _proxy_options import LOCAL, Plan, misspelled, plan
 from _proxy_settings import InForce, ProxyError, Target
 from _proxy_systems import choose
 from _proxy_upstream_auth import VARIABLE
 
 ADDON = _venv.ROOT / "addon" / "normalize.py"
+CA = "mitmproxy-ca.pem"
+ROOM = 1 << 16  # bytes that mitmproxy's CA takes at most
 AUTH = _venv.ROOT / "scripts" / "_proxy_upstream_auth.py"
 
 
@@ -63,7 +68,9 @@ def main(flags: argparse.Namespace, arguments: list[str]) -> int:
     """Do what the flags of run.py ask for, and return its exit code, if it returns."""
     machine = Machine()
     try:
-        start = prepared(flags, arguments, machine)
+        # What was there is put back whatever is wrong with the options.
+        nothing = Start("", [], None, "")
+        start = nothing if flags.restore else prepared(flags, arguments, machine)
         if flags.check:
             return check(start.plan)
         return begin(flags, start, machine)
@@ -83,6 +90,11 @@ def prepared(
     program = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
     given = ["-s", str(ADDON)]
     first = plan(program, [*given, *arguments])
+    if first is None:
+        own = ["--" + name.replace("_", "-") for name in vars(flags)]
+        wrong = misspelled(program, arguments, own)
+        if wrong:
+            raise ProxyError(wrong)
     if first is None or not first.says_host:
         given += ["--listen-host", LOCAL]
     upstream = None
@@ -129,7 +141,7 @@ def begin(flags: argparse.Namespace, start: Start, machine: Machine) -> int:
         ProxyError: It could not be done.
     """
     folder = _proxy_state.place(machine.home)
-    has_state = (folder / _proxy_state.NAME).exists()
+    has_state = os.path.exists(folder / _proxy_state.NAME)  # noqa: PTH110 - also where it may not be looked at
     if start.plan is None and start.flag:
         complain(f"{start.flag} switches nothing: mitmproxy will say why")
     is_switch = bool(start.flag) and start.plan is not None
@@ -203,29 +215,74 @@ def ensure_free(planned: Plan) -> None:
     Raises:
         ProxyError: One cannot.
     """
+    obstacle = _proxy_port.obstacle(planned)
+    if obstacle:
+        raise ProxyError(obstacle)
     taken = _proxy_port.first_taken(planned)
     if taken:
         mend = f"; to take another: {taken.mend}" if taken.free else ""
         raise ProxyError(f"port {taken.port} is taken: {taken.by}{mend}")
 
 
+def ensure_writable(folder: Path) -> None:
+    """Look whether mitmproxy finds its CA in *folder*, or can write it there.
+
+    Raises:
+        ProxyError: It can do neither.
+    """
+    try:
+        with contextlib.suppress(FileNotFoundError), (folder / CA).open("rb") as file:
+            if file.read(1):
+                return
+            raise ProxyError(f"{folder / CA} is empty: remove it, and start again")
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
+    except OSError as error:
+        why = f"{error.strerror}"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            why = f"the disk is full ({why})"
+        raise ProxyError(
+            f"mitmproxy cannot keep its CA in {folder}: {why}; to use another folder: "
+            "--set confdir=FOLDER"
+        ) from error
+
+
 def alone(start: Start, machine: Machine) -> int:
     """Start mitmproxy, and switch nothing.
 
     Raises:
-        ProxyError: Its port is taken.
+        ProxyError: It would not start.
     """
     if start.plan is None:
         become(start)
     ensure_free(start.plan)
+    ensure_writable(start.plan.confdir)
     settings = choose(machine)
     ways = _proxy_words.Ways(machine.system, settings.name if settings else "")
-    for line in _proxy_words.next_steps(start.program, start.plan, ways):
-        say(line)
-    ours = start.plan.forward
-    if ours and not _goes_on(start.plan):
-        hint(_proxy_upstream.from_environment(machine.environ), ours.port)
+    own = os.getpid()
+    # The console has the whole terminal.
+    if start.plan.listens and start.program != "mitmproxy":
+        beside(lambda: say_next(own, start, machine, ways))
     become(start)
+
+
+def say_next(pid: int, start: Start, machine: Machine, ways: _proxy_words.Ways) -> None:
+    """Say what to do next as soon as mitmproxy, process *pid*, serves."""
+    assert start.plan is not None
+    first, *others = start.plan.listens
+    try:
+        found = until_serving(pid, first)
+    except ProxyError as error:
+        complain(error)
+        return
+    if found is None:  # it has said why
+        return
+    planned = start.plan._replace(listens=(found, *others))
+    say("\n".join(_proxy_words.next_steps(start.program, planned, ways)))
+    ours = planned.forward
+    if ours and not _goes_on(planned):
+        hint(_proxy_upstream.from_environment(machine.environ), ours.port)
 
 
 def become(start: Start) -> NoReturn:
@@ -267,15 +324,14 @@ def switched(start: Start, machine: Machine) -> int:
         url = f"http://{LOCAL}:{listens.port}"
         raise ProxyError(_proxy_words.refusal(start.flag, desktop, url))
     ensure_free(planned)
+    ensure_writable(planned.confdir)
     before = settings.in_force(settings.read())
     target = Target(LOCAL, listens.port, start.flag == "--pac")
     folder = _proxy_state.place(machine.home)
     with Child(start.command, owns_terminal=start.program == "mitmproxy") as child:
         try:
             try:
-                child.wait_until(
-                    lambda: _proxy_port.has(child.pid, listens.host, target.port)
-                )
+                child.wait_until(lambda: bool(_proxy_port.serving(child.pid, listens)))
                 if target.pac:
                     ensure_pac(target)
                 owner = _proxy_state.started(os.getpid())

@@ -49,16 +49,22 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
 
 def _parts(url: str) -> tuple[str, str, str] | None:
     """Return scheme, host:port and name:password of *url*, None if it is none."""
-    if "://" not in url:
-        url = "http://" + url
+    is_whole = "://" in url
     try:
-        split = urllib.parse.urlsplit(url)
+        split = urllib.parse.urlsplit(url if is_whole else "http://" + url)
         default = {"http": 80, "https": 443}[split.scheme]
-        port = split.port or default
+        # A word alone is no address, whatever it was meant to be.
+        port = split.port if split.port is not None or not is_whole else default
     except (KeyError, ValueError):
         return None
     host = split.hostname
-    if not host or split.path not in {"", "/"} or split.query or split.fragment:
+    if (
+        not host
+        or not port
+        or split.path not in {"", "/"}
+        or split.query
+        or split.fragment
+    ):
         return None
     if set(host) & set(" \t'\"\\@"):
         return None

@@ -4,9 +4,10 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+import _proxy_port
 import _venv
 from _machine import System
-from _proxy_options import FORWARD, LOCAL, Listens, Plan
+from _proxy_options import FORWARD, Listens, Plan
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
@@ -90,11 +91,12 @@ def _quoted(ways: Ways, path: Path) -> str:
 
 
 def _place(listens: Listens) -> str:
-    return f"{listens.host or '*'}:{listens.port}"
+    host = listens.host or "*"
+    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
 
 
 def _reached(listens: Listens) -> str:
-    host = LOCAL if listens.host in ANYWHERE else listens.host
+    host = _proxy_port.asked(listens.host)
     return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
 
 

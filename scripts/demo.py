@@ -248,8 +248,7 @@ def _next(view: View) -> None:
     view.say("Checked: what came through the proxy is what OpenAI would have sent.")
     view.say()
     view.say("Use it for real", "bold")
-    view.say("  mitmdump -s addon/normalize.py")
-    view.say("  (without a mitmdump on the PATH: python3 scripts/run.py)")
+    view.say("  python3 scripts/run.py")
 
 
 def _wait(view: View, proxy: Proxy) -> None:

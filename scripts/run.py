@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 
 import _venv
 
 LOCAL = "127.0.0.1"
+DASHES = "-\u2010\u2013\u2014"  # also what a word processor makes of two
 
 
 def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -17,7 +20,8 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         usage="%(prog)s [--web | --console] [--pac | --system-proxy] "
         "[--upstream-proxy URL] [ARGS]\n"
         "       %(prog)s --restore | --check [ARGS]\n"
-        "       %(prog)s --demo [--web]",
+        "       %(prog)s --demo [--web]\n"
+        "       %(prog)s --version",
         description=(
             "Start mitmdump with the addon, for programs on this machine only "
             f"(--listen-host {LOCAL}), and say what to do next."
@@ -71,8 +75,19 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         action="store_true",
         help="look whether this machine's programs get to it, and trust it",
     )
+    parser.add_argument(
+        "--version",
+        action="store_true",
+        help="print the versions, also before there is an environment",
+    )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
+    for (
+        each
+    ) in rest:  # mitmproxy would take -web for -w eb, and a longer dash for a filter
+        meant = each.lstrip(DASHES)
+        if each != meant and meant.replace("-", "_") in vars(flags):
+            parser.error(f"there is no flag {each}: did you mean --{meant}?")
     rest += given[cut + 1 :]
     own = [
         f"--{name}"
@@ -89,9 +104,26 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     return flags, rest
 
 
+def versions() -> str:
+    """Return the versions of what is here, and make nothing."""
+    text = (_venv.ROOT / "addon" / "llm_normalize" / "__init__.py").read_text("utf-8")
+    ours = re.findall(r'__version__ = "(.+)"', text)
+    folder = _venv.ROOT / ".venv"
+    packages = sorted(folder.glob("[Ll]ib*/**/site-packages/mitmproxy-*.dist-info"))
+    try:
+        python = json.loads((folder / _venv.STAMP).read_text("utf-8"))["version"]
+        used = packages[0].name[len("mitmproxy-") : -len(".dist-info")]
+    except (OSError, ValueError, KeyError, IndexError):
+        return f"llm_normalize {ours[0]}\nThe first start makes .venv with mitmproxy."
+    return f"llm_normalize {ours[0]}\nmitmproxy {used} on Python {python}, in .venv"
+
+
 def main() -> int:
     """Do what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
+    if flags.version:
+        print(versions())
+        return 0
     _venv.ensure()
     if flags.demo:
         import demo  # noqa: PLC0415 - it needs the environment

@@ -517,3 +517,23 @@ def test_pairs_are_kept_where_somebody_can_look_at_them(
     assert bool(kept["came"]) is shown
     assert bool(kept["left_out"]) is not shown
     assert kept["fixes"] != []
+
+
+def test_start_with_bad_values_takes_the_others_and_lets_nobody_in(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = proxy.context.options
+    given = {"gate": "brook", "mode": "watch", "skip": ["no-such"]}
+    for name, value in {**given, "hosts": ["a.test"]}.items():
+        options._options[f"normalize_{name}"].value = value
+    proxy.addon.configure(options.keys())
+    assert [each.split()[1] for each in messages(caplog, "ERROR")] == [
+        "normalize_gate:",
+        "normalize_mode:",
+        "normalize_skip:",
+    ]
+    assert "brook" not in caplog.text
+    assert proxy.addon.hosts.include("a.test", 443)
+    made = chat_flow(host="a.test")
+    proxy.addon.requestheaders(made)
+    assert response_of(made).status_code == 401

@@ -71,15 +71,25 @@ def test_errors_are_openais() -> None:
         ("reverse:https://a.test", "0.0.0.0", True),
         ("reverse:https://a.test", "127.0.0.1", False),
         ("reverse:https://a.test@127.0.0.1:0", "", False),
-        ("regular", "", False),
+        ("reverse:https://a.test", "localhost", False),
+        ("regular", "", True),
+        ("regular", "192.0.2.7", True),
+        ("regular", "::", True),
+        ("regular", "127.0.0.2", False),
+        ("regular@::1:0", "", False),
+        ("upstream:http://a.test", "", True),
+        ("socks5", "", True),
+        ("local:curl", "", False),
     ],
 )
 @pytest.mark.parametrize("has_keys", [False, True])
-def test_reverse_proxy_that_stands_open_is_warned_of(
+def test_proxy_that_stands_open_is_warned_of(
     caplog: pytest.LogCaptureFixture, mode: str, host: str, warned: bool, has_keys: bool
 ) -> None:
     modes = [ProxyMode.parse(mode)]
     warn(modes, host, guarded=False, has_keys=has_keys)
     assert ["and its key" in each for each in messages(caplog)] == [has_keys] * warned
+    repair = "normalize_gate" if "reverse" in mode else "--proxyauth NAME:PASSWORD"
+    assert all(f"127.0.0.1, or {repair}." in each for each in messages(caplog))
     warn(modes, host, guarded=True, has_keys=has_keys)
     assert len(messages(caplog)) == int(warned)

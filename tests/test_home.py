@@ -224,6 +224,12 @@ def test_path_may_have_a_query(proxy: Proxy) -> None:
 # -- the CA --------------------------------------------------------------------------------
 
 
+def test_before_mitmproxy_runs_there_is_no_certificate(proxy: Proxy) -> None:
+    proxy.context.master.addons.add(TlsConfig())
+    assert get(proxy, "/mitmproxy-ca-cert.pem")[0] == 404
+    assert get(proxy, "/status.json")[0] == 200
+
+
 def test_certificate_of_the_ca_and_never_its_key(proxy: Proxy, mitm_ca: Path) -> None:
     for path in ("/mitmproxy-ca-cert.pem", "/mitmproxy-ca-cert.cer"):
         assert get(proxy, path)[0] == 404  # there is none yet

@@ -71,3 +71,16 @@ def test_a_pairs_path_that_cannot_be_written_is_refused(
     with pytest.raises(exceptions.OptionsError, match="normalize_pairs: "):
         proxy.context.options.normalize_pairs = value
     assert proxy.context.options.normalize_pairs == before
+
+
+def test_bad_gate_is_refused_and_the_old_one_counts(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "token-0815")
+    for old in ("", "env:A_TOKEN"):
+        proxy.set(normalize_gate=old)
+        gate = proxy.addon._reach.gate
+        with pytest.raises(exceptions.OptionsError, match="give env:NAME"):
+            proxy.set(normalize_gate="token-0815")
+        assert proxy.context.options.normalize_gate == old
+        assert proxy.addon._reach.gate == gate

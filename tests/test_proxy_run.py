@@ -1,12 +1,18 @@
 """What run.py makes of its arguments, of the port, and of a proxy that is there."""
 
+import importlib.metadata
+import io
 import os
+import shutil
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
@@ -203,6 +209,7 @@ def became(monkeypatch: pytest.MonkeyPatch) -> None:
         raise BecameError(command)
 
     monkeypatch.setattr(_venv, "become", become)
+    monkeypatch.setattr(_proxy_run, "beside", lambda _: None)
 
 
 def run(*given: str) -> int:
@@ -247,35 +254,205 @@ def test_arguments_that_mitmproxy_refuses_are_its_own_to_refuse() -> None:
     assert command("--", "--help")[-1] == "--help"
 
 
-def test_start_says_three_lines(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+@contextmanager
+def started(*given: str, **variables: str) -> Iterator[tuple[Popen[str], list[str]]]:
+    """Start run.py; yield it and what it and mitmproxy say, line by line, as it comes."""
+    script = [sys.executable, str(ROOT / "scripts" / "run.py"), *given]
+    with Popen(
+        script, stdout=PIPE, stderr=STDOUT, text=True, env={**os.environ, **variables}
+    ) as process:
+        assert process.stdout is not None
+        said: list[str] = []
+        lines = process.stdout
+        reader = threading.Thread(target=lambda: said.extend(lines))
+        reader.start()
+        try:
+            yield process, said
+        finally:
+            process.terminate()
+            process.wait(30)
+            reader.join(30)
+
+
+def until(said: list[str], text: str) -> list[str]:
+    """Wait for a line with *text*, and return the lines from there on."""
+    end = time.monotonic() + 60
+    while not any(text in line for line in said):
+        assert time.monotonic() < end, said
+        time.sleep(0.05)
+    time.sleep(0.1)  # they come at once
+    at = next(at for at, line in enumerate(said) if text in line)
+    return said[at:]
+
+
+@pytest.mark.parametrize("given", [("--listen-host", "::1"), ()])
+def test_start_says_three_lines_when_its_own_port_answers(
+    home: Path, given: tuple[str, ...]
+) -> None:
+    with started("-p", "0", *given, HTTPS_PROXY="http://a:b@corp.example:3128") as (
+        process,
+        said,
+    ):
+        lines = until(said, "its home page: ")
+        until(said, "A proxy was set: corp.example:3128")
+        host, port = (
+            "[::1]" if given else "127.0.0.1",
+            int(lines[0].split(":")[-1][:-2]),
+        )
+        assert port == int(lines[0].split(" its ")[0].rstrip(";").rpartition(":")[2])
+        status = instance(port, host.strip("[]"))
+        assert status is not None
+        assert status["pid"] == process.pid
+        url = f"http://{host}:{port}"
+        text = "".join(lines)
+        assert f"mitmdump listens on {host}:{port}; its home page: {url}/\n" in text
+        assert "\n  trust: python3 scripts/trust.py install" in text
+        assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in text
+        assert f"\n  programs: export HTTPS_PROXY={url}; more: {ROOT}" in text
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--set", "normalize_strict=True"], "did you mean true?"),
+        (["--web", "--set", "normalize_mode=foo"], "give repair or observe"),
+        (["--mode", "reverse:https://a.test", "--set", "normalize_gate=x"], "env:NAME"),
+        (["-p", "abc"], "invalid int value: 'abc'"),
+    ],
+)
+def test_start_that_fails_says_why_and_nothing_of_a_next_step(
+    given: list[str], says: str
+) -> None:
+    with started("-p", free(), *given) as (process, said):
+        assert process.wait(60) == 1
+    assert says in "".join(said)
+    assert "Traceback" not in "".join(said)
+    assert not [line for line in said if "home page" in line or "base URL" in line]
+
+
+def test_reverse_proxy_says_its_steps_when_it_listens() -> None:
     port = free()
-    command("-p", port)
-    said = capsys.readouterr()
-    assert said.out == ""
-    first, trust, programs = said.err.splitlines()
-    url = f"http://127.0.0.1:{port}"
-    assert first == f"mitmdump listens on 127.0.0.1:{port}; its home page: {url}/"
-    assert "python3 scripts/trust.py install" in trust
-    assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in trust
-    assert f"export HTTPS_PROXY={url}" in programs
-    assert str(ROOT / "README.md") in programs
+    with started("-p", port, "--mode", "reverse:https://a.example") as (_, said):
+        lines = until(said, f"mitmdump listens on 127.0.0.1:{port} for https://a.exam")
+        assert "in its base URL" in lines[1]
 
 
-def test_proxy_that_is_set_is_told(
+def test_proxy_with_a_password_says_its_steps_too() -> None:
+    with started("-p", "0", "--proxyauth", "me:word") as (_, said):
+        until(said, "its home page: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["-p", "99999"], "99999 is no port: give one from 1 to 65535"),
+        (["-p", "-5"], "-5 is no port"),
+        (["--set", "listen_port=65536"], "65536 is no port"),
+        (["--web", "--set", "web_port=99999"], "99999 is no port"),
+        (["--listen-host", "192.0.2.1"], "nothing can listen on 192.0.2.1:8080: "),
+        (["--web", "--web-host", "192.0.2.1"], "nothing can listen on 192.0.2.1:8081"),
+        (["--sytem-proxy"], "no flag --sytem-proxy: did you mean --system-proxy?"),
+        (["--pacc"], "no flag --pacc: did you mean --pac?"),
+        (["--chekc"], "no flag --chekc: did you mean --check?"),
+        (["--listen-hots", "::1"], "did you mean --listen-host?"),
+        (["--upstreem-proxy=http://me:s3cret@a:1"], "did you mean --upstream-proxy?"),
+        (["--upstream-proxy", "foo"], "is to be http://HOST:PORT"),
+    ],
+)
+def test_what_cannot_start_gets_a_sentence(
+    given: list[str], says: str, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    assert run(*given) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("llm_normalize: ")
+    assert says in said
+    assert said.count("\n") == 1
+    assert "s3cret" not in said
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["-pac", "-web", "\u2013pac", "\u2014check"])
+def test_flag_with_another_dash_is_refused(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(given)
+    assert f"no flag {given}: did you mean --{given[1:]}?" in capsys.readouterr().err
+
+
+def test_folder_that_cannot_be_written_gets_a_sentence(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    (home / "file").touch()
+    assert run("--set", f"confdir={home / 'file' / 'conf'}", "-p", free()) == 1
+    assert "cannot keep its CA in " in capsys.readouterr().err
+    (home / "conf").mkdir()
+    (home / "conf" / "mitmproxy-ca.pem").touch()
+    assert run("--set", f"confdir={home / 'conf'}", "-p", free()) == 1
+    assert "mitmproxy-ca.pem is empty: remove it" in capsys.readouterr().err
+    (home / "conf" / "mitmproxy-ca.pem").write_text("a CA")
+    command("--set", f"confdir={home / 'conf'}", "-p", free())
+
+
+def test_full_disk_is_named_as_such(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://me:word@corp.example:3128")
-    command("-p", free())
+    def full(**_: object) -> io.FileIO:
+        return io.FileIO("/dev/full", "w")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    assert run("-p", free()) == 1
+    assert "the disk is full (No space left on device)" in capsys.readouterr().err
+
+
+def test_port_for_root_gets_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: socket.socket, address: tuple[object, ...]) -> None:
+        raise PermissionError(13, "Permission denied", str(address))
+
+    monkeypatch.setattr("socket.socket.bind", refused)
+    assert run("-p", "80") == 1
+    assert run("--web", "--web-port", "81", "-p", "0") == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert "this user may not listen on port 80: that takes root's rights" in first
+    assert "this user may not listen on port 81" in second
+
+
+@pytest.mark.parametrize("text", ["- a\n", "listen_port: wide\n"])
+def test_config_file_that_mitmproxy_fails_at_gets_a_sentence(
+    capsys: pytest.CaptureFixture[str], home: Path, text: str
+) -> None:
+    (home / ".mitmproxy").mkdir()
+    (home / ".mitmproxy" / "config.yaml").write_text(text)
+    assert run() == 1
     said = capsys.readouterr().err
-    assert said.endswith(
-        "A proxy was set: corp.example:3128; to go through it: "
-        "--upstream-proxy http://corp.example:3128\n"
+    assert f"the config.yaml in {home / '.mitmproxy'}: " in said
+    assert run("--restore") == 0
+    (home / ".mitmproxy" / "config.yaml").unlink()
+    (home / ".mitmproxy" / "config.yaml").symlink_to("/proc/self/mem")
+    assert run() == 1
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_versions_are_said_and_nothing_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = load("run")
+    monkeypatch.setattr(sys, "argv", ["run.py", "--version"])
+    assert script.main() == 0
+    version = importlib.metadata.version("mitmproxy")
+    assert f"\nmitmproxy {version} on Python 3." in capsys.readouterr().out
+    copied = tmp_path / "addon" / "llm_normalize"
+    copied.mkdir(parents=True)
+    shutil.copy(ROOT / "addon" / "llm_normalize" / "__init__.py", copied)
+    monkeypatch.setattr(script._venv, "ROOT", tmp_path)
+    assert script.main() == 0
+    assert capsys.readouterr().out == (
+        "llm_normalize 0.1.0\nThe first start makes .venv with mitmproxy.\n"
     )
-    assert "word" not in said
-    port = free()
-    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
-    command("-p", port)
-    assert "A proxy was set" not in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["addon"]
 
 
 def test_proxy_of_the_network_is_gone_through(
@@ -383,7 +560,10 @@ def test_proxy_of_the_network_is_a_url(given: str, url: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["", "socks5://a:1", "http://", "http://a:x", "http://a:1/b", "http://a b:1"],
+    [
+        *("", "socks5://a:1", "http://", "http://a:x", "http://a:1/b", "http://a b:1"),
+        *("foo", "foo:0", "http://foo:0", "a.example"),
+    ],
 )
 def test_other_urls_are_refused_and_not_quoted(given: str) -> None:
     with pytest.raises(ProxyError, match="http://HOST:PORT") as caught:

@@ -22,6 +22,7 @@ from . import options
 from .adaptations import ADAPTATIONS
 from .answers import Answers
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
+from .deferred import take_deferred, take_each
 from .fix import Fix
 from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
@@ -57,8 +58,9 @@ class Normalize:
     # -- options -----------------------------------------------------------------
 
     def load(self, loader: addonmanager.Loader) -> None:
-        """Declare the options and the view."""
+        """Declare the options and the view; what is wrong here ends mitmproxy's start."""
         options.declare(loader)
+        take_deferred()
         for view in (BeforeAfter, Transcript):
             contentviews.add(view(self._answers.refresh))
 
@@ -68,7 +70,14 @@ class Normalize:
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
         """
-        options.check_mode(ctx.options.normalize_mode)
+        if updated >= ctx.options.keys():  # at the start
+            take_each(self._take)
+        else:
+            self._take(updated)
+
+    def _take(self, updated: set[str]) -> None:
+        if "normalize_mode" in updated:
+            options.check_mode(ctx.options.normalize_mode)
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.reach(self._reach, updated)

@@ -9,6 +9,7 @@ from mitmproxy.proxy import mode_specs
 
 from .errors import wrapped
 from .flows import is_reverse
+from .itself import is_loopback
 from .jsontext import dumps
 from .keys import Secret, is_let_in
 from .legible import brief
@@ -68,15 +69,31 @@ def is_asked(request: http.Request) -> bool:
 def warn(
     modes: Sequence[mode_specs.ProxyMode], host: str, *, guarded: bool, has_keys: bool
 ) -> None:
-    """Warn of a reverse proxy that anybody can use."""
+    """Warn of a proxy that other machines can use, and anybody on them."""
     if guarded:
         return
     for mode in modes:
         listens = mode.listen_host(host or None)
-        if is_reverse(mode) and listens not in ("127.0.0.1", "::1", "localhost"):
-            logger.warning(
-                "normalize: anybody who reaches %s can use this reverse proxy%s. Set "
-                "--listen-host 127.0.0.1, or normalize_gate.",
-                listens or "any address of this machine",
-                " and its key" if has_keys else "",
-            )
+        if (
+            not isinstance(mode, _OPEN)
+            or listens == "localhost"
+            or is_loopback(listens)
+        ):
+            continue
+        logger.warning(
+            "normalize: anybody who reaches %s can use this %sproxy%s. Set "
+            "--listen-host 127.0.0.1, or %s.",
+            listens or "any address of this machine",
+            "reverse " if is_reverse(mode) else "",
+            " and its key" if has_keys else "",
+            "normalize_gate" if is_reverse(mode) else "--proxyauth NAME:PASSWORD",
+        )
+
+
+# Modes in which whoever connects is served.
+_OPEN = (
+    mode_specs.ReverseMode,
+    mode_specs.RegularMode,
+    mode_specs.UpstreamMode,
+    mode_specs.Socks5Mode,
+)

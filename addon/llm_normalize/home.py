@@ -205,7 +205,8 @@ def _confdir() -> Path:
 def _ca() -> str:
     """Return the certificate of the CA, without its key; empty where there is none."""
     config = ctx.master.addons.get("tlsconfig")
-    return config.certstore.default_ca.to_pem().decode() if config else ""
+    store = config and config.certstore  # None until mitmproxy runs
+    return store.default_ca.to_pem().decode() if store else ""
 
 
 def _der(pem: str) -> bytes:

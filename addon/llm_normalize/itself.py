@@ -23,10 +23,11 @@ def names_proxy(flow: http.HTTPFlow) -> bool:
     """
     host = flow.request.host.rstrip(".").lower()
     here = flow.client_conn.sockname[0]
-    return host == "localhost" or _is_loopback(host) or host == here
+    return host == "localhost" or is_loopback(host) or host == here
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Tell whether *host* is an address that only this machine reaches."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -50,7 +51,7 @@ def is_from_proxy(client: connection.Client) -> bool:
 def is_local(flow: http.HTTPFlow) -> bool:
     """Tell whether a client is on this machine, and nobody asks through it."""
     is_direct = not any(name in flow.request.headers for name in _FORWARDED)
-    return is_direct and _is_loopback(flow.client_conn.peername[0])
+    return is_direct and is_loopback(flow.client_conn.peername[0])
 
 
 def is_foreign(headers: Mapping[str, str], base: str) -> bool:

@@ -106,9 +106,12 @@ def reach(reach: Reach, updated: set[str]) -> None:
     """
     for option, attribute, parse in _REACH:
         if f"normalize_{option}" in updated:
+            given = getattr(ctx.options, f"normalize_{option}")
             try:
-                value = parse(getattr(ctx.options, f"normalize_{option}"))
+                value = parse(given)
             except ValueError as error:
+                if option == "gate":
+                    reach.gate = Secret(given)  # nobody is let in until one is good
                 raise exceptions.OptionsError(f"normalize_{option}: {error}") from None
             setattr(reach, attribute, value)
 

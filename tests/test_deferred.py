@@ -1,0 +1,143 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import exceptions
+from mitmproxy.test import taddons
+
+from llm_normalize.addon import Normalize
+from llm_normalize.deferred import take_deferred, take_each
+from proxies import Proxy, messages
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def errors(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture, *texts: str, **values: Any
+) -> list[str]:
+    """Return what is logged of *texts* of the command line and *values* of a file."""
+    proxy.context.options.set(*texts, defer=True)
+    proxy.context.options.deferred.update(values)
+    take_deferred()
+    return messages(caplog, "ERROR")
+
+
+def test_good_values_are_set(caplog: pytest.LogCaptureFixture) -> None:
+    with taddons.context() as context:
+        options = context.options
+        options.set("normalize_only=false", "normalize_skip=a", defer=True)
+        options.set("normalize_strict", defer=True)
+        options.update_defer(normalize_hosts=["a.test"], brook="b")
+        context.master.addons.add(Normalize())
+        assert (options.normalize_only, options.normalize_strict) == (False, True)
+        assert options.normalize_hosts == ["a.test"]
+        assert options.deferred == {"brook": "b"}
+        assert options.normalize_skip == ["a"]  # `configure` has not judged it yet
+        context.master.event_loop.close()
+    assert messages(caplog, "ERROR") == []
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("True", "'True' is no value for it; give true or false (did you mean true?)"),
+        ("OFF", "give true or false (did you mean false?)"),
+        ("maybe", "normalize_strict: 'maybe' is no value for it; give true or false"),
+        ("a\x1b", r"'a\x1b' is no"),
+        (1, "1 is no value for it; give true or false (did you mean true?)"),
+        (None, "None is no value"),
+    ],
+)
+def test_what_is_no_switch_is_refused(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture, value: Any, says: str
+) -> None:
+    (said,) = errors(proxy, caplog, normalize_strict=value)
+    assert says in said
+    assert not said.endswith("?)") or "did you mean" in says
+    if isinstance(value, str):
+        proxy.context.options.deferred["normalize_strict"] = Text([value])
+        take_deferred()
+        assert messages(caplog, "ERROR") == [said, said]
+    assert proxy.context.options.normalize_strict is False
+    assert "normalize_strict" not in proxy.context.options.deferred
+
+
+class Text:
+    """What mitmproxy makes of a value on the command line."""
+
+    def __init__(self, val: list[str]) -> None:
+        self.val = val
+
+
+def test_other_types_are_named(proxy: Proxy, caplog: pytest.LogCaptureFixture) -> None:
+    hosts, size, keys, gate = errors(
+        proxy,
+        caplog,
+        normalize_hosts="a.test",
+        normalize_pairs_size=64,
+        normalize_keys="nvapi-1",
+        normalize_gate=Text(["nvapi-1", "nvapi-2"]),
+    )
+    assert "normalize_hosts: 'a.test' is no value for it; give a list" in hosts
+    assert "normalize_pairs_size: 64 is no value for it; give one text" in size
+    assert "normalize_keys: this is no value for it; give a list" in keys
+    assert "normalize_gate: this is no value for it; give one text" in gate
+    assert "nvapi" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("normalise_strict", "normalize_strict"),
+        ("normalize-pairs-size", "normalize_pairs_size"),
+        ("Normalize_Host", "normalize_hosts"),
+        ("nomalize_keys", "normalize_keys"),
+    ],
+)
+def test_misspelled_name_is_refused(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture, name: str, meant: str
+) -> None:
+    (said,) = errors(proxy, caplog, f"{name}=nvapi-1")
+    assert said == f"normalize: there is no option {name}: did you mean {meant}?"
+
+
+def test_name_like_no_other_gets_all_of_them(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    (said,) = errors(proxy, caplog, "normalize_brook=1", "anonymize_hosts=b", "foo")
+    assert "no option normalize_brook: there are normalize_gate, normalize_cors" in said
+
+
+def test_bad_value_of_another_addon_is_said_in_its_words(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    (said,) = errors(proxy, caplog, listen_port=8080, mode=["no-such-mode"])
+    assert "no-such-mode" in said
+    assert proxy.context.options.deferred == {}
+    assert proxy.context.options.listen_port == 8080
+
+
+@pytest.mark.usefixtures("proxy")
+def test_each_value_counts_by_itself_and_the_gate_first(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    taken: list[str] = []
+
+    def take(updated: set[str]) -> None:
+        taken.extend(updated)
+        if updated & {"normalize_gate", "normalize_mode"}:
+            raise exceptions.OptionsError(f"{updated} is bad")
+
+    take_each(take)
+    assert taken[0] == "normalize_gate"
+    assert {"normalize_hosts", "normalize_cors", "normalize_skip"} < {*taken}
+    assert len(taken) == len({*taken})
+    assert messages(caplog, "ERROR") == [
+        "normalize: {'normalize_gate'} is bad",
+        "normalize: {'normalize_mode'} is bad",
+    ]

@@ -1,0 +1,305 @@
+"""What a start and a reload do with bad options, versions and packages, in real processes."""
+
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import form
+from support import ADDON, LOOPBACK, PATIENCE, Http1Client, Mitmdump, Provider, connect
+from test_browser import ASKED, STREAM
+
+TOKEN = "token-canary-0815"
+CHAT = "/v1/chat/completions"
+
+_START = "from mitmproxy.tools.main import {0}; {0}()"
+
+
+# -- a start -----------------------------------------------------------------------
+
+
+def started(
+    folder: Path,
+    ca: Path,
+    program: str,
+    *args: str,
+    before: str = "",
+    addon: Path = ADDON,
+) -> str:
+    """Run *program* in a terminal until it ends, with 1, and return what it said."""
+    confdir = folder / "conf"
+    shutil.copytree(ca, confdir, dirs_exist_ok=True)
+    listen = ("--listen-host", LOOPBACK, "--listen-port", "0")
+    script = ("-s", str(addon / "normalize.py"), "--set", f"confdir={confdir}")
+    web = ("--no-web-open-browser", "--web-port", "0") if program == "mitmweb" else ()
+    code = before + _START.format(program)
+    ours, its = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *listen, *args, *script, *web],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+    ) as process:
+        os.close(its)
+        said = b""
+        try:
+            while part := _read(ours):
+                said += part
+            ended = process.wait(PATIENCE)
+        finally:
+            process.kill()
+            os.close(ours)
+    text = said.decode(errors="replace").replace("\r", "")
+    assert ended == 1, text
+    assert "Traceback" not in text
+    return text
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # it has ended
+        return b""
+
+
+PROGRAMS = ("mitmdump", "mitmproxy", "mitmweb")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_value_of_the_wrong_type_ends_the_start_with_a_sentence(
+    tmp_path: Path, mitm_ca: Path, program: str
+) -> None:
+    bad = ("normalize_strict=True", "normalize_mode=watch", "normalize_hsots=a.test")
+    given = [word for each in bad for word in ("--set", each)]
+    said = started(tmp_path, mitm_ca, program, *given)
+    assert "normalize_strict: 'True' is no value for it; give true or false" in said
+    assert "no option normalize_hsots: did you mean normalize_hosts?" in said
+    assert "normalize_mode: 'watch' is no mode; give repair or observe" in said
+
+
+def test_config_file_ends_the_start_likewise_and_no_key_is_quoted(
+    tmp_path: Path, mitm_ca: Path
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").write_text(
+        f"normalize_gate: {TOKEN}\n"
+        f"normalize_keys: a.test={TOKEN}\n"
+        "normalise_only: true\n"
+        "normalize_only: maybe\n"
+    )
+    said = started(tmp_path, mitm_ca, "mitmdump")
+    assert "normalize_gate: give env:NAME or file:PATH" in said
+    assert "normalize_keys: this is no value for it; give a list" in said
+    assert "no option normalise_only: did you mean normalize_only?" in said
+    assert "normalize_only: 'maybe' is no value for it" in said
+    assert TOKEN not in said
+
+
+def test_bad_value_of_another_script_does_not_take_the_addon_away(
+    tmp_path: Path, mitm_ca: Path
+) -> None:
+    other = tmp_path / "other.py"
+    other.write_text("def load(loader): loader.add_option('brook', int, 1, '')\n")
+    given = ("-s", str(other), "--set", "brook=wide")
+    said = started(tmp_path, mitm_ca, "mitmdump", *given)
+    assert "normalize: Failed to parse option brook: not an integer: wide" in said
+
+
+def test_older_mitmproxy_is_named_and_so_is_the_way_out(
+    tmp_path: Path, mitm_ca: Path
+) -> None:
+    before = "from mitmproxy import version; version.VERSION = '11.0.2'; "
+    said = started(tmp_path, mitm_ca, "mitmdump", before=before)
+    assert "This is mitmproxy 11.0.2 on Python 3." in said
+    assert "needs mitmproxy 12 on Python 3.12" in said
+    assert "python3 scripts/run.py" in said
+
+
+# -- a reload ----------------------------------------------------------------------
+
+type Start = Callable[..., Mitmdump]
+
+
+@pytest.fixture
+def addon(tmp_path: Path) -> Path:
+    """A copy of the addon, to be broken."""
+    copied = tmp_path / "addon"
+    shutil.copytree(ADDON, copied, ignore=shutil.ignore_patterns("__pycache__"))
+    return copied
+
+
+@pytest.fixture
+def start(
+    tmp_path: Path, addon: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Start]:
+    """Start a mitmdump of the test's own with that copy, and a token in its environment."""
+    monkeypatch.setenv("A_TOKEN", TOKEN)
+    begun: list[Mitmdump] = []
+
+    def begin(*args: str, **options: Any) -> Mitmdump:
+        folder = tmp_path / f"mitmdump{len(begun)}"
+        folder.mkdir()
+        begun.append(Mitmdump(folder, mitm_ca, *args, options=options, addon=addon))
+        return begun[-1].__enter__()
+
+    yield begin
+    for each in begun:
+        each.stop()
+
+
+def reload(mitmdump: Mitmdump, addon: Path) -> None:
+    script = addon / "normalize.py"
+    loaded = f"Loading script {script}"
+    times = mitmdump.log.count(loaded) + 1
+    later = script.stat().st_mtime + 10
+    os.utime(script, (later, later))
+    mitmdump.wait_for(loaded, times=times)
+
+
+def half_write(addon: Path) -> Callable[[], None]:
+    """Break a module, and return how to correct it."""
+    module = addon / "llm_normalize" / "fix.py"
+    text = module.read_text(encoding="utf-8")
+    module.write_text(text + "\ndef half(", encoding="utf-8")
+    return lambda: _write(module, text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def remove(addon: Path) -> Callable[[], None]:
+    module = addon / "llm_normalize" / "fix.py"
+    text = module.read_text(encoding="utf-8")
+    module.unlink()
+    return lambda: _write(module, text)
+
+
+def asked(
+    mitmdump: Mitmdump, url: str, token: str = TOKEN, host: str = "localhost"
+) -> tuple[int, bytes]:
+    with Http1Client(connect(mitmdump.port), host) as client:
+        reply = client.post(url, ASKED, {"authorization": f"Bearer {token}"})
+        return reply.status, reply.rest()
+
+
+@pytest.mark.parametrize("damage", [half_write, remove])
+def test_gate_stays_shut_until_the_package_loads_again(
+    start: Start,
+    provider: Provider,
+    addon: Path,
+    damage: Callable[[Path], Callable[[], None]],
+) -> None:
+    place = f"{LOOPBACK}:{provider.port}"
+    mitmdump = start("--mode", f"reverse:http://{place}", normalize_gate="env:A_TOKEN")
+    script = provider.script(*STREAM)
+    assert asked(mitmdump, script.path)[0] == 200
+    assert asked(mitmdump, script.path, "other")[0] == 401
+    correct = damage(addon)
+    for _ in range(2):
+        reload(mitmdump, addon)
+        mitmdump.wait_for("normalize: every request is refused. The addon cannot be")
+        for token in (TOKEN, "other"):
+            status, body = asked(mitmdump, script.path, token)
+            assert (status, form.check_error_body(body)) == (503, [])
+    assert len(script.requests) == 1
+    correct()
+    reload(mitmdump, addon)
+    assert asked(mitmdump, script.path)[0] == 200
+    assert asked(mitmdump, script.path, "other")[0] == 401
+    assert TOKEN not in mitmdump.log
+
+
+def test_gate_of_a_proxy_stays_shut_likewise(
+    start: Start, provider: Provider, addon: Path
+) -> None:
+    place = f"{LOOPBACK}:{provider.port}"
+    mitmdump = start(normalize_hosts=place, normalize_gate="env:A_TOKEN")
+    script = provider.script(*STREAM)
+    url = f"http://{place}{script.path}"
+    assert asked(mitmdump, url, host=place)[0] == 200
+    correct = half_write(addon)
+    reload(mitmdump, addon)
+    assert asked(mitmdump, url, host=place)[0] == 503
+    with connect(mitmdump.port) as raw:
+        raw.sendall(f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n\r\n".encode())
+        answer = b""
+        while not answer.endswith(b"}}"):
+            part = raw.recv(65536)
+            assert part, answer
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 503 ")
+    assert form.check_error_body(body) == []
+    correct()
+    reload(mitmdump, addon)
+    assert asked(mitmdump, url, host=place)[0] == 200
+
+
+def test_without_a_gate_the_log_says_that_nothing_is_repaired(
+    start: Start, secure: dict[str, Provider], addon: Path, provider_ca: Path
+) -> None:
+    provider = secure["http/1.1"]
+    mitmdump = start(
+        normalize_hosts="localhost", ssl_verify_upstream_trusted_ca=str(provider_ca)
+    )
+    place = f"localhost:{provider.port}"
+    script = provider.script(*STREAM)
+
+    def post(ca: Path) -> bytes:
+        with connect(mitmdump.port, tunnel=place, ca=ca) as tunnel:
+            return Http1Client(tunnel).post(script.path, ASKED).rest()
+
+    repaired = post(mitmdump.ca)
+    assert repaired != b"".join(STREAM)
+    correct = half_write(addon)
+    reload(mitmdump, addon)
+    mitmdump.wait_for("normalize: nothing is repaired. The addon cannot be loaded: ")
+    assert "SyntaxError: '(' was never closed (fix.py, line " in mitmdump.log
+    # As other hosts' TLS was before, all is closed now.
+    assert post(provider_ca) == b"".join(STREAM)
+    correct()
+    reload(mitmdump, addon)
+    assert post(mitmdump.ca) == repaired
+
+
+def test_package_that_never_loaded_ends_the_start(
+    tmp_path: Path, mitm_ca: Path, addon: Path
+) -> None:
+    half_write(addon)
+    said = started(tmp_path, mitm_ca, "mitmdump", addon=addon)
+    assert "normalize: The addon cannot be loaded: SyntaxError: " in said
+    assert f"then touch {addon / 'normalize.py'}" in said
+
+
+def test_key_that_is_gone_at_a_reload_is_said_and_the_rest_counts(
+    start: Start, provider: Provider, addon: Path, tmp_path: Path
+) -> None:
+    key, token = tmp_path / "key", tmp_path / "token"
+    key.write_text("nvapi-canary")
+    token.write_text(TOKEN)
+    place = f"{LOOPBACK}:{provider.port}"
+    mitmdump = start(
+        *("--mode", f"reverse:http://{place}"),
+        normalize_keys=f"{LOOPBACK}=file:{key}",
+        normalize_gate=f"file:{token}",
+        normalize_skip="role-null",
+    )
+    script = provider.script(*STREAM)
+    assert asked(mitmdump, script.path)[0] == 200
+    key.unlink()
+    reload(mitmdump, addon)
+    mitmdump.wait_for(f"normalize_keys: {LOOPBACK}: the file cannot be read")
+    assert [asked(mitmdump, script.path, each)[0] for each in (TOKEN, "")] == [200, 401]
+    assert "Traceback" not in mitmdump.log
+    token.unlink()
+    reload(mitmdump, addon)
+    mitmdump.wait_for("normalize_gate: the file cannot be read")
+    assert asked(mitmdump, script.path)[0] == 401
