@@ -1,13 +1,15 @@
 """What run.py says of what to do next, on this system."""
 
-import shlex
-from pathlib import Path
+import sys
 from typing import NamedTuple
 
 import _proxy_port
 import _venv
 from _machine import System
 from _proxy_options import FORWARD, Listens, Plan
+
+sys.path.append(str(_venv.ROOT / "addon"))
+from llm_normalize import advice  # noqa: E402 - its folder is known now
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
@@ -55,7 +57,7 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
 
 
 def _programs(ways: Ways, url: str) -> str:
-    one = f"{_set(ways)} HTTPS_PROXY={url}"
+    one = advice.setting({"HTTPS_PROXY": url}, system=ways.system)
     if ways.is_on:
         return (
             f"{ways.settings}'s proxy settings lead here until this ends, and then are "
@@ -66,28 +68,14 @@ def _programs(ways: Ways, url: str) -> str:
     return one
 
 
-def _set(ways: Ways) -> str:
-    return "set" if ways.system == "windows" else "export"
-
-
-def _python(ways: Ways) -> str:
-    return "python" if ways.system == "windows" else "python3"
-
-
 def _install(ways: Ways, plan: Plan) -> str:
-    command = f"{_python(ways)} scripts/trust.py install"
-    is_usual = plan.confdir == Path.home() / ".mitmproxy"
-    return command if is_usual else f"{command} --confdir {_quoted(ways, plan.confdir)}"
+    return advice.command("install", plan.confdir, system=ways.system)
 
 
 def _trust(ways: Ways, plan: Plan) -> str:
-    certificate = _quoted(ways, plan.confdir / "mitmproxy-ca-cert.pem")
-    return f"{_set(ways)} SSL_CERT_FILE={certificate} (Node: NODE_EXTRA_CA_CERTS)"
-
-
-def _quoted(ways: Ways, path: Path) -> str:
-    # What `set` of Windows takes has no quotes; a command's argument has.
-    return str(path) if ways.system == "windows" else shlex.quote(str(path))
+    certificate = str(plan.confdir / advice.CERTIFICATE)
+    one = advice.setting({"SSL_CERT_FILE": certificate}, system=ways.system)
+    return f"{one} (Node: NODE_EXTRA_CA_CERTS)"
 
 
 def _place(listens: Listens) -> str:

@@ -306,9 +306,11 @@ def test_start_says_three_lines_when_its_own_port_answers(
         url = f"http://{host}:{port}"
         text = "".join(lines)
         assert f"mitmdump listens on {host}:{port}; its home page: {url}/\n" in text
-        assert "\n  trust: python3 scripts/trust.py install" in text
+        assert f"\n  trust: python3 {ROOT}/scripts/trust.py install" in text
         assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in text
-        assert f"\n  programs: export HTTPS_PROXY={url}; more: {ROOT}" in text
+        assert (
+            f"\n  programs: export HTTPS_PROXY={shlex.quote(url)}; more: {ROOT}" in text
+        )
     assert process.returncode == 0
 
 
@@ -607,8 +609,8 @@ def test_steps_fit_the_system() -> None:
         in (next_steps("mitmdump", listening(), Ways("linux", "GNOME", is_on=True))[2])
     )
     windows = "\n".join(next_steps("mitmdump", listening(), Ways("windows", "Windows")))
-    assert "python scripts/trust.py" in windows
-    assert "set HTTPS_PROXY=" in windows
+    assert f"py {ROOT / 'scripts' / 'trust.py'} install" in windows
+    assert "$env:HTTPS_PROXY = '" in windows
 
 
 def test_steps_fit_the_mode() -> None:
