@@ -17,6 +17,7 @@ from support import (
     Http1Client,
     Http2Client,
     Mitmdump,
+    Part,
     Provider,
     Reply,
     connect,
@@ -234,7 +235,7 @@ def test_behind_another_proxy_errors_are_the_same(
 ) -> None:
     stage = Stage(behind(), secure[HTTP1], tunnelled=True)
     stalls = threading.Event()
-    parts = *zipped(SENT)[:2], b"\xff" * 64, stalls
+    parts: list[Part] = [*zipped(SENT)[:2], b"\xff" * 64, stalls]
     gzip = {"content-encoding": "gzip"}
     script = stage.provider.script(*parts, headers=gzip)
     with stage.bystander(), nobody() as port:
