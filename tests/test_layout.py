@@ -136,7 +136,7 @@ BRINGS = {
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "__future__", "argparse", "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
+    "__future__", "argparse", "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
     "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip

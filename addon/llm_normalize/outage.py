@@ -9,7 +9,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 
-from mitmproxy import connection, ctx, http, tls
+from mitmproxy import connection, ctx, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import events, layer, server_hooks
 from mitmproxy.proxy.layers import modes
@@ -138,7 +138,7 @@ def _outlet(flow: http.HTTPFlow) -> Outlet | None:
     try:
         return Outlet.of(flow)
     except Exception:  # it is made of mitmproxy's inner parts: one may be gone
-        logger.exception("normalize: nothing can be sent beside mitmproxy")
+        logger.exception("normalize: cannot send beside mitmproxy")
         return None
 
 
@@ -181,10 +181,9 @@ class Connections:
             start = functools.partial(_finish_start, top, top.finish_start)
             top.finish_start = start  # type: ignore[method-assign]
 
-    def tls_clienthello(self, data: tls.ClientHelloData) -> None:
-        """Do not ask a server for its certificate that could not be reached."""
-        if data.context.server.error:
-            data.establish_server_tls_first = False
+    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Let mitmproxy connect once more, as for the certificate of the server."""
+        close(data.client, data.server)
 
     def client_disconnected(self, client: connection.Client) -> None:
         """Close the client's side if mitmproxy has not."""

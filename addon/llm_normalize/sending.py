@@ -204,20 +204,22 @@ class Outlet:
 
 def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     """Return mitmproxy's handler of *client*, if it is connected."""
-    handlers = ctx.master.addons.get("proxyserver").connections
-    found: server.ConnectionHandler | None = handlers.get(client.id)
+    proxyserver = ctx.master.addons.get("proxyserver")
+    found: server.ConnectionHandler | None = None
+    if proxyserver is not None:
+        found = proxyserver.connections.get(client.id)
     return found
 
 
 def close(client: connection.Client, ended: connection.Connection) -> None:
-    """Close a connection of *client* that mitmproxy calls closed, if it is not.
+    """Forget a connection of *client* that has ended, and close it if it is open.
 
-    mitmproxy closes one by cancelling its task (mitmproxy/proxy/server.py,
-    `handle_connection`). If that waits for its turn to report what it has read, the task
-    ends there, and the socket stays open.
+    mitmproxy ends one by cancelling its task (mitmproxy/proxy/server.py). If that waits
+    for its turn to report what it has read, the task ends there, and the socket stays
+    open. And if a connection fails, mitmproxy crashes when it is to be opened again.
     """
     handler = handler_of(client)
-    transport = handler and handler.transports.get(ended)
+    transport = handler.transports.pop(ended, None) if handler else None
     if transport and transport.writer:
         transport.writer.close()
 
