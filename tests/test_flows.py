@@ -389,6 +389,8 @@ def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
         ("Server disconnected", 502),
         ("Request body exceeds mitmproxy's body_size_limit.", 413),
         ("Received a message from client, refusing to prevent smuggling", 400),
+        ("Invalid request scheme: ftp", 400),
+        ("mitmproxy received an HTTP CONNECT request even though it is not", 400),
         ("stream reset by server (CANCEL)", None),
         ("stream reset by server (HTTP_1_1_REQUIRED)", None),
         ("Connection killed.", None),

@@ -34,6 +34,12 @@ _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 _SILENT = ("(CANCEL)", "(HTTP_1_1_REQUIRED)", Error.KILLED_MESSAGE)
 """Errors that mitmproxy has no answer to: it resets the stream, or hangs up."""
 
+_INVALID = (
+    *(" from client, refusing ", "Invalid request scheme"),
+    "received an HTTP CONNECT request",
+)
+"""How mitmproxy reports a request that it refuses (`validate_request`)."""
+
 
 _BODIES = 3
 """`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
@@ -222,7 +228,7 @@ def gateway_status(flow: http.HTTPFlow) -> int | None:
     message = flow.error.msg if flow.error else ""
     if message.startswith("Request body exceeds"):
         return int(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    if " from client, refusing " in message:
+    if any(each in message for each in _INVALID):
         return int(HTTPStatus.BAD_REQUEST)
     silent = any(each in message for each in _SILENT)
     return None if silent or client_left(flow) else int(HTTPStatus.BAD_GATEWAY)
