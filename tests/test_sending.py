@@ -45,7 +45,7 @@ class Connections:
     """A client's connection whose streams get their answers over one other.
 
     Args:
-        tunnelled: Whether the client came by CONNECT.
+        tunnelled: Whether the client uses CONNECT.
         count: How many streams.
     """
 

@@ -121,8 +121,8 @@ def end(
     Returns:
         What has to be awaited in the hook.
     """
-    outlet = _outlet(flow)
-    if outlet is None or response is None or outlet.has_begun:
+    outlet, has_begun = _outlet(flow)
+    if outlet is None or response is None or has_begun:
         close_record(None)
         return outlet.drain() if outlet else None
     return _answer(flow, response, outlet, close_record)
@@ -130,16 +130,19 @@ def end(
 
 def wait(flow: http.HTTPFlow) -> Awaitable[None] | None:
     """Return what waits until the client has what was sent, before a break-off."""
-    outlet = _outlet(flow)
+    outlet, _ = _outlet(flow)
     return outlet.drain() if outlet else None
 
 
-def _outlet(flow: http.HTTPFlow) -> Outlet | None:
+def _outlet(flow: http.HTTPFlow) -> tuple[Outlet | None, bool]:
+    """Return the outlet of *flow*, if there is one, and whether an answer has begun."""
+    outlet, has_begun = None, False
     try:
-        return Outlet.of(flow)
+        outlet = Outlet.of(flow)
+        has_begun = outlet is not None and outlet.has_begun
     except Exception:  # it is made of mitmproxy's inner parts: one may be gone
         logger.exception("normalize: cannot send beside mitmproxy")
-        return None
+    return outlet, has_begun
 
 
 async def _answer(

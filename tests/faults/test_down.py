@@ -88,7 +88,7 @@ class Down:
 
     @contextlib.contextmanager
     def target(self, how: str) -> Iterator[tuple[str, str, str]]:
-        """Return a target, its host, and what the client is due to be told."""
+        """Return a target, its host, and the reason that the client reads."""
         with nobody() as silent, plain() as port:
             yield {
                 "refuses": (

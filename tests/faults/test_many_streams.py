@@ -164,7 +164,7 @@ def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
     "many-corrupt-closed",
     happens="by HTTP/1.1, the provider goes on with an answer that turned out to be "
     "corrupt gzip, while its HTTP/2 client has other streams",
-    client="of that one what came before, then a break-off at once; the others, whole",
+    client="of that one what was valid, then a break-off at once; the others, whole",
     log="`upstream-broke` for that one; the provider's connection is closed",
 )
 def test_provider_of_a_corrupt_stream_is_hung_up_on(
