@@ -9,7 +9,7 @@ from _machine import System
 from _proxy_options import FORWARD, Listens, Plan
 
 sys.path.append(str(_venv.ROOT / "addon"))
-from llm_normalize import advice  # noqa: E402 - its folder is known now
+from llm_normalize import advice
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 

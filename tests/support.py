@@ -150,12 +150,13 @@ class Provider:
 
     Args:
         context: TLS settings; None for plain TCP.
+        port: Where to listen; any free one if 0.
     """
 
-    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None, port: int = 0) -> None:
         self._context = context
         self._scripts: dict[str, Script] = {}
-        self._listener = socket.create_server((LOOPBACK, 0))
+        self._listener = socket.create_server((LOOPBACK, port))
         self.port: int = self._listener.getsockname()[1]
         self.protocols: list[str] = []
         """The protocol of each connection, in order."""

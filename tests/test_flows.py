@@ -303,6 +303,19 @@ def closed_for(made: http.HTTPFlow, server: Proxyserver) -> list[object]:
     return closed
 
 
+@pytest.fixture
+def resets(monkeypatch: pytest.MonkeyPatch) -> list[http.HTTPFlow]:
+    """The flows whose streams are reset; none has one unless the test adds it."""
+    found: list[http.HTTPFlow] = []
+
+    def outlet(made: http.HTTPFlow, _: object) -> Any:
+        return SimpleNamespace(reset=lambda: found.append(made)) if found else None
+
+    monkeypatch.setattr("llm_normalize.flows.Outlet", SimpleNamespace(of=outlet))
+    return found
+
+
+@pytest.mark.usefixtures("resets")
 def test_a_break_off_kills_the_flow_and_closes_the_upstream_s_connection(
     server: Proxyserver,
 ) -> None:
@@ -315,6 +328,7 @@ def test_a_break_off_kills_the_flow_and_closes_the_upstream_s_connection(
     assert closed == [made.server_conn]
 
 
+@pytest.mark.usefixtures("resets")
 def test_a_flow_that_the_user_killed_is_closed_all_the_same(
     server: Proxyserver,
 ) -> None:
@@ -326,6 +340,7 @@ def test_a_flow_that_the_user_killed_is_closed_all_the_same(
     assert closed == [made.server_conn]
 
 
+@pytest.mark.usefixtures("resets")
 def test_a_connection_that_is_closed_already_is_left_alone(
     server: Proxyserver,
 ) -> None:
@@ -336,35 +351,25 @@ def test_a_connection_that_is_closed_already_is_left_alone(
     assert closed == []
 
 
-@pytest.mark.parametrize("found", [True, False])
-def test_by_http_2_one_stream_is_reset_and_its_connection_stays_open(
-    server: Proxyserver, monkeypatch: pytest.MonkeyPatch, *, found: bool
+def test_one_stream_is_reset_and_its_connection_stays_open(
+    server: Proxyserver, resets: list[http.HTTPFlow]
 ) -> None:
     made = open_flow()
-    made.server_conn.alpn = b"h2"
     closed = closed_for(made, server)
-    handler = server.connections[made.client_conn.id]
-    asked: list[object] = []
-
-    def reset(*arguments: object) -> bool:
-        asked.append(arguments)
-        return found
-
-    monkeypatch.setattr("llm_normalize.flows.reset_stream", reset)
+    resets.append(made)
     break_off(made)
-    assert asked == [(handler, made)]
-    assert closed == ([] if found else [made.server_conn])
+    assert resets == [made, made]
+    assert closed == []
 
 
-def test_by_http_2_the_connection_is_closed_if_one_stream_cannot_be_reset(
+def test_the_connection_is_closed_if_one_stream_cannot_be_reset(
     server: Proxyserver,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     made = open_flow()
-    made.server_conn.alpn = b"h2"
     closed = closed_for(made, server)
-    monkeypatch.setattr("llm_normalize.flows.reset_stream", None)
+    monkeypatch.setattr("llm_normalize.flows.Outlet", None)
     break_off(made)
     assert closed == [made.server_conn]
     assert caplog.messages == ["normalize: one stream cannot be reset alone"]
@@ -384,6 +389,8 @@ def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
         ("Server disconnected", 502),
         ("Request body exceeds mitmproxy's body_size_limit.", 413),
         ("Received a message from client, refusing to prevent smuggling", 400),
+        ("Invalid request scheme: ftp", 400),
+        ("mitmproxy received an HTTP CONNECT request even though it is not", 400),
         ("stream reset by server (CANCEL)", None),
         ("stream reset by server (HTTP_1_1_REQUIRED)", None),
         ("Connection killed.", None),

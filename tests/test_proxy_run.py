@@ -3,6 +3,7 @@
 import importlib.metadata
 import io
 import os
+import shlex
 import shutil
 import socket
 import sys

@@ -1,5 +1,6 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
+import functools
 import logging
 from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from mitmproxy import (
 )
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
-from . import options
+from . import options, outage
 from .adaptations import ADAPTATIONS
 from .answers import Answers
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
@@ -54,6 +55,7 @@ class Normalize:
         self._answers = Answers(self.stats)
         self._reach = Reach()
         self._home = Home(self.stats)
+        self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
 
     # -- options -----------------------------------------------------------------
 
@@ -238,7 +240,7 @@ class Normalize:
         if awaitable is not None:
             return self._await(awaitable, flow)
         self._reach.end(flow)
-        return None
+        return outage.wait(flow) if flow.error else None
 
     async def _await(self, awaitable: Awaitable[None], flow: http.HTTPFlow) -> None:
         try:
@@ -246,9 +248,17 @@ class Normalize:
         finally:
             self._reach.end(flow)
 
-    def error(self, flow: http.HTTPFlow) -> None:
-        """Close the record of an answer that broke off, or never came."""
-        self._answers.broke(flow, lambda: self._settings(flow))
+    def error(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Answer for a provider that does not; close the record of what broke off."""
+        response = None
+        if ctx.options.normalize_mode == "repair":
+            response = outage.error_of(flow, self.hosts)
+        if response is not None:
+            self._reach.grant(flow, response)
+        return outage.end(flow, response, functools.partial(self._broke, flow))
+
+    def _broke(self, flow: http.HTTPFlow, status: int | None) -> None:
+        self._answers.broke(flow, lambda: self._settings(flow), status)
         self._reach.end(flow)
 
     # -- what counts for one answer ----------------------------------------------

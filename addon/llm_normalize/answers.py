@@ -185,26 +185,34 @@ class Answers:
             self._running.pop(flow.id, None)
             running.on_end()
 
-    def broke(self, flow: http.HTTPFlow, settings: Callable[[], Settings]) -> None:
+    def broke(
+        self,
+        flow: http.HTTPFlow,
+        settings: Callable[[], Settings],
+        status: int | None = None,
+    ) -> None:
         """Close the record of an answer that broke off, or did not begin.
 
         Args:
             flow: The flow, with its error.
             settings: Returns what would have counted for an answer that did not begin.
+            status: The status of what the client got instead, if not mitmproxy's.
         """
         running = self._running.pop(flow.id, None)
         stream = flow.response.stream if flow.response else None
         before_reload = getattr(stream, "on_break", None)
         if running is not None:
-            self._broke_off(flow, running)
+            self._broke_off(flow, running, status)
         elif before_reload is not None:
             before_reload(flow)
         elif flow.id in self._expected:
             adapted = self._expected.pop(flow.id)
             running = Running.of(flow, settings(), adapted)
-            running.close(self._stats, gateway_status(flow), "error")
+            running.close(self._stats, status or gateway_status(flow), "error")
 
-    def _broke_off(self, flow: http.HTTPFlow, running: Running) -> None:
+    def _broke_off(
+        self, flow: http.HTTPFlow, running: Running, instead: int | None = None
+    ) -> None:
         rewriter = running.rewriter
         if rewriter is not None and rewriter.pipeline.abandon():
             logger.warning(
@@ -214,8 +222,8 @@ class Answers:
         status = flow.response.status_code if flow.response else None
         refused = flow.error is not None and flow.error.msg.startswith(_TOO_LARGE)
         if flow.response and (refused or not flow.response.stream):
-            # Nothing had been sent: mitmproxy answers in the provider's place.
-            status = gateway_status(flow)
+            # Nothing had been sent: the proxy answers in the provider's place.
+            status = instead or gateway_status(flow)
         end = "client-left" if client_left(flow) else "upstream-broke"
         running.keep(running.close(self._stats, status, end))
 

@@ -12,9 +12,9 @@ from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 
 from .legible import brief
-from .reset import reset_stream
 from .routes import NATIVE
 from .selection import Hosts, is_chat_request, is_event_stream
+from .sending import Outlet, handler_of
 from .stream_state import Asked
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,12 @@ _TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
 
 _SILENT = ("(CANCEL)", "(HTTP_1_1_REQUIRED)", Error.KILLED_MESSAGE)
 """Errors that mitmproxy has no answer to: it resets the stream, or hangs up."""
+
+_INVALID = (
+    *(" from client, refusing ", "Invalid request scheme"),
+    "received an HTTP CONNECT request",
+)
+"""How mitmproxy reports a request that it refuses (`validate_request`)."""
 
 
 _BODIES = 3
@@ -194,25 +200,24 @@ def client_left(flow: http.HTTPFlow) -> bool:
 def break_off(flow: http.HTTPFlow) -> None:
     """Break off an answer in mid-stream.
 
-    A kill alone is seen at the stream's end only (mitmproxy #4711), so the provider's
-    connection is closed as if it had broken; the kill is for answers whose clean end
-    that would be. By HTTP/2 that connection may carry other answers to this client, so
-    the one stream is reset.
+    A kill alone is seen at the stream's end only (mitmproxy #4711), so the stream is
+    reset, too. If that is impossible, the provider's connection is closed as if it had
+    broken.
     """
     if flow.killable:
         flow.kill()
-    open_ = ctx.master.addons.get("proxyserver").connections
-    connection = open_.get(flow.client_conn.id)
-    if connection is None or not flow.server_conn.connected:
+    handler = handler_of(flow.client_conn)
+    if handler is None:
         return
-    alone = False
-    if flow.server_conn.alpn == b"h2":
-        try:
-            alone = reset_stream(connection, flow)
-        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
-            logger.exception("normalize: one stream cannot be reset alone")
-    if not alone:
-        connection.close_connection(flow.server_conn)
+    try:
+        outlet = Outlet.of(flow, handler)
+        if outlet is not None:
+            outlet.reset()
+            return
+    except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+        logger.exception("normalize: one stream cannot be reset alone")
+    if flow.server_conn.connected:
+        handler.close_connection(flow.server_conn)
 
 
 def gateway_status(flow: http.HTTPFlow) -> int | None:
@@ -223,7 +228,7 @@ def gateway_status(flow: http.HTTPFlow) -> int | None:
     message = flow.error.msg if flow.error else ""
     if message.startswith("Request body exceeds"):
         return int(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-    if " from client, refusing " in message:
+    if any(each in message for each in _INVALID):
         return int(HTTPStatus.BAD_REQUEST)
     silent = any(each in message for each in _SILENT)
     return None if silent or client_left(flow) else int(HTTPStatus.BAD_GATEWAY)

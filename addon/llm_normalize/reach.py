@@ -239,9 +239,14 @@ class Reach:
         is_good = flow.response is not None and flow.response.status_code == _OK
         if is_good and not is_native(flow):
             self._take_off(flow)
+        if flow.response is not None:
+            self.grant(flow, flow.response)
+
+    def grant(self, flow: http.HTTPFlow, response: http.Response) -> None:
+        """Let the page that asked read *response*, if it may."""
         origin = self._origin(flow)
-        if origin is not None and flow.response is not None:
-            cors.grant(flow.response, origin)
+        if origin is not None:
+            cors.grant(response, origin)
 
     def end(self, flow: http.HTTPFlow) -> None:
         """Let a flow that is over show what the client has asked for."""

@@ -1,5 +1,7 @@
 """Answers of a provider that goes wrong, as data, and how each is played."""
 
+import json
+import re
 import threading
 import zlib
 from collections.abc import Sequence
@@ -30,7 +32,7 @@ class Play:
         parts: What it sends: the bytes of the connection (HTTP/2: DATA and acts).
         gets: The body that the client gets, to the letter.
         ends: How the answer ends for the client: as HTTP has it, broken off, not at
-            all until the client leaves, or not begun (mitmproxy answers 502).
+            all until the client leaves, or not begun (the proxy answers 502).
         events: How many the flow record counts.
         end: What the flow record calls the end, if not what follows from *ends*.
         says: What mitmdump's log must say.
@@ -70,7 +72,12 @@ def _watch(stage: Stage, play: Play, script: Script, seen: threading.Event) -> N
         reply = client.post(script.path, ASKED)
         if play.ends == "refused":
             assert reply.status == 502
-            assert b"502 Bad Gateway" in reply.rest()
+            assert reply.headers["content-type"] == "application/json"
+            error = json.loads(reply.rest())["error"]
+            assert error["type"] == "server_error"
+            assert re.match(r"No answer from [\w.:]+: it ", error["message"])
+            if reply.headers.get("connection") != "close":
+                _goes_on(stage, client, reply)
             return
         assert reply.status == 200
         if play.gets:

@@ -128,14 +128,6 @@ class Stage:
         assert told == bugs if bugs is not None else told, log
 
 
-def refused(stage: Stage, script: Script) -> None:
-    """See that the client gets mitmproxy's own answer: there was none."""
-    with stage.client() as client:
-        reply = client.post(script.path, ASKED)
-        assert reply.status == 502
-        assert b"502 Bad Gateway" in reply.rest()
-
-
 def hung_up(client: Http1Client | Http2Client) -> bool:
     """Tell whether mitmdump has closed the connection of *client*."""
     try:

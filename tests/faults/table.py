@@ -15,6 +15,7 @@ MODULES = (
     "test_provider",
     "test_large",
     "test_provider_http2",
+    "test_down",
     "test_client",
     "test_many_streams",
     "test_signals",

@@ -62,7 +62,7 @@ def test_running_answer_keeps_what_it_began_with(
     "too-large",
     happens="mitmproxy's `body_size_limit` is set, and an answer is larger",
     client="a stream: all of it, unless its `content-length` tells beforehand; else "
-    "mitmproxy's 502",
+    "502 in OpenAI's form",
     log="`complete`; else `upstream-broke`, status 502",
 )
 @pytest.mark.parametrize("framing", ["chunked", "length"])

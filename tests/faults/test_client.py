@@ -11,11 +11,12 @@ import pytest
 from h2.errors import ErrorCodes
 
 from faults.memory import bounded
-from faults.play import CHUNKED, END, chunked
+from faults.play import CHUNKED, END, chunked, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import fault
 from llm_normalize import fix
 from support import (
+    Break,
     Http1Client,
     Http1Reply,
     Http2Client,
@@ -161,6 +162,47 @@ def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
             assert [reply.piece() for _ in range(times)] == [large] * times
             assert reply.rest() == whole([DUE[0], *DUE[3:]])
         assert end_of(reverse, script) == ("complete", 200, len(expected))
+
+
+LARGE = [DUE[0], *[fix.wire([fix.chunk({"content": "x" * 12_000})])] * 60]
+"""More than an HTTP/2 client takes without reading, and less than stops mitmproxy."""
+CORRUPT = *zipped(LARGE)[:-1], b"\xff" * 64
+BREAKS: dict[str, list[Part]] = {
+    "closes": [*LARGE, Break.CUT],
+    "is corrupt and stalls": [*CORRUPT],
+    "is corrupt and goes on": [*CORRUPT, *[b"\xff" * 8000] * 100],
+    "is corrupt and ends": [*CORRUPT, Break.CUT],
+}
+
+
+@fault(
+    "reads-late-broken",
+    happens="the provider breaks off, or turns out to be corrupt, while the client does "
+    "not read",
+    client="all that was whole before, then the break-off",
+    log="`upstream-broke`",
+)
+@pytest.mark.parametrize("how", [*BREAKS, "resets"])
+@pytest.mark.parametrize("upstream", [HTTP1, HTTP2])
+@pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
+def test_client_that_reads_late_gets_all_before_the_break(
+    explicit: Mitmdump,
+    secure: dict[str, Provider],
+    protocol: str,
+    upstream: str,
+    how: str,
+) -> None:
+    stage = Stage(explicit, secure[upstream], protocol, tunnelled=True)
+    # By HTTP/1, a reset throws away what mitmproxy has not read yet.
+    resets = [*LARGE, Break.RESET if upstream == HTTP2 else Break.CUT]
+    stalls = [NEVER] if how == "is corrupt and stalls" else []
+    headers = {"content-encoding": "gzip"} if how.startswith("is corrupt") else {}
+    parts = [*BREAKS.get(how, resets), *stalls]
+    script = stage.provider.script(*parts, headers=headers)
+    with stage.bystander(), stage.client() as client:
+        reply = client.post(script.path, ASKED)
+        assert end_of(stage, script) == ("upstream-broke", 200, len(whole(LARGE)))
+        assert reply.broken() == whole(LARGE)
 
 
 @fault(

@@ -1,6 +1,8 @@
 """Many streams of one HTTP/2 client, which mitmproxy carries on by either protocol."""
 
 import threading
+import time
+from pathlib import Path
 
 import pytest
 from h2.connection import H2Connection
@@ -8,10 +10,17 @@ from h2.errors import ErrorCodes
 
 from faults.acts import answer, reset
 from faults.http2_streams import Http2Streams, Streamed
-from faults.play import zipped
+from faults.play import ZIPPED, chunked, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import fault
-from support import PATIENCE, Http2Client, Mitmdump, Part, Provider
+from support import (
+    PATIENCE,
+    Http2Client,
+    Mitmdump,
+    Part,
+    Provider,
+    server_context,
+)
 
 MANY = 12
 FEW = 4
@@ -149,6 +158,38 @@ def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
             assert explicit.records(each.script)[-1]["end"] == "complete"
         assert explicit.records(script)[-1]["end"] == "upstream-broke"
         over.set()
+
+
+@fault(
+    "many-corrupt-closed",
+    happens="by HTTP/1.1, the provider goes on with an answer that turned out to be "
+    "corrupt gzip, while its HTTP/2 client has other streams",
+    client="of that one what was valid, then a break-off at once; the others, whole",
+    log="`upstream-broke` for that one; the provider's connection is closed",
+)
+def test_provider_of_a_corrupt_stream_is_hung_up_on(
+    explicit: Mitmdump, secure: dict[str, Provider], provider_ca: Path
+) -> None:
+    stage = Stage(explicit, secure[HTTP1], HTTP2, tunnelled=True)
+    context = server_context(provider_ca.parent, "provider", [HTTP1])
+    more = [chunked(b"\xff" * 60_000)] * 5000
+    with stage.bystander(), Provider(context) as flood:
+        begin = ZIPPED + chunked(whole(CORRUPT), b"\xff" * 300_000)
+        script = flood.script(begin, *more, framing="raw")
+        with Stage(explicit, flood, HTTP2, tunnelled=True).client() as client:
+            assert isinstance(client, Http2Client)
+            streams = Http2Streams(client)
+            victim = streams.ask(script, ASKED)
+            streams.read_until(lambda: victim.broken)
+            assert victim.body == whole(DUE[:2])
+            end = time.monotonic() + PATIENCE
+            while flood._open and time.monotonic() < end:
+                time.sleep(0.01)
+            assert not flood._open, "the provider is still connected"
+            again = streams.ask(flood.script(*SENT), ASKED)
+            streams.read_until(lambda: again.ended)
+            assert again.body == whole(DUE)
+        assert explicit.records(script)[-1]["end"] == "upstream-broke"
 
 
 @fault(

@@ -1,5 +1,7 @@
 """A provider that speaks HTTP/1.1 and goes wrong."""
 
+import json
+
 from faults.play import CHUNKED, END, SEEN, ZIPPED, Play, act, chunked, head, zipped
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import Fault, fault, faults
@@ -19,7 +21,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "no-answer",
             "the provider resets or closes before the headers are whole",
-            "mitmproxy's 502",
+            "502 in OpenAI's form",
             "`error`, status 502",
         ): {
             "reset": Play([RESET], ends="refused"),
@@ -30,7 +32,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "no-http",
             "the provider answers what is no HTTP, or no length that can be believed",
-            "mitmproxy's 502",
+            "502 in OpenAI's form",
             "`error`, status 502",
         ): {
             "another protocol": Play([b"SSH-2.0-OpenSSH_9.9\r\n", CUT], ends="refused"),
@@ -301,6 +303,16 @@ LENGTH = len(whole(SENT))
             "no gzip at all": Play(
                 [ZIPPED, chunked(*SENT), END], says="the compressed body is corrupt"
             ),
+            "at once, and goes on": Play(
+                [
+                    ZIPPED + chunked(whole(GZIP[:2]) + b"\xff" * 64, b"\xff" * 300_000),
+                    SEEN,
+                    1.0,
+                ],
+                gets=whole(DUE[:2]),
+                events=2,
+                says="the compressed body is corrupt",
+            ),
         },
         Fault(
             "gzip-garbage",
@@ -405,7 +417,7 @@ def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
 @fault(
     "broken-body",
     happens="the provider breaks off an answer in one piece",
-    client="mitmproxy's 502: nothing had left yet",
+    client="502 in OpenAI's form: nothing had been sent",
     log="`upstream-broke`, status 502",
 )
 def test_body_that_breaks_off_is_a_gateway_error(reverse: Stage) -> None:
@@ -415,6 +427,9 @@ def test_body_that_breaks_off_is_a_gateway_error(reverse: Stage) -> None:
     )
     with reverse.bystander():
         with reverse.client() as client:
-            assert client.post(script.path, WHOLE).status == 502
+            reply = client.post(script.path, WHOLE)
+            assert reply.status == 502
+            message = json.loads(reply.rest())["error"]["message"]
+            assert "closed the connection" in message
         *_, flow = reverse.mitmdump.records(script)
         assert (flow["end"], flow["status"]) == ("upstream-broke", 502)

@@ -41,7 +41,7 @@ def stage(
             "http2-no-answer",
             "by HTTP/2, the provider sends RST_STREAM or GOAWAY before the headers, or "
             "more than 64 KB of them",
-            "mitmproxy's 502",
+            "502 in OpenAI's form",
             "`error`, status 502",
         ): {
             "reset": Play([reset(ErrorCodes.INTERNAL_ERROR)], ends="refused"),
@@ -218,13 +218,16 @@ def test_cancelled_stream_is_broken_off(stage: Stage) -> None:
     "http2-turned-away",
     happens="by HTTP/2, the provider sends RST_STREAM with CANCEL or HTTP_1_1_REQUIRED "
     "before the headers",
-    client="no answer: mitmproxy passes the reset on, or closes",
-    log="`error`, no status",
+    client="502 in OpenAI's form; HTTP_1_1_REQUIRED itself if it speaks HTTP/2, too",
+    log="`error`, status 502; no status for the reset",
 )
 @pytest.mark.parametrize("code", [ErrorCodes.CANCEL, ErrorCodes.HTTP_1_1_REQUIRED])
-def test_stream_that_is_turned_away_has_no_status(
+def test_stream_that_is_turned_away_is_a_gateway_error(
     stage: Stage, code: ErrorCodes
 ) -> None:
+    if (stage.protocol, code) != (HTTP2, ErrorCodes.HTTP_1_1_REQUIRED):
+        act(stage, Play([reset(code)], ends="refused"))
+        return
     script = stage.provider.script(reset(code), framing="raw")
     with stage.bystander():
         with stage.client() as client, pytest.raises(BrokenEndError):

@@ -1,0 +1,240 @@
+"""Sends to a client at any time: more of an answer, a whole one, or a break.
+
+mitmproxy has no command for it. But its layers can ask to be woken, and an HTTP layer
+knows by `command_sources` which of its layers did (mitmproxy/proxy/layers/http/__init__.py,
+the same in 12.0 and 12.2). So a layer of our own is woken, and what it yields goes where
+the commands of the stream go, also while the stream itself waits for a hook. A later
+mitmproxy may lack any of these parts: whoever calls must expect any exception.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Self
+
+from mitmproxy import connection, ctx, flow, http
+from mitmproxy.proxy import commands, events, layer, server
+from mitmproxy.proxy.layers.http import DropStream, HttpLayer, HttpStream, SendHttp
+from mitmproxy.utils import asyncio_utils
+
+with contextlib.suppress(ImportError):  # names of its own, which a later one may change
+    from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
+    from mitmproxy.proxy.layers.http._events import (
+        ErrorCode,
+        RequestProtocolError,
+        ResponseData,
+        ResponseEndOfMessage,
+        ResponseHeaders,
+    )
+    from mitmproxy.proxy.layers.http._http1 import Http1Server
+    from mitmproxy.proxy.layers.http._http2 import Http2Server
+
+_LOOK = 0.01
+"""Seconds between looks whether a client has taken what is under way."""
+_PATIENCE = 60.0
+"""Seconds after which a client that takes nothing will not take any more."""
+
+type Commands = layer.CommandGenerator[None]
+
+
+class _Woken(layer.Layer):
+    """Does one thing when it is woken."""
+
+    def __init__(self, stream: HttpStream, act: Callable[[], Commands]) -> None:
+        super().__init__(stream.context.fork())
+        self._act = act
+
+    def _handle_event(self, event: events.Event) -> Commands:
+        yield from self._act()
+
+
+class Outlet:
+    """Where the answer to a flow goes out: its stream, and the client's connection.
+
+    Args:
+        handler: mitmproxy's handler of the client.
+        path: The HTTP layers down to the stream, each with its stream. There are two
+            where the client used CONNECT: its tunnel is a stream of the first.
+    """
+
+    def __init__(
+        self,
+        handler: server.ConnectionHandler,
+        path: Sequence[tuple[HttpLayer, HttpStream]],
+    ) -> None:
+        self._handler = handler
+        self._tunnels = path[:-1]
+        self._http, self._stream = path[-1]
+        self._id = self._stream.stream_id
+        self._client = self._stream.context.client
+
+    @classmethod
+    def of(
+        cls, asked: http.HTTPFlow, handler: server.ConnectionHandler | None = None
+    ) -> Self | None:
+        """Return the outlet of a flow; None if its client or its stream is gone."""
+        handler = handler or handler_of(asked.client_conn)
+        path = handler and _path(handler.layer.context.layers, asked)
+        return cls(handler, path) if handler and path else None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the headers of an answer have gone out."""
+        stream = self._stream
+        return stream.server_state not in (
+            stream.state_uninitialized,
+            stream.state_wait_for_response_headers,
+            stream.state_consume_response_body,
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client can take anything for this flow."""
+        side = self._http.connections[self._client]
+        if isinstance(side, Http2Server):
+            return self._client.connected and side.is_open_for_us(self._id)
+        is_next = not isinstance(side, Http1Server) or side.stream_id == self._id
+        return self._client.connected and is_next
+
+    async def send(self, data: bytes) -> bool:
+        """Send *data* in an answer that streams; tell whether it was possible.
+
+        It is from the headers to the end: while nothing arrives, and while the hooks
+        `response` and `error` are awaited.
+        """
+        stream = self._stream
+        return await self._send(
+            lambda: (
+                bool(data)  # an empty chunk is the end, by HTTP/1
+                and stream.server_state == stream.state_stream_response_body
+            ),
+            ResponseData(self._id, data),
+        )
+
+    async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
+        """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.
+
+        It is not where headers have gone out, or the client has left.
+
+        Args:
+            response: The whole answer.
+            ends: Whether this is the last of the flow. It is not where mitmproxy cannot
+                be kept from reporting the error to the client: by HTTP/1 it then closes
+                the connection.
+        """
+        stream, asked = self._stream, self._stream.flow.request
+        may_end = ends or asked.is_http2 or asked.is_http3
+        if not may_end:
+            response.headers["connection"] = "close"
+        out: list[HttpEvent] = [ResponseHeaders(self._id, response)]
+        if response.raw_content and asked.method != "HEAD":
+            out.append(ResponseData(self._id, response.raw_content))
+        if may_end:
+            out.append(ResponseEndOfMessage(self._id))
+
+        def is_due() -> bool:
+            if self.has_begun:
+                return False
+            if ends:
+                stream.client_state = stream.state_errored
+            for each in (self._http.context.server, *self._http.connections):
+                if not each.connected:
+                    each.error = None  # else mitmproxy would never connect again
+            return True
+
+        return await self._send(is_due, *out)
+
+    async def _send(self, is_due: Callable[[], bool], *out: "HttpEvent") -> bool:
+        """Send *out* to the client if that is due when its turn comes."""
+        sent = False
+
+        def act() -> Commands:
+            nonlocal sent
+            if self.is_open and is_due():
+                sent = True
+                for each in out:
+                    yield SendHttp(each, self._client)
+
+        await self._wake(act)
+        return sent
+
+    def reset(self) -> None:
+        """Break the answer off on both sides, right after what is under way.
+
+        It says what a reset by the client would say. If the flow was killed, mitmproxy
+        then breaks off the client's side, too.
+        """
+        killed = flow.Error.KILLED_MESSAGE
+        reset = RequestProtocolError(self._id, killed, ErrorCode.CANCEL)
+        # mitmproxy keeps a killed flow as long as its client's connection.
+        both = ReceiveHttp(reset), DropStream(self._id)
+
+        def act() -> Commands:
+            yield from both
+
+        # Later, since mitmproxy is in the middle of an event of this stream.
+        asyncio_utils.create_task(
+            self._wake(act),
+            name="reset of a stream",
+            keep_ref=True,
+            client=self._client.peername,
+        )
+
+    async def drain(self) -> None:
+        """Wait until the client has taken what a reset by HTTP/2 would throw away."""
+        side = self._http.connections[self._client]
+        if not isinstance(side, Http2Server):
+            return  # what is written there is sent before the connection closes
+        buffers = side.h2_conn.stream_buffers
+        size, until = 0, time.monotonic() + _PATIENCE
+        while self.is_open and buffers.get(self._id) and time.monotonic() < until:
+            before, size = size, sum(len(each.data) for each in buffers[self._id])
+            if size != before:
+                until = time.monotonic() + _PATIENCE
+            await asyncio.sleep(_LOOK)
+
+    async def _wake(self, act: Callable[[], Commands]) -> None:
+        wakeup = commands.RequestWakeup(0)
+        for outer, tunnel in self._tunnels:
+            outer.command_sources[wakeup] = tunnel
+        self._http.command_sources[wakeup] = _Woken(self._stream, act)
+        await self._handler.server_event(events.Wakeup(wakeup))
+
+
+def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
+    """Return mitmproxy's handler of *client*, if it is connected."""
+    proxyserver = ctx.master.addons.get("proxyserver")
+    found: server.ConnectionHandler | None = None
+    if proxyserver is not None:
+        found = proxyserver.connections.get(client.id)
+    return found
+
+
+def close(client: connection.Client, ended: connection.Connection) -> None:
+    """Forget a connection of *client* that has ended, and close it if it is open.
+
+    mitmproxy ends one by cancelling its task (mitmproxy/proxy/server.py). If that waits
+    for its turn to report what it has read, the task ends there, and the socket stays
+    open. And if a connection fails, mitmproxy crashes when it is to be opened again.
+    """
+    handler = handler_of(client)
+    transport = handler.transports.pop(ended, None) if handler else None
+    if transport and transport.writer:
+        transport.writer.close()
+
+
+def _path(
+    layers: Sequence[layer.Layer], asked: http.HTTPFlow
+) -> list[tuple[HttpLayer, HttpStream]]:
+    """Return the HTTP layers down to the stream of a flow, each with its stream."""
+    for outer in layers:
+        if isinstance(outer, HttpLayer):
+            for stream in outer.streams.values():
+                if getattr(stream, "flow", None) is asked:
+                    return [(outer, stream)]
+                inside = stream.context.layers
+                below = _path(inside[inside.index(stream) + 1 :], asked)
+                if below:
+                    return [(outer, stream), *below]
+    return []

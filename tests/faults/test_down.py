@@ -1,0 +1,251 @@
+"""A provider that is down: nobody listens, TLS fails, a proxy refuses, or a loop."""
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.play import zipped
+from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
+from faults.table import fault
+from support import (
+    LOOPBACK,
+    Http1Client,
+    Http2Client,
+    Mitmdump,
+    Part,
+    Provider,
+    Reply,
+    connect,
+)
+
+ROUTED = "api.brook.test"
+NOWHERE = "gone.invalid"  # RFC 6761
+KEY = "sk-a-canary-word"
+AUTH = {"authorization": f"Bearer {KEY}"}
+CHAT = "/v1/chat/completions"
+HELLO = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"
+
+type Client = Http1Client | Http2Client
+
+
+@contextlib.contextmanager
+def nobody() -> Iterator[int]:
+    """Reserve a port on which nobody listens."""
+    with socket.socket() as held:
+        held.bind((LOOPBACK, 0))
+        yield held.getsockname()[1]
+
+
+@contextlib.contextmanager
+def plain() -> Iterator[int]:
+    """Answer whatever arrives as a server does that speaks no TLS."""
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                with client:
+                    client.recv(65536)
+                    client.sendall(HELLO)
+
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def error_in(reply: Reply, status: int = 502) -> dict[str, object]:
+    """Return the error of *reply*, which has OpenAI's form."""
+    assert reply.status == status
+    assert reply.headers["content-type"] == "application/json"
+    body = reply.rest()
+    assert KEY.encode() not in body
+    error: dict[str, object] = json.loads(body)["error"]
+    assert error.keys() == {"message", "type", "param", "code"}
+    assert (error["type"], error["param"]) == ("server_error", None)
+    return error
+
+
+@contextlib.contextmanager
+def asking(mitmdump: Mitmdump, protocol: str, tunnel: str) -> Iterator[Client]:
+    """Return a client that reaches *tunnel* by CONNECT and TLS."""
+    raw = connect(mitmdump.port, tunnel=tunnel, ca=mitmdump.ca, alpn=[protocol])
+    kind = Http2Client if protocol == HTTP2 else Http1Client
+    with kind(raw, tunnel) as client:
+        yield client
+
+
+class Down:
+    """The ways in which the target of a route is down."""
+
+    def __init__(self, explicit: Mitmdump, secure: Provider) -> None:
+        self._own, self._secure = explicit.port, secure.port
+
+    @contextlib.contextmanager
+    def target(self, how: str) -> Iterator[tuple[str, str, str]]:
+        """Return a target, its host, and the reason that the client reads."""
+        with nobody() as silent, plain() as port:
+            yield {
+                "refuses": (
+                    f"http://{LOOPBACK}:{silent}",
+                    f"{LOOPBACK}:{silent}",
+                    "it refused the connection",
+                ),
+                "no name": (
+                    f"https://{NOWHERE}",
+                    NOWHERE,
+                    "its name cannot be resolved",
+                ),
+                "wrong name": (
+                    f"https://127.1:{self._secure}",
+                    f"127.1:{self._secure}",
+                    "its certificate is invalid (hostname mismatch)",
+                ),
+                "no TLS": (
+                    f"https://{LOOPBACK}:{port}",
+                    f"{LOOPBACK}:{port}",
+                    "it does not speak TLS on this port",
+                ),
+            }[how]
+
+
+@fault(
+    "down-routed",
+    happens="the target of a route refuses the connection, has no address, a wrong "
+    "certificate, or no TLS",
+    client="502 in OpenAI's form, which names the host and the reason; its connection "
+    "takes the next request, which is tried again",
+    log="`error`, status 502",
+)
+@pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
+@pytest.mark.parametrize("how", ["refuses", "no name", "wrong name", "no TLS"])
+def test_target_of_a_route_that_is_down_is_an_error_in_openais_form(
+    explicit: Mitmdump, secure: dict[str, Provider], how: str, protocol: str
+) -> None:
+    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
+    script = secure[HTTP1].script(*SENT, path=CHAT)
+    with stage.bystander(), Down(explicit, secure[HTTP1]).target(how) as down:
+        target, host, reason = down
+        with (
+            explicit.options(normalize_routes=[f"{ROUTED}={target}"]),
+            asking(explicit, protocol, f"{ROUTED}:443") as client,
+        ):
+            for _ in range(2):
+                error = error_in(client.post(script.path, ASKED, AUTH))
+                assert error["message"] == f"No answer from {host}: {reason}."
+            *_, flow = explicit.records(script)
+            assert (flow["end"], flow["status"]) == ("error", 502)
+            there = f"https://localhost:{secure[HTTP1].port}"
+            explicit.set(normalize_routes=[f"{ROUTED}={there}"])
+            assert client.post(script.path, ASKED).rest() == whole(DUE)
+    assert KEY not in explicit.log
+
+
+@fault(
+    "down-loop",
+    happens="a route leads to the proxy itself",
+    client="508 in OpenAI's form",
+    log="`error`, status 508",
+)
+@pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
+def test_route_to_the_proxy_itself_is_a_loop(
+    explicit: Mitmdump, secure: dict[str, Provider], protocol: str
+) -> None:
+    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
+    script = secure[HTTP1].script(path=CHAT)
+    own = f"{LOOPBACK}:{explicit.port}"
+    with stage.bystander():
+        with (
+            explicit.options(normalize_routes=[f"{ROUTED}=http://{own}"]),
+            asking(explicit, protocol, f"{ROUTED}:443") as client,
+        ):
+            error = error_in(client.post(script.path, ASKED), 508)
+            assert str(error["message"]).startswith(f"{own} is this proxy itself.")
+        *_, flow = explicit.records(script)
+        assert (flow["end"], flow["status"]) == ("error", 508)
+
+
+@fault(
+    "down",
+    happens="a selected host has a certificate that nobody trusts",
+    client="to a chat completion 502 in OpenAI's form; to all else mitmproxy's 502",
+    log="`error`, status 502",
+)
+@pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
+def test_selected_host_that_is_down_is_an_error_in_openais_form(
+    explicit: Mitmdump, secure: dict[str, Provider], protocol: str
+) -> None:
+    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
+    script = secure[HTTP1].script(path=CHAT)
+    place = f"localhost:{secure[HTTP1].port}"
+    with stage.bystander():
+        with (
+            explicit.options(ssl_verify_upstream_trusted_ca=None),
+            asking(explicit, protocol, place) as client,
+        ):
+            error = error_in(client.post(script.path, ASKED))
+            start = f"No answer from {place}: its certificate is invalid ("
+            assert str(error["message"]).startswith(start)
+            assert b"<h1>502 Bad Gateway</h1>" in client.post("/other", ASKED).rest()
+        *_, flow = explicit.records(script)
+        assert (flow["end"], flow["status"]) == ("error", 502)
+
+
+@pytest.fixture
+def behind(
+    tmp_path: Path, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Callable[[], Mitmdump]]:
+    """Start a proxy behind another one that passes TLS on."""
+    with contextlib.ExitStack() as opened:
+
+        def begin() -> Mitmdump:
+            first, second = tmp_path / "first", tmp_path / "second"
+            first.mkdir()
+            second.mkdir()
+            closed = {"normalize_hosts": NOWHERE}
+            other = opened.enter_context(Mitmdump(first, mitm_ca, options=closed))
+            mode = f"upstream:http://{LOOPBACK}:{other.port}"
+            return opened.enter_context(
+                Mitmdump(
+                    *(second, mitm_ca, "--mode", mode),
+                    options={
+                        "normalize_hosts": "localhost",
+                        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+                    },
+                )
+            )
+
+        yield begin
+
+
+@fault(
+    "down-behind",
+    happens="mitmproxy's own upstream proxy refuses; or an answer through it turns out "
+    "to be corrupt gzip, and stalls",
+    client="502 in OpenAI's form; or a break-off at once",
+    log="`error`, status 502; or `upstream-broke`",
+)
+def test_behind_another_proxy_errors_are_the_same(
+    behind: Callable[[], Mitmdump], secure: dict[str, Provider]
+) -> None:
+    stage = Stage(behind(), secure[HTTP1], tunnelled=True)
+    stalls = threading.Event()
+    parts: list[Part] = [*zipped(SENT)[:2], b"\xff" * 64, stalls]
+    gzip = {"content-encoding": "gzip"}
+    script = stage.provider.script(*parts, headers=gzip)
+    with stage.bystander(), nobody() as port:
+        with asking(stage.mitmdump, HTTP1, f"localhost:{port}") as client:
+            message = str(error_in(client.post(CHAT, ASKED))["message"])
+            assert message == (
+                f"No answer from localhost:{port}: the upstream proxy refused (502)."
+            )
+        with stage.client() as client:
+            reply = client.post(script.path, ASKED)
+            assert reply.broken() == whole(DUE[:2])
+    stalls.set()
+    assert stage.mitmdump.records(script)[-1]["end"] == "upstream-broke"
