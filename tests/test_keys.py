@@ -1,11 +1,9 @@
-import io
 from pathlib import Path
 
 import pytest
-from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
-from llm_normalize.keys import Keys, Secret, hide, is_let_in, put, take_off
+from llm_normalize.keys import Keys, Secret, is_let_in
 
 KEY = "nvapi-canary-4711"
 
@@ -74,28 +72,6 @@ def test_host_has_its_key_and_no_other() -> None:
     assert Keys().secret("a.test", 443) is None
 
 
-def test_key_stands_in_the_headers_and_in_nothing_that_is_saved() -> None:
-    made = tflow.tflow()
-    made.request.headers["Authorization"] = "Bearer the-clients-own"
-    made.request.headers["api-key"] = "the-clients-own"
-    put(made, KEY)
-    assert made.request.headers["authorization"] == f"Bearer {KEY}"
-    assert "api-key" not in made.request.headers
-    sent = made.request.copy()  # as mitmproxy sends it from HTTP/2 to HTTP/1
-    assert sent.headers["authorization"] == f"Bearer {KEY}"
-    file = io.BytesIO()
-    FlowWriter(file).add(made)
-    assert KEY.encode() not in file.getvalue()
-    assert b"the-clients-own" not in file.getvalue()
-    file.seek(0)
-    (read,) = FlowReader(file).stream()
-    assert read.request.headers["authorization"] == "***"  # type: ignore[attr-defined]
-    assert KEY not in str(made.copy().request.headers)
-    take_off(made)
-    assert made.request.headers["authorization"] == "***"
-    assert made.get_state()["request"]["path"] == made.request.data.path
-
-
 @pytest.mark.parametrize(
     ("given", "known"),
     [
@@ -117,16 +93,3 @@ def test_client_has_to_present_the_token_which_goes_no_further(
         request.headers["authorization"] = given
     assert is_let_in(request, "token") is known
     assert "authorization" not in request.headers
-
-
-def test_key_that_was_echoed_is_hidden_whatever_is_known_of_the_answer() -> None:
-    for length in (True, False):
-        made = tflow.tflow(resp=True)
-        assert made.response is not None
-        made.response.content = f"bad key {KEY}".encode()
-        if not length:
-            del made.response.headers["content-length"]
-        hide(made, KEY.encode())
-        assert made.response.raw_content == b"bad key ***"
-        told = made.response.headers.get("content-length")
-        assert told == ("11" if length else None)

@@ -17,7 +17,17 @@ from llm_normalize.flows import ASKED, ROUTED
 from llm_normalize.jsontext import dumps, loads
 from llm_normalize.record import KEY as NOTED
 from llm_normalize.upstream import Reply
-from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages, response_of
+from proxies import (
+    GOOD,
+    HOST,
+    Proxy,
+    broken,
+    chat_flow,
+    connected,
+    fail,
+    messages,
+    response_of,
+)
 
 KEY = "nvapi-canary-4711"
 OPENAI = "api.openai.com"
@@ -44,6 +54,8 @@ def ask(proxy: Proxy, **more: Any) -> http.HTTPFlow:
 def send(proxy: Proxy, made: http.HTTPFlow) -> None:
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
+    if made.response is None:
+        connected(made)
 
 
 def answer(proxy: Proxy, made: http.HTTPFlow, data: bytes = GOOD) -> bytes:
@@ -249,7 +261,7 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
     streamed = ask(proxy)
     answer(proxy, streamed, event)
     assert KEY not in str(streamed.get_state())
-    assert proxy.addon._reach._sent == {}
+    assert proxy.addon._reach._keyed._keys == {}
     proxy.close()
     assert KEY not in proxy.log.read_text()
 

@@ -4,20 +4,28 @@ import logging
 import re
 from collections.abc import Sequence
 
-from mitmproxy import http
+from mitmproxy import ctx, http
 from mitmproxy.proxy import mode_specs
 
+from . import cors
 from .errors import wrapped
-from .flows import is_reverse
+from .flows import is_native, is_reverse
+from .itself import is_cross_site, is_here
 from .jsontext import dumps
 from .keys import Secret, is_let_in
 from .legible import brief
+from .proof import is_proven
 from .selection import is_chat_request
 
 logger = logging.getLogger(__name__)
 
-# What a server may take for another path than it says.
-_ODD = re.compile(r"#|\\|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|%2f|$)", re.IGNORECASE)
+# What a server may take for another path than it says: what no URL has, what is quoted
+# for no reason or means something else once it is not, and names of folders.
+_ODD = re.compile(
+    r"[^!-~]|[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
+    r"|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|$)",
+    re.IGNORECASE,
+)
 
 
 def refused(request: http.Request, gate: Secret) -> http.Response | None:
@@ -63,6 +71,57 @@ def is_list(request: http.Request) -> bool:
 def is_asked(request: http.Request) -> bool:
     """Tell whether *request* asks for a chat completion."""
     return is_chat_request(request.method, request.path)
+
+
+def wants_key(flow: http.HTTPFlow) -> bool:
+    """Tell whether *flow* asks for what a key of the proxy's is for."""
+    return is_asked(flow.request) or is_list(flow.request) or is_native(flow)
+
+
+def key_refused(
+    flow: http.HTTPFlow, origins: frozenset[str], *, is_routed: bool, is_known: bool
+) -> http.Response | None:
+    """Return what a client gets that may not use the key of the host it asks.
+
+    Args:
+        flow: The flow.
+        origins: Origins whose pages may.
+        is_routed: Whether the user has said where the request goes.
+        is_known: Whether its `Host` is one that no page can have let lead here.
+    """
+    request, server = flow.request, flow.server_conn
+    is_fixed = is_routed or is_reverse(flow.client_conn.proxy_mode)
+    if request.scheme == "http" and not is_fixed and not is_here(request.host):
+        return refusal(403, "The key of this proxy goes out by https alone.", None)
+    origin = request.headers.get("origin", "")
+    is_foreign = bool(origin) or is_cross_site(request.headers)
+    if is_foreign and cors.origin_of(request, origins) is None:
+        page = brief(origin) if origin else "another site"
+        message = (
+            f"Pages of {page} may not use the key of this proxy. "
+            "normalize_cors names those that may."
+        )
+        return refusal(403, message, None)
+    if not is_known:
+        message = (
+            "A page may have let this name lead here: ask the proxy by its address, or "
+            "name the host in normalize_hosts."
+        )
+        return refusal(403, message, None)
+    if request.scheme == "http":
+        return None
+    if ctx.options.ssl_insecure:
+        message = (
+            "With ssl_insecure no server proves its name, and the key of this proxy "
+            "goes to none."
+        )
+        return refusal(500, message, None)
+    place = (request.host, request.port)
+    is_open = server.tls_established and (server.address or ())[:2] == place
+    if is_open and not is_proven(server, request.host):
+        message = "This connection's server has not proved its name. Connect again."
+        return refusal(502, message, None)
+    return None
 
 
 def warn(

@@ -27,6 +27,7 @@ from .itself import (
     address,
     is_foreign,
     is_from_proxy,
+    is_here,
     is_local,
     is_own_port,
     names_proxy,
@@ -86,14 +87,16 @@ class Home:
             return True
         if not serves(flow.client_conn.proxy_mode) or not is_own_port(flow):
             return False
-        if is_from_proxy(flow.client_conn):
+        is_named = names_proxy(flow)
+        leads_here = not is_named and is_here(flow.request.host)
+        if leads_here or is_from_proxy(flow.client_conn):
             # Some other name of this machine, or one that a page has let change: asked
             # again and again, it would lead here for ever.
             flow.response = _refused(
                 403, "This name leads to the proxy itself. Ask it by its address."
             )
             return True
-        if not names_proxy(flow):
+        if not is_named:
             return False
         try:
             flow.response = self._answer(flow)
