@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from mitmproxy import http
 from mitmproxy.test import tflow
 
 from llm_normalize.keys import Keys, Secret, is_let_in
@@ -93,3 +94,56 @@ def test_client_has_to_present_the_token_which_goes_no_further(
         request.headers["authorization"] = given
     assert is_let_in(request, "token") is known
     assert "authorization" not in request.headers
+
+
+QUOTED = "t%6fken%2D0815"
+
+
+@pytest.mark.parametrize(
+    ("path", "left"),
+    [
+        ("/x?key=token-0815", "/x"),
+        ("/x?a=b&token-0815&c", "/x?a=b&c"),
+        (f"/x?a={QUOTED}&b", "/x?b"),
+        (f"/x?a={QUOTED.replace('%', '%25')}", "/x"),
+        (f"/x?{QUOTED}=1", "/x"),
+        ("/x?a=TOKEN-0815", "/x"),
+        ("/x/token-0815/y?a=b", "***?a=b"),
+        (f"/{QUOTED}/y", "***"),
+        ("/x?a=b&c", "/x?a=b&c"),
+        ("/x?", "/x?"),
+    ],
+)
+def test_token_in_a_url_goes_no_further(path: str, left: str) -> None:
+    request = tflow.tflow().request
+    request.path = path
+    request.headers["authorization"] = "Bearer token-0815"
+    assert is_let_in(request, "token-0815")
+    assert request.path == left
+
+
+def test_token_across_fields_goes_no_further() -> None:
+    request = tflow.tflow().request
+    request.path = "/x?a=one&b=two"
+    assert not is_let_in(request, "one&b")
+    assert request.path == "/x"
+
+
+def test_token_in_any_header_goes_no_further() -> None:
+    request = tflow.tflow().request
+    request.headers = http.Headers(
+        [
+            (b"Authorization", b"Bearer token-0815"),
+            (b"authorization", b"Bearer token-0815"),
+            (b"Proxy-Authorization", b"Basic eDp5"),
+            (b"proxy-authorization", b"Bearer token-0815"),
+            (b"Cookie", b"a=b; c=t%6fken-0815"),
+            (b"Cookie", b"d=e"),
+            (b"X-token-0815", b"1"),
+            (b"X-Other", b"1"),
+        ]
+    )
+    request.authority = "user:token-0815@a.test"
+    assert not is_let_in(request, "token-0815")  # which of the two is meant
+    assert request.headers.fields == ((b"X-Other", b"1"),)
+    assert request.authority == ""

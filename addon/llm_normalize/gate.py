@@ -89,36 +89,44 @@ def key_refused(
         is_routed: Whether the user has said where the request goes.
         is_known: Whether its `Host` is one that no page can have let lead here.
     """
-    request, server = flow.request, flow.server_conn
+    request = flow.request
+    is_http = request.scheme == "http"
     is_fixed = is_routed or is_reverse(flow.client_conn.proxy_mode)
-    if request.scheme == "http" and not is_fixed and not is_here(request.host):
+    if is_http and not is_fixed and not is_here(request.host):
         return refusal(403, "The key of this proxy goes out by https alone.", None)
+    message = ""
     origin = request.headers.get("origin", "")
     is_foreign = bool(origin) or is_cross_site(request.headers)
     if is_foreign and cors.origin_of(request, origins) is None:
-        page = brief(origin) if origin else "another site"
         message = (
-            f"Pages of {page} may not use the key of this proxy. "
-            "normalize_cors names those that may."
+            f"Pages of {brief(origin) or 'another site'} may not use the key of this "
+            "proxy. normalize_cors names those that may."
         )
-        return refusal(403, message, None)
-    if not is_known:
+    elif not is_known:
         message = (
             "A page may have let this name lead here: ask the proxy by its address, or "
             "name the host in normalize_hosts."
         )
+    if message:
         return refusal(403, message, None)
-    if request.scheme == "http":
-        return None
+    return None if is_http else _unproven(flow)
+
+
+def _unproven(flow: http.HTTPFlow) -> http.Response | None:
+    """Return what a client gets whose server has not proved, or cannot prove, its name.
+
+    A connection that is still to be made is none of those: without proof it has no key.
+    """
+    request, server = flow.request, flow.server_conn
     if ctx.options.ssl_insecure:
         message = (
             "With ssl_insecure no server proves its name, and the key of this proxy "
             "goes to none."
         )
         return refusal(500, message, None)
-    place = (request.host, request.port)
-    is_open = server.tls_established and (server.address or ())[:2] == place
-    if is_open and not is_proven(server, request.host):
+    host, port, *_ = server.address or ("", 0)
+    is_it = (host, port) == (request.host, request.port) and server.tls_established
+    if is_it and not is_proven(server, request.host):
         message = "This connection's server has not proved its name. Connect again."
         return refusal(502, message, None)
     return None

@@ -4,13 +4,15 @@ import contextlib
 import functools
 import ipaddress
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mitmproxy import connection, ctx, http
 from mitmproxy.net.http import url
 from mitmproxy.proxy import server_hooks
+from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers.http import HttpStream
+from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 type _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -189,9 +191,10 @@ def remember_hosts() -> None:
         return  # the addon is loaded anew
 
     @functools.wraps(wait)
-    def remember(stream: HttpStream, event: Any) -> Generator[Any, Any, None]:
+    def remember(stream: HttpStream, event: RequestHeaders) -> CommandGenerator[None]:
         setattr(event.request, _HOST, event.request.host_header)
-        return wait(stream, event)
+        commands: CommandGenerator[None] = wait(stream, event)
+        return commands
 
     setattr(remember, _HOST, True)
     HttpStream.state_wait_for_request_headers = remember  # type: ignore[method-assign]
@@ -200,10 +203,7 @@ def remember_hosts() -> None:
 def asked_host(request: http.Request) -> str:
     """Return the host that the client of *request* named in its `Host`; maybe none."""
     given = getattr(request, _HOST, request.host_header) or ""
-    try:
-        return url.parse_authority(given, check=False)[0]
-    except ValueError:
-        return given
+    return url.parse_authority(given, check=False)[0]
 
 
 def address(host: str, port: int) -> str:

@@ -42,7 +42,7 @@ class _Keyed(http.Headers):
         self._is_due = is_due
         super().__init__(fields)
 
-    @property  # type: ignore[override]
+    @property
     def fields(self) -> Fields:
         """All fields, as mitmproxy sends them."""
         return (*self._others, self._key) if self._is_due() else self._others
@@ -51,10 +51,9 @@ class _Keyed(http.Headers):
     def fields(self, fields: Fields) -> None:
         self._others = tuple(each for each in fields if each != self._key)
 
-    @classmethod
-    def from_state(cls, state: Fields) -> http.Headers:
-        """Return a copy, which has what was due."""
-        return http.Headers(state)
+    def copy(self) -> http.Headers:  # type: ignore[override]
+        """Return a copy, which has what is due now."""
+        return http.Headers(self.fields)
 
     def masked(self) -> http.Headers:
         """Return the headers as they are saved."""

@@ -56,6 +56,7 @@ What it has in common with others, its n, when it left (`time.monotonic`), its t
 and after.
 """
 
+
 def line(entry: Entry | Known) -> bytes:
     """Return *entry* as a line of the log."""
     if isinstance(entry, tuple):

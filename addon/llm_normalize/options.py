@@ -11,8 +11,8 @@ from mitmproxy.utils import human
 
 from .commands import EVERY
 from .cors import origins
-from .keys import Keys, Secret
 from .itself import is_here
+from .keys import Keys, Secret
 from .models import Models
 from .reach import Reach
 from .routes import Routes

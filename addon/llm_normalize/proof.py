@@ -11,15 +11,13 @@ _PROVEN = "llm_normalize_proven"
 """Where a connection holds the name that its server has proved."""
 
 
-def demand(data: tls.TlsData) -> None:
-    """Have the server prove the name that it is connected to by, before TLS starts.
+def demand(server: connection.Server, host: str) -> None:
+    """Have *server* prove to be *host*, whatever its client says; before TLS starts.
 
-    Nobody else's name is asked for then (mitmproxy/addons/tlsconfig.py,
-    `tls_start_server`): not its client's, nor that of a `Host`.
+    It is what mitmproxy verifies then (mitmproxy/addons/tlsconfig.py,
+    `tls_start_server`).
     """
-    assert isinstance(data.conn, connection.Server)
-    assert data.conn.address is not None
-    data.conn.sni = _spelled(data.conn.address[0])
+    server.sni = _spelled(host)
 
 
 def remember(data: tls.TlsData) -> None:

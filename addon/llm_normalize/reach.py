@@ -7,7 +7,7 @@ for, and no saved flow has a key.
 import logging
 from dataclasses import dataclass, field
 
-from mitmproxy import http, tls
+from mitmproxy import connection, http, tls
 
 from . import cors, proof
 from .adapting import Adapted
@@ -107,9 +107,10 @@ class Reach:
 
     def start_tls(self, data: tls.TlsData) -> None:
         """Have a server that has a key prove the name that the key is for."""
+        assert isinstance(data.conn, connection.Server)
         host, port, *_ = data.conn.address or ("", 0)
         if self.keys.secret(host, port) is not None:
-            proof.demand(data)
+            proof.demand(data.conn, host)
 
     # -- a request -------------------------------------------------------------------
 
