@@ -75,12 +75,22 @@ def test_connection_names_no_header() -> None:
         assert ("connection" in keyed(connection=value).request.headers) is there
 
 
+def test_header_that_is_two_does_not_go_along() -> None:
+    made = keyed(x="1\r\nHost: evil.test", y="2")
+    assert "evil" not in str(made.request.headers)
+    assert made.request.headers["y"] == "2"
+
+
 @pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("mode", ["regular", "upstream:http://up.test:3128"])
-def test_request_names_the_server_that_it_goes_to(version: str, mode: str) -> None:
+def test_request_names_the_server_that_it_goes_to(
+    version: str, scheme: str, mode: str
+) -> None:
     made = tflow.tflow()
     made.client_conn.proxy_mode = ProxyMode.parse(mode)
-    made.request = http.Request.make("POST", "https://a.test:8443/x?key=own")
+    made.request = http.Request.make("POST", f"{scheme}://a.test.:8443/x?key=own")
+    made.request.headers["proxy-authorization"] = "Basic eDp5"
     made.request.http_version = version
     made.request.headers.add("host", "evil.test")
     made.request.headers.add("host", "evil.test")
@@ -88,8 +98,10 @@ def test_request_names_the_server_that_it_goes_to(version: str, mode: str) -> No
     made.request.trailers = http.Headers(host="evil.test")
     put(made, KEY, lambda: True)
     assert made.request.headers.get_all("host") == ["a.test:8443"]
-    is_absolute = version == "HTTP/2.0" or mode != "regular"
+    asks_proxy = mode != "regular" and scheme == "http"
+    is_absolute = version == "HTTP/2.0" or asks_proxy
     assert made.request.authority == ("a.test:8443" if is_absolute else "")
+    assert ("proxy-authorization" in made.request.headers) is asks_proxy
     assert made.request.get_state()["trailers"] is None
     assert made.request.path == "/x"
 

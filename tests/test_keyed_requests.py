@@ -76,11 +76,17 @@ def test_answer_that_never_was_echoes_in_its_error() -> None:
     assert KEY not in str(made.get_state())
 
 
-def test_keys_that_are_on_their_way_are_taken_off() -> None:
+def test_what_is_under_way_has_no_key_when_mitmproxy_ends() -> None:
     requests, made = keyed()
     connected(made)
     requests.done()
     assert made.request.headers["authorization"] == "***"
+    requests, made = keyed()
+    connected(made)
+    made.response = http.Response.make(200, KEY)
+    requests.take_off(made)
+    requests.done()
+    assert KEY not in str(made.get_state())
 
 
 def test_key_that_is_gone_is_said(

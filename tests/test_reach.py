@@ -276,6 +276,7 @@ def test_key_serves_chats_and_the_list_of_models_alone(
         ("listed.test:8443", True),
         ("routed.test", True),
         ("192.0.2.250", True),  # that its client is connected to
+        ("box.test", True),  # that it listens on
         ("rebound.test:8080", False),
         ("192.0.2.251", False),
     ],
@@ -287,6 +288,7 @@ def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
         normalize_keys=[f"{HOST}=env:A_KEY"],
         normalize_hosts=["listed.test:8443"],
         normalize_routes=["routed.test=https://other.test"],
+        listen_host="box.test",
     )
     made = chat_flow(method="GET", path="/v1/models")
     made.response = None
@@ -393,6 +395,7 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
         "/v1\\chat/completions",
         *(f"/v1{odd}/chat/completions" for odd in ("%2f", "%5C", "%00", "%3F", "%23")),
         *(f"/v1{odd}/chat/completions" for odd in ("%25", "%1b", "%7f", "%c3%a9", "%")),
+        *(f"/v1/chat/completions?{odd}" for odd in ("\r\nHost: evil", "\xe9", "a b")),
     ],
 )
 def test_key_and_route_are_for_plain_paths_alone(proxy: Proxy, path: str) -> None:

@@ -96,7 +96,6 @@ class Normalize:
 
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
-        self._reach.done()
         if ctx.master.should_exit.is_set():
             self._answers.close_all()
             self._close_logs()
@@ -104,6 +103,7 @@ class Normalize:
             for log in self._logs.values():
                 log.share()
             self._answers.hand_over(self._close_logs)
+        self._reach.done()
 
     def _close_logs(self) -> None:
         for log in self._logs.values():

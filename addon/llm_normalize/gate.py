@@ -19,10 +19,10 @@ from .selection import is_chat_request
 
 logger = logging.getLogger(__name__)
 
-# What a server may take for another path than it says: what no URL has, what is quoted
-# for no reason or means something else once it is not, and names of folders.
+# What a server may take for another path than it says: what is quoted for no reason, or
+# means something else once it is not, and names of folders.
 _ODD = re.compile(
-    r"[^!-~]|[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
+    r"[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
     r"|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|$)",
     re.IGNORECASE,
 )
@@ -60,7 +60,9 @@ def _path(request: http.Request) -> str:
 
 def is_plain(path: str) -> bool:
     """Tell whether *path* is what it says, to any server."""
-    return path.startswith("/") and not _ODD.search(path.partition("?")[0])
+    is_text = path.isascii() and path.isprintable() and " " not in path
+    is_path = path.startswith("/") and not _ODD.search(path.partition("?")[0])
+    return is_text and is_path
 
 
 def is_list(request: http.Request) -> bool:

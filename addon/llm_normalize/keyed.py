@@ -77,10 +77,16 @@ def put(flow: http.HTTPFlow, key: str, is_due: Callable[[], bool]) -> None:
         is_due: Tells whether the connection is one that may have it.
     """
     request = flow.request
-    name_server(flow)
+    mode = flow.client_conn.proxy_mode
+    asks_proxy = isinstance(mode, mode_specs.UpstreamMode) and request.scheme == "http"
+    name_server(request, is_absolute=asks_proxy)
     request.path = without_credentials(request.path)
     request.trailers = None
-    fields = tuple(each for each in request.headers.fields if _goes_along(*each))
+    fields = tuple(
+        (name, value)
+        for name, value in request.headers.fields
+        if _goes_along(name.decode("latin-1").lower(), value, asks_proxy=asks_proxy)
+    )
     request.headers = _Keyed(fields, key, is_due)
     state: Callable[[], Any] = flow.get_state
     copied: Callable[[], http.HTTPFlow] = flow.copy
@@ -105,18 +111,17 @@ def take_off(flow: http.HTTPFlow) -> None:
     del flow.get_state, flow.copy  # the class's own count again
 
 
-def name_server(flow: http.HTTPFlow) -> None:
-    """Let the request of *flow* name the server that it goes to, and no other one.
+def name_server(request: http.Request, *, is_absolute: bool) -> None:
+    """Let *request* name the server that it goes to, and no other one.
 
-    Also its first line: in reverse mode that may hold any URL.
+    Args:
+        request: The request.
+        is_absolute: Whether its first line has to hold the whole URL, as an upstream
+            proxy wants it; in reverse mode a client may have sent any.
     """
-    request = flow.request
-    place = url.hostport(request.scheme, request.host, request.port)
-    if not isinstance(flow.client_conn.proxy_mode, mode_specs.UpstreamMode):
-        request.authority = ""
+    place = url.hostport(request.scheme, request.host.rstrip("."), request.port)
+    request.authority = place if is_absolute and request.authority else ""
     request.host_header = place
-    if request.authority:
-        request.authority = place
 
 
 def without_credentials(target: str) -> str:
@@ -130,14 +135,14 @@ def without_credentials(target: str) -> str:
     return path + mark * bool(fields) + "&".join(fields)
 
 
-def _goes_along(name: bytes, value: bytes) -> bool:
+def _goes_along(name: str, value: bytes, *, asks_proxy: bool) -> bool:
     """Tell whether a header of a client's may be beside a key."""
-    known = name.decode("latin-1").lower()
-    if known == "connection":  # it may name others, which are dropped on their way
+    if name == "connection":  # it may name others, which are dropped on their way
         return value.strip().lower() in (b"close", b"keep-alive")
-    return known == "host" or not (
-        _CREDENTIAL.fullmatch(known) or _STEERING.search(known)
-    )
+    if name == "host" or (asks_proxy and name == "proxy-authorization"):
+        return True
+    is_split = any(each in value for each in b"\r\n\0")  # by HTTP/2 it may be
+    return not (is_split or _CREDENTIAL.fullmatch(name) or _STEERING.search(name))
 
 
 def _masked(headers: http.Headers) -> http.Headers:

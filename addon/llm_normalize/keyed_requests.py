@@ -20,7 +20,8 @@ class KeyedRequests:
 
     def __init__(self) -> None:
         self._flows: dict[str, http.HTTPFlow] = {}
-        self._keys: dict[str, bytes] = {}  # until the end
+        # Until the end, also of what has none any more.
+        self._keys: dict[str, tuple[http.HTTPFlow, bytes]] = {}
 
     def add(self, flow: http.HTTPFlow, secret: Secret) -> bool:
         """Put a key on; tell whether there was one.
@@ -49,14 +50,13 @@ class KeyedRequests:
 
         put(flow, key, is_due)
         self._flows[flow.id] = flow
-        self._keys[flow.id] = key.encode()
+        self._keys[flow.id] = flow, key.encode()
         return True
 
     def answered(self, flow: http.HTTPFlow) -> None:
         """Take what is echoed out of an answer's headers, which are about to leave."""
-        key = self._keys.get(flow.id)
-        if key is not None and flow.response is not None:
-            hide_in_head(flow.response, key)
+        if flow.id in self._keys and flow.response is not None:
+            hide_in_head(flow.response, self._keys[flow.id][1])
 
     def take_off(self, flow: http.HTTPFlow) -> None:
         """Take the key off again, if there is one."""
@@ -66,11 +66,10 @@ class KeyedRequests:
     def end(self, flow: http.HTTPFlow) -> None:
         """Take off the key of a flow that is over, and what is echoed of it."""
         self.take_off(flow)
-        key = self._keys.pop(flow.id, None)
-        if key is not None:
-            hide(flow, key)
+        if flow.id in self._keys:
+            hide(*self._keys.pop(flow.id))
 
     def done(self) -> None:
-        """Take off all keys."""
-        for flow in [*self._flows.values()]:
-            self.take_off(flow)
+        """Do that with all flows: mitmproxy saves those that are under way, too."""
+        for flow, _ in [*self._keys.values()]:
+            self.end(flow)

@@ -7,7 +7,7 @@ for, and no saved flow has a key.
 import logging
 from dataclasses import dataclass, field
 
-from mitmproxy import connection, http, tls
+from mitmproxy import connection, ctx, http, tls
 
 from . import cors, proof
 from .adapting import Adapted
@@ -243,7 +243,9 @@ class Reach:
         host = asked_host(flow.request)
         if not is_reverse(flow.client_conn.proxy_mode) or not host or is_here(host):
             return True
-        here = flow.request.host, flow.client_conn.sockname[0]
+        client = flow.client_conn
+        listens = client.proxy_mode.listen_host(ctx.options.listen_host or None)
+        here = flow.request.host, client.sockname[0], listens
         routed = (pattern for pattern, _ in self.routes.routes)
         return host.lower() in here or any(
             each.matches(host, each.port) for each in (*self.hosts.patterns, *routed)
