@@ -249,6 +249,28 @@ def test_target_of_a_route_proves_its_own_name(
         ] * len(sent(script))
 
 
+def test_key_goes_by_whatever_way_to_the_server_that_it_is_for(
+    start: Start, secure: dict[str, Provider]
+) -> None:
+    provider = secure["http/1.1"]
+    target = f"localhost:{provider.port}"
+    behind = start(normalize_keys="other.test=env:A_KEY", ignore_hosts=".*")
+    for mode, alpn in (
+        ("regular", "h2"),  # and on by HTTP/1
+        (f"upstream:http://{LOOPBACK}:{behind.port}", "http/1.1"),
+    ):
+        script = provider.script(*STREAM)
+        mitmdump = start("--mode", mode, connection_strategy="lazy")
+        raw = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=[alpn])
+        client: Http1Client | Http2Client
+        client = Http2Client(raw, EVIL) if alpn == "h2" else Http1Client(raw, EVIL)
+        with client:
+            assert client.post(script.path, ASKED).status == 200
+        (got,) = sent(script)
+        assert got["authorization"] == f"Bearer {KEY}"
+        assert got["host"] == target
+
+
 # -- TLS that stays closed -------------------------------------------------------------
 
 

@@ -315,7 +315,12 @@ def test_server_whose_name_nobody_looked_at_gets_no_key(proxy: Proxy) -> None:
         send(proxy, made)
         found: http.Response | None = made.response
         assert (found and found.status_code) == status
+    made = chat_flow()
     made.response = None
+    connected(made, verify=False)
+    made.server_conn.state = ConnectionState.CLOSED  # of a flow that is replayed
+    send(proxy, made)
+    assert made.response is None
     proxy.set(ssl_insecure=True)
     send(proxy, made)
     assert response_of(made).status_code == 500

@@ -127,8 +127,8 @@ def _unproven(flow: http.HTTPFlow) -> http.Response | None:
         )
         return refusal(500, message, None)
     host, port, *_ = server.address or ("", 0)
-    is_it = (host, port) == (request.host, request.port) and server.tls_established
-    if is_it and not is_proven(server, request.host):
+    is_it = (host, port) == (request.host, request.port) and server.connected
+    if is_it and server.tls_established and not is_proven(server, request.host):
         message = "This connection's server has not proved its name. Connect again."
         return refusal(502, message, None)
     return None
