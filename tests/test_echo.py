@@ -7,7 +7,7 @@ from mitmproxy.test import tflow
 
 from llm_normalize.echo import hide, hide_in_head, without
 from llm_normalize.kept import Kept
-from llm_normalize.record import KEY as NOTED
+from llm_normalize.record import KEY as RECORD
 from proxies import broken, response_of
 
 KEY = b"nvapi/canary+4711="
@@ -96,7 +96,7 @@ def test_no_more_is_decoded_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
     assert response_of(made).raw_content == body
 
 
-def noted(**more: Any) -> dict[str, Any]:
+def shown(**more: Any) -> dict[str, Any]:
     return {
         "changed": 3,
         "pairs": [],
@@ -112,17 +112,21 @@ def test_what_is_shown_of_an_answer_is_dropped_where_it_has_the_key() -> None:
     kept.add(b"left")
     for more in ({"pairs": [[0, 1.0, ["x"], KEY, [b""], 0, []]]}, {"came": kept.came}):
         made = answered(b"left")
-        made.metadata[NOTED] = noted(**more)
+        made.metadata[RECORD] = shown(**more)
         hide(made, KEY)
-        assert made.metadata[NOTED] == noted(came=None, left_out=3)
+        assert made.metadata[RECORD] == shown(came=None, left_out=3)
     made = answered(b"left " + KEY)
-    made.metadata[NOTED] = noted()
+    made.metadata[RECORD] = shown()
     hide(made, KEY)
-    assert made.metadata[NOTED]["came"] is None
+    assert made.metadata[RECORD]["came"] is None
     made = answered(b"left")
-    made.metadata[NOTED] = noted(pairs=[[0]])
+    made.metadata[RECORD] = shown(came=[b"damaged"])
     hide(made, KEY)
-    assert made.metadata[NOTED]["pairs"] == [[0]]
+    assert made.metadata[RECORD]["came"] is None
+    made = answered(b"left")
+    made.metadata[RECORD] = shown(pairs=[[0]])
+    hide(made, KEY)
+    assert made.metadata[RECORD]["pairs"] == [[0]]
 
 
 def test_error_is_masked_where_no_answer_is() -> None:

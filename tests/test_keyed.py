@@ -47,6 +47,7 @@ def keyed(**headers: str) -> http.HTTPFlow:
     [
         *("X-API-Key", "api-key", "Authorization", "X-Goog-Api-Key", "X-Auth-Token"),
         *("Ocp-Apim-Subscription-Key", "Cookie", "Proxy-Authorization", "Api-Token"),
+        *("X-Amz-Security-Token", "X-Client-Secret", "X-Api-Auth-Key"),
         *("Forwarded", "X-Forwarded-Host", "X-Forwarded-For", "X-Host", "Via"),
         *("X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override", "X-HTTP-Method"),
         *("X-Real-IP", "Helicone-Target-URL", "X-Portkey-Custom-Host", "Upgrade"),

@@ -8,7 +8,7 @@ from mitmproxy import http
 from .decoding import CorruptBodyError, decoder_for
 from .kept import unpacked
 from .keys import MASK
-from .record import KEY as NOTED
+from .record import KEY as RECORD
 
 _MOST = 64 * 1024 * 1024  # bytes of a body that is decoded
 
@@ -46,10 +46,10 @@ def hide(flow: http.HTTPFlow, key: bytes) -> None:
     if flow.response is not None:
         hide_in_head(flow.response, key)
         found = _hide_in_body(flow.response, key)
-    noted = flow.metadata.get(NOTED)
-    if isinstance(noted, dict) and (found or _is_in(noted, key)):
-        left_out = noted.get("changed", 0)
-        noted.update(pairs=[], came=None, left_out=left_out, left_out_at=0)
+    record = flow.metadata.get(RECORD)
+    if isinstance(record, dict) and (found or _is_in(record, key)):
+        left_out = record.get("changed", 0)
+        record.update(pairs=[], came=None, left_out=left_out, left_out_at=0)
 
 
 def _hide_in_body(response: http.Response, key: bytes) -> bool:
@@ -83,7 +83,11 @@ def _decoded(body: bytes, encoding: str) -> bytes:
     return bytes(found)
 
 
-def _is_in(noted: dict[str, Any], key: bytes) -> bool:
-    """Tell whether *key* is in what is shown of an answer."""
-    shown = repr(noted.get("pairs")).encode() + unpacked(noted.get("came") or ())
+def _is_in(record: dict[str, Any], key: bytes) -> bool:
+    """Tell whether *key* is, or may be, in what is shown of an answer."""
+    shown = repr(record.get("pairs")).encode()
+    try:
+        shown += unpacked(record.get("came") or ())
+    except ValueError:
+        return True  # a file that was loaded can hold anything
     return without(shown, key) != shown

@@ -12,8 +12,8 @@ from mitmproxy.proxy import mode_specs
 from .keys import HEADER, MASK
 
 _CREDENTIAL = re.compile(
-    r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api)[_-](token|key)"
-    r"|subscription[_-]key|cookie)|key|auth|token",
+    r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api|subscription)[_-]key"
+    r"|token|secret|password|cookie)|key|auth",
     re.IGNORECASE,
 )
 """Names of headers and query fields by which clients present keys of their own."""
@@ -92,9 +92,9 @@ def put(flow: http.HTTPFlow, key: str, is_due: Callable[[], bool]) -> None:
     copied: Callable[[], http.HTTPFlow] = flow.copy
 
     def state_without_key() -> Any:
-        told = state()
-        told["request"]["headers"] = _masked(flow.request.headers).fields
-        return told
+        whole = state()
+        whole["request"]["headers"] = _masked(flow.request.headers).fields
+        return whole
 
     def copy_without_key() -> http.HTTPFlow:
         made = copied()

@@ -139,7 +139,7 @@ class Reach:
         if not (is_selected or target is not None):
             return False
         secret = self.keys.secret(request.host, request.port)
-        told = refused(request, self.gate) if self.gate is not None else None
+        answer = refused(request, self.gate) if self.gate is not None else None
         if (target or self.gate or secret) and not is_plain(request.path):
             flow.response = not_found(request)
             return True
@@ -147,8 +147,8 @@ class Reach:
         if origin is not None and cors.is_preflight(request):
             flow.response = cors.preflight(request, origin)
             return True
-        if told is not None:
-            flow.response = told
+        if answer is not None:
+            flow.response = answer
             return True
         if self.gate is not None:
             self._let_in.add(flow.id)
