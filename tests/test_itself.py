@@ -251,6 +251,10 @@ def test_this_machine_has_addresses_and_a_name_of_its_own(
         (("127.1", 8081), "tcp", False),
         (("a.test", 8080), "tcp", False),
         (("127.1", 8080), "udp", False),
+        (("127.0.0.2", 8080), "tcp", False),  # another server may have that
+        (("127.0.0.2", 8888), "tcp", True),
+        (("localhost.", 8080), "tcp", True),
+        (("0.0.0.0", 8080), "tcp", True),
         (None, "tcp", False),
     ],
 )
@@ -261,7 +265,8 @@ def test_connection_to_an_own_port_leads_back(
     protocol: Any,
     leads: bool,
 ) -> None:
-    monkeypatch.setattr(server, "listen_addrs", lambda: [("127.0.0.1", 8080)])
+    listens = [("127.0.0.1", 8080), ("::", 8888, 0, 0)]
+    monkeypatch.setattr(server, "listen_addrs", lambda: listens)
     made = Server(address=place, transport_protocol=protocol)
     data = ServerConnectionHookData(server=made, client=tflow.tclient_conn())
     assert leads_back(data) is leads

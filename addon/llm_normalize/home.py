@@ -27,9 +27,9 @@ from .itself import (
     address,
     is_foreign,
     is_from_proxy,
-    is_here,
     is_local,
     is_own_port,
+    leads_to,
     names_proxy,
 )
 from .probe import HOST, PATTERN, Probe, serves
@@ -88,8 +88,9 @@ class Home:
         if not serves(flow.client_conn.proxy_mode) or not is_own_port(flow):
             return False
         is_named = names_proxy(flow)
-        leads_here = not is_named and is_here(flow.request.host)
-        if leads_here or is_from_proxy(flow.client_conn):
+        here = flow.client_conn.sockname[0]
+        is_loop = not is_named and leads_to(flow.request.host, here)
+        if is_loop or is_from_proxy(flow.client_conn):
             # Some other name of this machine, or one that a page has let change: asked
             # again and again, it would lead here for ever.
             flow.response = _refused(

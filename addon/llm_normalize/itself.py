@@ -116,6 +116,17 @@ def _is_plain_loopback(host: str) -> bool:
     return found.is_loopback and getattr(found, "ipv4_mapped", None) is None
 
 
+def leads_to(host: str, listens: str) -> bool:
+    """Tell whether *host* is this machine, and where something listens at *listens*.
+
+    Another server may have the same port of another address. Which one a name of this
+    machine has is for a resolver to say: it may be any.
+    """
+    ip, end = _ip(_name(host)), _ip(_name(listens))
+    any_of_both = ip is None or ip.is_unspecified or end is None or end.is_unspecified
+    return is_here(host) and (any_of_both or ip == end)
+
+
 def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
     """Tell whether a connection that is about to be made ends at the proxy itself.
 
@@ -124,9 +135,10 @@ def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
     """
     host, port, *_ = data.server.address or ("", 0)
     proxy = ctx.master.addons.get("proxyserver")
-    ports = {place[1] for place in proxy.listen_addrs()}
-    is_tcp = data.server.transport_protocol == "tcp"
-    return is_tcp and port in ports and is_here(host)
+    return data.server.transport_protocol == "tcp" and any(
+        own == port and leads_to(host, listens)
+        for listens, own, *_ in proxy.listen_addrs()
+    )
 
 
 def is_from_proxy(client: connection.Client) -> bool:
