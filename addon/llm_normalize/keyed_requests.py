@@ -5,7 +5,7 @@ from copy import copy
 
 from mitmproxy import http
 
-from .echo import hide, hide_in_head
+from .key_echo import hide, hide_in_head
 from .gate import refusal
 from .keyed import put, take_off
 from .keys import Secret

@@ -5,7 +5,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from llm_normalize.echo import hide, hide_in_head, without
+from llm_normalize.key_echo import hide, hide_in_head, without
 from llm_normalize.kept import Kept
 from llm_normalize.record import KEY as RECORD
 from proxies import broken, response_of
@@ -89,7 +89,7 @@ def test_body_without_the_key_stays(encoding: str, body: bytes) -> None:
 
 
 def test_no_more_is_decoded_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_normalize.echo._MOST", 10)
+    monkeypatch.setattr("llm_normalize.key_echo._MOST", 10)
     body = gzip.compress(b"x" * 200_000 + KEY)
     made = answered(body, **{"content-encoding": "gzip"})
     hide(made, KEY)
