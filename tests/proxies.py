@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 import pytest
-from mitmproxy import connection, flow, http
+from mitmproxy import connection, ctx, flow, http, tls
 from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.proxy.context import Context
 from mitmproxy.test import taddons, tflow
+from OpenSSL import SSL
 
+from llm_normalize import proof
 from llm_normalize.addon import Normalize
 from llm_normalize.fix import DONE, chunk, completion, wire
 from llm_normalize.jsontext import dumps
@@ -64,6 +67,25 @@ def broken(made: http.HTTPFlow, message: str, *, connected: bool = True) -> None
 def response_of(made: http.HTTPFlow) -> http.Response:
     assert made.response is not None
     return made.response
+
+
+def connected(made: http.HTTPFlow, *, verify: bool = True, sni: str = "") -> None:
+    """Let mitmproxy have chosen a connection, whose server has proved its name.
+
+    Args:
+        made: The flow, whose request is about to leave.
+        verify: Whether the certificate was looked at.
+        sni: The name that was asked for, if not the request's host.
+    """
+    server = connection.Server(address=(made.request.host, made.request.port))
+    server.state = connection.ConnectionState.OPEN
+    server.sni = sni or made.request.host
+    server.timestamp_tls_setup = 1.0
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_verify(SSL.VERIFY_PEER if verify else SSL.VERIFY_NONE)
+    at = Context(made.client_conn, ctx.options)
+    proof.remember(tls.TlsData(server, at, SSL.Connection(context)))
+    made.server_conn = server
 
 
 def headers_of(made: http.HTTPFlow) -> dict[str, str]:

@@ -54,12 +54,18 @@ def make_ca(folder: Path, name: str) -> Path:
     return folder / f"{name}-ca-cert.pem"
 
 
-def server_context(folder: Path, name: str, alpn: Sequence[str]) -> ssl.SSLContext:
-    """Return TLS settings for loopback names, signed by the CA *name* of *folder*."""
+def server_context(
+    folder: Path, name: str, alpn: Sequence[str], host: str = ""
+) -> ssl.SSLContext:
+    """Return TLS settings, signed by the CA *name* of *folder*.
+
+    For loopback names, or for *host* alone.
+    """
     store = certs.CertStore.from_store(folder, name, 2048)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOOPBACK))]
-    entry = store.get_cert("localhost", names)
-    pem = folder / f"{name}-leaf.pem"
+    here = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOOPBACK))]
+    names = [x509.DNSName(host)] if host else here
+    entry = store.get_cert(host or "localhost", names)
+    pem = folder / f"{name}-{host or 'leaf'}.pem"
     key = entry.privatekey.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -680,6 +686,7 @@ def connect(
     ca: Path | None = None,
     alpn: Sequence[str] = ("http/1.1",),
     over_tls: str | None = None,
+    sni: str | None = None,
 ) -> socket.socket:
     """Return a connection to the proxy on *port*, or through it.
 
@@ -689,6 +696,7 @@ def connect(
         ca: The CA that is trusted.
         alpn: Protocols to offer.
         over_tls: Speak TLS with the proxy itself, under this name; without a tunnel.
+        sni: The name to ask for in TLS, if not the host of the tunnel.
     """
     raw: socket.socket = socket.create_connection((LOOPBACK, port), PATIENCE)
     raw.settimeout(PATIENCE)
@@ -707,7 +715,7 @@ def connect(
             assert byte, f"CONNECT was refused: {head!r}"
             head += byte
         assert b" 200 " in head.split(b"\r\n")[0], head
-        host = tunnel.rpartition(":")[0]
+        host = sni or tunnel.rpartition(":")[0]
         return client_context(ca, alpn).wrap_socket(raw, server_hostname=host)
     except BaseException:
         raw.close()

@@ -274,7 +274,7 @@ def hello(
         (HOST, (HOST, 443), False),
         (HOST, ("192.0.2.1", 443), False),
         (None, (HOST, 443), False),
-        ("other.test", (HOST, 443), False),
+        ("other.test", (HOST, 443), True),
         (HOST, None, False),
         ("other.test", ("other.test", 443), True),
         ("other.test", ("192.0.2.1", 443), True),
@@ -282,7 +282,7 @@ def hello(
         (None, None, False),  # TLS with the proxy itself
     ],
 )
-def test_only_a_listed_host_is_opened_by_its_name_or_address(
+def test_only_a_listed_host_is_opened_by_its_name_or_else_its_address(
     proxy: Proxy, sni: str | None, address: tuple[str, int] | None, closed: bool
 ) -> None:
     assert hello(proxy, sni, address) is closed

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.line import _WORDS, Entry, Form, Known, line
+from llm_normalize import line as logged_line
+from llm_normalize.line import Entry, Form, Known, line
 
 PAIR: dict[str, Any] = {
     "type": "pair",
@@ -116,16 +117,12 @@ def test_milliseconds_have_one_place(ms: float) -> None:
     assert line(pair) == line(Entry(entry.record | {"ms": ms}))
 
 
-def test_what_is_kept_of_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_normalize.line._MOST", 20)
-    monkeypatch.setattr("llm_normalize.line._MOST_KEYS", 3)
-    for at in range(100):
-        text = b"word %d" % at
-        for secrets in (("first secret",), (f"secret {at}",)):
-            said = json.loads(line(known(text, secrets)[0]))["before"]
-            assert said == (HEAD + text + TAIL).decode()
-    assert len(_WORDS) <= 4
-    assert all(len(each) <= 20 for each in _WORDS.values())
+def test_no_key_and_no_text_is_remembered_beyond_its_flow() -> None:
+    for at in range(3):
+        line(known(b"word-canary", (f"key-canary-{at}",))[0])
+    remembered = repr(vars(logged_line))
+    assert "key-canary" not in remembered
+    assert "word-canary" not in remembered
 
 
 def test_another_record_is_json() -> None:

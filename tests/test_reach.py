@@ -7,9 +7,10 @@ from typing import Any, cast
 import pytest
 from mitmproxy import exceptions, http, tls
 from mitmproxy.addons.proxyauth import ProxyAuth
-from mitmproxy.connection import ConnectionState
+from mitmproxy.connection import ConnectionState, Server
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 import form
@@ -17,7 +18,17 @@ from llm_normalize.flows import ASKED, ROUTED
 from llm_normalize.jsontext import dumps, loads
 from llm_normalize.record import KEY as NOTED
 from llm_normalize.upstream import Reply
-from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages, response_of
+from proxies import (
+    GOOD,
+    HOST,
+    Proxy,
+    broken,
+    chat_flow,
+    connected,
+    fail,
+    messages,
+    response_of,
+)
 
 KEY = "nvapi-canary-4711"
 OPENAI = "api.openai.com"
@@ -44,6 +55,8 @@ def ask(proxy: Proxy, **more: Any) -> http.HTTPFlow:
 def send(proxy: Proxy, made: http.HTTPFlow) -> None:
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
+    if made.response is None:
+        connected(made)
 
 
 def answer(proxy: Proxy, made: http.HTTPFlow, data: bytes = GOOD) -> bytes:
@@ -222,6 +235,128 @@ def test_key_is_for_pages_that_are_known_alone(
         assert form.check_error_body(response_of(made).content or b"") == []
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow(method="GET", path="/v1/models")
+    made.response = None
+    made.request.headers["sec-fetch-site"] = site
+    send(proxy, made)
+    assert response_of(made).status_code == 403
+    assert "another site" in str(response_of(made).text)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "served"),
+    [
+        ("GET", "/v1/models", True),
+        ("POST", "/v1/chat/completions", True),
+        ("POST", "/v1/models", False),
+        ("GET", "/v1/files", False),
+        ("DELETE", "/v1/chat/completions", False),
+    ],
+)
+def test_key_serves_chats_and_the_list_of_models_alone(
+    proxy: Proxy, method: str, path: str, served: bool
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, method=method, path=path)
+    assert (KEY in made.request.headers["authorization"]) is served
+    assert made.response is None
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("localhost:8080", True),
+        ("127.0.0.1", True),
+        ("[::1]:8080", True),
+        ("", True),
+        (HOST, True),
+        ("listed.test:8443", True),
+        ("routed.test", True),
+        ("192.0.2.250", True),  # that its client is connected to
+        ("box.test", True),  # that it listens on
+        ("rebound.test:8080", False),
+        ("192.0.2.251", False),
+    ],
+)
+def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
+    proxy: Proxy, host: str, known: bool
+) -> None:
+    proxy.set(
+        normalize_keys=[f"{HOST}=env:A_KEY"],
+        normalize_hosts=["listed.test:8443"],
+        normalize_routes=["routed.test=https://other.test"],
+        listen_host="box.test",
+    )
+    made = chat_flow(method="GET", path="/v1/models")
+    made.response = None
+    made.client_conn.proxy_mode = REVERSE
+    made.client_conn.sockname = ("192.0.2.250", 8080)
+    vars(made.request)["llm_normalize_host"] = host  # as `remember_hosts` does
+    send(proxy, made)
+    assert (made.response is None) is known
+    if not known:
+        assert response_of(made).status_code == 403
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    send(proxy, made)
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_server_whose_name_nobody_looked_at_gets_no_key(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for verify, status in ((False, 502), (True, None)):
+        made = chat_flow()
+        made.response = None
+        connected(made, verify=verify)
+        send(proxy, made)
+        found: http.Response | None = made.response
+        assert (found and found.status_code) == status
+    made = chat_flow()
+    made.response = None
+    connected(made, verify=False)
+    made.server_conn.state = ConnectionState.CLOSED  # of a flow that is replayed
+    send(proxy, made)
+    assert made.response is None
+    proxy.set(ssl_insecure=True)
+    send(proxy, made)
+    assert response_of(made).status_code == 500
+    assert "ssl_insecure" in str(response_of(made).text)
+
+
+def test_name_that_is_proved_is_the_one_that_the_key_is_for(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for host, demanded in ((HOST, HOST), ("other.test", "evil.test")):
+        server = Server(address=(host, 443))
+        server.sni = "evil.test"
+        context = Context(tflow.tclient_conn(), proxy.context.options)
+        proxy.addon.tls_start_server(tls.TlsData(server, context))
+        proxy.addon.tls_established_server(tls.TlsData(server, context))
+        assert server.sni == demanded
+
+
+def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
+    server = proxy.context.master.addons.get("proxyserver")
+    server.listen_addrs = lambda: [("127.0.0.1", 8080)]
+    for host, error in (("127.1", "This name leads"), ("a.test", None)):
+        made = Server(address=(host, 8080))
+        proxy.addon.server_connect(
+            ServerConnectionHookData(server=made, client=tflow.tclient_conn())
+        )
+        assert (made.error or "None").startswith(str(error))
+
+
+def test_own_keys_of_a_routed_client_are_not_saved(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, host=OPENAI)
+    answer(proxy, made)
+    assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
+    assert "SECRET" not in str(made.get_state())
+
+
 def test_key_that_is_gone_is_told_and_nothing_is_sent(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -249,7 +384,7 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
     streamed = ask(proxy)
     answer(proxy, streamed, event)
     assert KEY not in str(streamed.get_state())
-    assert proxy.addon._reach._sent == {}
+    assert proxy.addon._reach._keyed._keys == {}
     proxy.close()
     assert KEY not in proxy.log.read_text()
 
@@ -263,6 +398,9 @@ def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> 
         "/v1/%2E%2e/chat/completions",
         "/x/..;/chat/completions",
         "/v1\\chat/completions",
+        *(f"/v1{odd}/chat/completions" for odd in ("%2f", "%5C", "%00", "%3F", "%23")),
+        *(f"/v1{odd}/chat/completions" for odd in ("%25", "%1b", "%7f", "%c3%a9", "%")),
+        *(f"/v1/chat/completions?{odd}" for odd in ("\r\nHost: evil", "\xe9", "a b")),
     ],
 )
 def test_key_and_route_are_for_plain_paths_alone(proxy: Proxy, path: str) -> None:
@@ -285,6 +423,20 @@ def test_key_does_not_leave_unencrypted_for_a_host_that_a_client_chose(
     send(proxy, made)
     assert response_of(made).status_code == 403
     assert KEY not in made.request.headers["authorization"]
+
+
+def test_key_goes_unencrypted_where_the_user_says_so_or_to_this_machine(
+    proxy: Proxy,
+) -> None:
+    for host, mode in ((HOST, "reverse:http://x.test"), ("127.1", "regular")):
+        proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
+        made = chat_flow(host=host)
+        made.response = None
+        made.request.scheme = "http"
+        made.client_conn.proxy_mode = ProxyMode.parse(mode)
+        made.request.host_header = "localhost"
+        send(proxy, made)
+        assert made.request.headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_connection_that_was_opened_for_a_route_stays_one_of_tls(proxy: Proxy) -> None:
@@ -348,9 +500,10 @@ def test_token_goes_no_further_wherever_it_stands(proxy: Proxy) -> None:
     made.response = None
     made.request.headers["authorization"] = "Bearer token-0815"
     made.request.headers["api-key"] = "token-0815"
+    made.request.trailers = http.Headers(x="token-0815")
     send(proxy, made)
     assert made.response is None
-    assert "token-0815" not in str(made.request.headers)
+    assert "token-0815" not in str(made.get_state())
 
 
 def test_who_has_no_token_is_not(proxy: Proxy) -> None:

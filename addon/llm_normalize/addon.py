@@ -17,9 +17,10 @@ from mitmproxy import (
     tls,
     types,
 )
+from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
-from . import options, outage
+from . import options, outage, proof
 from .adaptations import ADAPTATIONS
 from .answers import Answers
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
@@ -29,6 +30,7 @@ from .fixes import FIXES
 from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
 from .gate import warn
 from .home import Home
+from .itself import LOOP, leads_back, remember_hosts
 from .legible import brief
 from .pairs import PairsLog
 from .reach import Reach
@@ -62,6 +64,7 @@ class Normalize:
     def load(self, loader: addonmanager.Loader) -> None:
         """Declare the options and the view; what is wrong here ends mitmproxy's start."""
         options.declare(loader)
+        remember_hosts()
         take_deferred()
         for view in (BeforeAfter, Transcript):
             contentviews.add(view(self._answers.refresh))
@@ -84,6 +87,7 @@ class Normalize:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.reach(self._reach, updated)
         self._home.hosts, self._home.routes = self.hosts, self._reach.routes
+        self._reach.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_pairs_size" in updated:
@@ -103,7 +107,6 @@ class Normalize:
 
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
-        self._reach.done()
         if ctx.master.should_exit.is_set():
             self._answers.close_all()
             self._close_logs()
@@ -111,6 +114,7 @@ class Normalize:
             for log in self._logs.values():
                 log.share()
             self._answers.hand_over(self._close_logs)
+        self._reach.done()
 
     def _close_logs(self) -> None:
         for log in self._logs.values():
@@ -173,11 +177,21 @@ class Normalize:
         if data.context.server.address is None:
             return  # TLS with the proxy itself; which host is meant comes inside
         host, port, *_ = data.context.server.address
-        if not (
-            self.hosts.include(data.client_hello.sni, port)
-            or self.hosts.include(host, port)
-        ):
+        if not self.hosts.include(data.client_hello.sni or host, port):
             data.ignore_connection = True
+
+    def tls_start_server(self, data: tls.TlsData) -> None:
+        """Have a server prove its name before it gets a key."""
+        self._reach.start_tls(data)
+
+    def tls_established_server(self, data: tls.TlsData) -> None:
+        """Remember what a server has proved."""
+        proof.remember(data)
+
+    def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Do not let the proxy connect to itself."""
+        if data.server.error is None and leads_back(data):
+            data.server.error = LOOP
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Say what to do when a client does not trust mitmproxy's CA."""

@@ -25,11 +25,13 @@ from .facts import REFUSED, Facts, fingerprint, grouped
 from .gate import is_asked, is_list, refusal
 from .homepage import Visit
 from .itself import (
+    LOOP,
     address,
     is_foreign,
     is_from_proxy,
     is_local,
     is_own_port,
+    leads_to,
     names_proxy,
 )
 from .probe import HOST, PATTERN, Probe, serves
@@ -87,14 +89,15 @@ class Home:
             return True
         if not serves(flow.client_conn.proxy_mode) or not is_own_port(flow):
             return False
-        if is_from_proxy(flow.client_conn):
+        is_named = names_proxy(flow)
+        here = flow.client_conn.sockname[0]
+        is_loop = not is_named and leads_to(flow.request.host, here)
+        if is_loop or is_from_proxy(flow.client_conn):
             # Some other name of this machine, or one that a page has let change: asked
             # again and again, it would lead here for ever.
-            flow.response = _refused(
-                403, "This name leads to the proxy itself. Ask it by its address."
-            )
+            flow.response = _refused(403, f"{LOOP} Ask it by its address.")
             return True
-        if not names_proxy(flow):
+        if not is_named:
             return False
         try:
             flow.response = self._answer(flow)

@@ -1,13 +1,97 @@
 """Which requests are to the proxy itself, and who may ask what of it."""
 
+import contextlib
+import functools
 import ipaddress
+import socket
 from collections.abc import Mapping
+from typing import Any
 
 from mitmproxy import connection, ctx, http
+from mitmproxy.net.http import url
+from mitmproxy.proxy import server_hooks
+from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers.http import HttpStream
+from mitmproxy.proxy.layers.http._events import RequestHeaders
+
+type _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _FORWARDED = ("forwarded", "via", "x-forwarded-for")
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
+_LOOPBACK = ("localhost", "ip6-localhost", "ip6-loopback")
+LOOP = "This name leads to the proxy itself."
+"""The error of a connection that is not made."""
+_HOST = "llm_normalize_host"
+"""Where a request holds the `Host` that its client sent."""
+
+
+# -- hosts -------------------------------------------------------------------------
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether *host* is this machine's loopback, however it is spelled."""
+    name = _name(host)
+    ip = _ip(name)
+    if ip is None:
+        return name in _LOOPBACK or name.endswith(".localhost")  # RFC 6761, 6.3
+    return ip.is_loopback
+
+
+def is_here(host: str) -> bool:
+    """Tell whether a connection to *host* ends on this machine, however it is spelled.
+
+    Nobody is asked: another name, that only a resolver leads here, is not known.
+    """
+    name = _name(host)
+    own = socket.gethostname().lower()
+    if is_loopback(name) or (name and name in (own, f"{own}.local")):
+        return True
+    ip = _ip(name)
+    if ip is None or ip.is_multicast:
+        return False
+    return ip.is_unspecified or _is_own(str(ip))
+
+
+def _is_own(address: str) -> bool:
+    """Tell whether an interface has *address*: only then can a socket be bound to it."""
+    try:
+        ((family, kind, _, _, place),) = socket.getaddrinfo(
+            address, 0, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST
+        )
+        with socket.socket(family, kind) as bound:
+            bound.bind(place)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _name(host: str) -> str:
+    """Return *host* as a resolver reads it: lower case, in ASCII, without a last dot."""
+    with contextlib.suppress(UnicodeError):
+        host = host.encode("idna").decode()  # also digits and dots of other scripts
+    return host.strip("[]").rstrip(".").lower()
+
+
+def _ip(name: str) -> _Ip | None:
+    """Return the address that *name* spells, in any form that a resolver takes.
+
+    `127.1`, `2130706433`, `0x7f.1` and `0177.0.0.1` are one and the same, and so is
+    what IPv6 has for an address of IPv4.
+    """
+    try:
+        found = ipaddress.ip_address(name)
+    except ValueError:
+        try:  # what follows a space, `inet_aton` does not read
+            return ipaddress.IPv4Address(socket.inet_aton(name.replace(" ", "?")))
+        except (OSError, ValueError):
+            return None
+    if isinstance(found, ipaddress.IPv6Address):
+        return found.ipv4_mapped or found
+    return found
+
+
+# -- requests to the proxy ---------------------------------------------------------
 
 
 def is_own_port(flow: http.HTTPFlow) -> bool:
@@ -23,35 +107,68 @@ def names_proxy(flow: http.HTTPFlow) -> bool:
     """
     host = flow.request.host.rstrip(".").lower()
     here = flow.client_conn.sockname[0]
-    return host == "localhost" or is_loopback(host) or host == here
+    return host in ("localhost", here) or _is_plain_loopback(host)
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether *host* is an address that only this machine reaches."""
+def _is_plain_loopback(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        found = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return found.is_loopback and getattr(found, "ipv4_mapped", None) is None
+
+
+def leads_to(host: str, listens: str) -> bool:
+    """Tell whether *host* is this machine, and where something listens at *listens*.
+
+    Another server may have the same port of another address. Which one a name of this
+    machine has is for a resolver to say: it may be any.
+    """
+    ip, end = _ip(_name(host)), _ip(_name(listens))
+    any_of_both = ip is None or ip.is_unspecified or end is None or end.is_unspecified
+    return is_here(host) and (any_of_both or ip == end)
+
+
+def leads_back(data: server_hooks.ServerConnectionHookData) -> bool:
+    """Tell whether a connection that is about to be made ends at the proxy itself.
+
+    mitmproxy looks for that, too, but by four names (addons/proxyserver.py,
+    `server_connect`).
+    """
+    host, port, *_ = data.server.address or ("", 0)
+    proxy = ctx.master.addons.get("proxyserver")
+    return data.server.transport_protocol == "tcp" and any(
+        own == port and leads_to(host, listens)
+        for listens, own, *_ in proxy.listen_addrs()
+    )
 
 
 def is_from_proxy(client: connection.Client) -> bool:
     """Tell whether it is the proxy itself that is connected as *client*."""
-    ends = client.peername[:2], client.sockname[:2]
+    ends = _end(client.peername), _end(client.sockname)
     handlers = ctx.master.addons.get("proxyserver").connections.values()
     return any(
         each.sockname is not None
         and each.peername is not None
-        and (each.sockname[:2], each.peername[:2]) == ends
+        and (_end(each.sockname), _end(each.peername)) == ends
         for handler in handlers
         for each in handler.transports
         if isinstance(each, connection.Server)
     )
 
 
+def _end(place: tuple[Any, ...]) -> tuple[str, int]:
+    """Return an end of a connection as both its sides name it."""
+    return str(_ip(place[0]) or place[0]), place[1]
+
+
 def is_local(flow: http.HTTPFlow) -> bool:
     """Tell whether a client is on this machine, and nobody asks through it."""
     is_direct = not any(name in flow.request.headers for name in _FORWARDED)
     return is_direct and is_loopback(flow.client_conn.peername[0])
+
+
+# -- pages of the web --------------------------------------------------------------
 
 
 def is_foreign(headers: Mapping[str, str], base: str) -> bool:
@@ -69,7 +186,38 @@ def is_foreign(headers: Mapping[str, str], base: str) -> bool:
         headers.get("sec-fetch-mode") == "navigate"
         and headers.get("sec-fetch-dest") == "document"
     )
-    return headers.get("sec-fetch-site", "") not in _OF_THE_PAGE and not follows
+    return is_cross_site(headers) and not follows
+
+
+def is_cross_site(headers: Mapping[str, str]) -> bool:
+    """Tell whether a browser says that a page of another site asks."""
+    return headers.get("sec-fetch-site", "") not in _OF_THE_PAGE
+
+
+def remember_hosts() -> None:
+    """Let each request hold the `Host` that its client sent, for `asked_host`.
+
+    A reverse proxy's requests have it no more when the first hook runs: mitmproxy puts
+    the upstream's there (proxy/layers/http/__init__.py, `state_wait_for_request_headers`).
+    """
+    wait = HttpStream.state_wait_for_request_headers
+    if hasattr(wait, _HOST):
+        return  # the addon is loaded anew
+
+    @functools.wraps(wait)
+    def remember(stream: HttpStream, event: RequestHeaders) -> CommandGenerator[None]:
+        setattr(event.request, _HOST, event.request.host_header)
+        commands: CommandGenerator[None] = wait(stream, event)
+        return commands
+
+    setattr(remember, _HOST, True)
+    HttpStream.state_wait_for_request_headers = remember  # type: ignore[method-assign]
+
+
+def asked_host(request: http.Request) -> str:
+    """Return the host that the client of *request* named in its `Host`; maybe none."""
+    given = getattr(request, _HOST, request.host_header) or ""
+    return url.parse_authority(given, check=False)[0]
 
 
 def address(host: str, port: int) -> str:

@@ -1,23 +1,22 @@
-"""Keys that are put on requests, and the token that clients have to present.
+"""Keys for hosts, and the token that clients have to present.
 
-A key is read when it is needed, so that it may change, and stands in the headers only
-while the request is under way. Even then no saved flow has it.
+They are read when they are needed, so that they may change.
 """
 
 import hmac
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from urllib.parse import unquote_plus
 
 from mitmproxy import http
 
-from .record import KEY as NOTED
 from .selection import HostPattern
 
 MASK = "***"
-_HEADER = "authorization"
+HEADER = "authorization"
+_QUOTED = 4  # how often a token in a URL may be quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,75 +109,36 @@ class Keys:
         )
 
 
-def put(flow: http.HTTPFlow, key: str) -> None:
-    """Put *key* on the request of *flow*, in the place of what the client sent.
-
-    Whoever saves or copies the flow meanwhile gets `***`: mitmproxy's own `-w` does, when
-    it ends. A copy of the request alone, which mitmproxy sends from HTTP/2 to HTTP/1, has
-    the key.
-    """
-    headers = flow.request.headers
-    for name in ("x-api-key", "api-key"):
-        headers.pop(name, None)
-    headers[_HEADER] = f"Bearer {key}"
-    state: Callable[[], Any] = flow.get_state
-    copied: Callable[[], http.HTTPFlow] = flow.copy
-
-    def state_without_key() -> Any:
-        told = state()
-        told["request"]["headers"] = _masked(flow.request.headers).fields
-        return told
-
-    def copy_without_key() -> http.HTTPFlow:
-        made = copied()
-        made.request.headers = _masked(made.request.headers)
-        return made
-
-    flow.get_state = state_without_key  # type: ignore[method-assign]
-    flow.copy = copy_without_key  # type: ignore[method-assign]
-
-
-def take_off(flow: http.HTTPFlow) -> None:
-    """Take the key off again."""
-    flow.request.headers = _masked(flow.request.headers)
-    del flow.get_state, flow.copy  # the class's own count again
-
-
-def key_of(flow: http.HTTPFlow) -> bytes:
-    """Return the key that is on the request of *flow*."""
-    value = str(flow.request.headers.get(_HEADER, ""))
-    return value.partition(" ")[2].encode()
-
-
-def _masked(headers: http.Headers) -> http.Headers:
-    fields = (
-        (name, MASK.encode() if name.lower() == _HEADER.encode() else value)
-        for name, value in headers.fields
-    )
-    return http.Headers(tuple(fields))
-
-
-def hide(flow: http.HTTPFlow, key: bytes) -> None:
-    """Take a key that the provider has echoed out of what has come and is kept."""
-    response = flow.response
-    assert response is not None
-    response.data.content = (response.raw_content or b"").replace(key, MASK.encode())
-    if "content-length" in response.headers:
-        response.headers["content-length"] = str(len(response.data.content))
-    noted = flow.metadata.get(NOTED)
-    if isinstance(noted, dict):
-        left_out = noted.get("changed", 0)
-        noted.update(pairs=[], came=None, left_out=left_out, left_out_at=0)
-
-
 def is_let_in(request: http.Request, token: str) -> bool:
     """Tell whether the client has presented *token*, and take it off.
 
-    It takes as long whatever the client presents.
+    It takes as long whatever the client presents. The token goes no further, wherever it
+    stands: in a path it becomes `***`, and what has it in a query or a header is dropped.
     """
-    given = request.headers.pop(_HEADER, "")
-    scheme, _, said = given.partition(" ")
-    for name in [name for name, value in request.headers.items() if token in value]:
-        del request.headers[name]  # it goes no further, wherever it stands
+    headers = request.headers
+    scheme, _, said = str(headers.pop(HEADER, "")).partition(" ")
+    for name in [
+        name
+        for name, value in headers.items()
+        if name.lower() == "proxy-authorization" or _holds(f"{name}: {value}", token)
+    ]:
+        del headers[name]
+    if _holds(request.authority, token):
+        request.authority = ""
+    path, mark, query = request.path.partition("?")
+    fields = [each for each in query.split("&") if not _holds(each, token)]
+    if _holds("&".join(fields), token):
+        fields = []
+    path = MASK if _holds(path, token) else path
+    request.path = path + mark * bool(fields) + "&".join(fields)
     same = hmac.compare_digest(said.strip().encode(errors="replace"), token.encode())
     return same and scheme.lower() == "bearer"
+
+
+def _holds(text: str, token: str) -> bool:
+    """Tell whether *token* is in *text*, also where that is quoted, and quoted again."""
+    for _ in range(_QUOTED):
+        if token.lower() in text.lower():
+            return True
+        text = unquote_plus(text)
+    return False

@@ -56,12 +56,6 @@ What it has in common with others, its n, when it left (`time.monotonic`), its t
 and after.
 """
 
-_WORDS: dict[tuple[str, ...], dict[bytes, str]] = {}
-"""Texts as JSON spells them, by the secrets that are known not to be there."""
-_MOST = 2048  # texts of requests with the same secrets
-_MOST_KEYS = 16
-_LONG = 64  # bytes of a text that is not kept: it hardly comes twice
-
 
 def line(entry: Entry | Known) -> bytes:
     """Return *entry* as a line of the log."""
@@ -104,8 +98,7 @@ def _known_pair(pair: Known) -> str:
     secrets, told = form.secrets, form.told
     if told is None:
         told = form.told = _told(form)
-    words = _WORDS.get(secrets, {})
-    text = words.get(before) or _word(before, secrets)
+    text = _word(before, secrets)
     repaired = text if after == before else _word(after, secrets)
     if told and text and repaired:
         return (
@@ -141,16 +134,10 @@ def _told(form: Form) -> tuple[str, ...]:
 
 
 def _word(word: bytes, secrets: tuple[str, ...]) -> str:
-    """Return *word* as JSON spells it, and keep that; nothing if it has to be masked."""
-    words = _WORDS.get(secrets)
-    if words is None or len(words) >= _MOST:
-        if len(_WORDS) >= _MOST_KEYS:
-            _WORDS.clear()
-        words = _WORDS[secrets] = {}
+    """Return *word* as JSON spells it; nothing if it has to be masked.
+
+    Nothing is remembered for the next one: what a stream says, and the keys that its
+    request had, must be in no memory once it is over.
+    """
     text = word.decode()
-    if not is_clean(text, secrets):
-        return ""
-    spelled = _quoted(text)[1:-1]
-    if len(word) <= _LONG:
-        words[word] = spelled
-    return spelled
+    return _quoted(text)[1:-1] if is_clean(text, secrets) else ""

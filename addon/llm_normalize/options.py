@@ -11,6 +11,7 @@ from mitmproxy.utils import human
 
 from .commands import EVERY
 from .cors import origins
+from .itself import is_here
 from .keys import Keys, Secret
 from .models import Models
 from .reach import Reach
@@ -121,14 +122,12 @@ def _routes(texts: Sequence[str]) -> Routes:
     modes = map(ProxyMode.parse, ctx.options.mode)
     own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
     for pattern, target in made.routes:
-        if target.host in _HERE and target.port in own:
+        if is_here(target.host) and target.port in own:
             raise ValueError(
                 f"'{pattern}={target}' leads to this proxy: that is a loop"
             )
     return made
 
-
-_HERE = ("127.0.0.1", "::1", "localhost")
 
 _REACH: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("routes", "routes", _routes),

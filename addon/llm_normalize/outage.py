@@ -16,7 +16,7 @@ from mitmproxy.proxy.layers import modes
 
 from .flows import ROUTED, gateway_status, is_ours, is_reverse, is_selected
 from .gate import refusal
-from .itself import address
+from .itself import LOOP, address
 from .legible import brief
 from .selection import Hosts
 from .sending import Outlet, close, handler_of
@@ -29,7 +29,7 @@ _PORTS = {"http": 80, "https": 443}
 
 # How mitmproxy reports an error after which it always reports one to the client.
 _REPORTED = ("exceeds mitmproxy's body_size_limit", "refusing to prevent")
-_ITSELF = "Request destination unknown"  # mitmproxy/addons/proxyserver.py
+_LOOPS = (LOOP, "Request destination unknown")  # mitmproxy/addons/proxyserver.py
 _OTHER_VERSION = "(HTTP_1_1_REQUIRED)"
 
 _FAILED = "the connection failed"
@@ -99,7 +99,7 @@ def error_of(flow: http.HTTPFlow, hosts: Hosts) -> http.Response | None:
     host, port = brief(flow.request.host), flow.request.port
     if port != _PORTS.get(flow.request.scheme):
         host = address(host, port)
-    if _ITSELF in message:
+    if any(each in message for each in _LOOPS):
         sentence = f"{host} is this proxy itself. Change the route or the base URL."
         return refusal(_LOOP, sentence, "loop_detected")
     sentence = f"No answer from {host}: {reason_of(message)}."

@@ -59,8 +59,11 @@ class Probe:
         """Let mitmproxy answer TLS for that host without asking it; tell whether it is."""
         server = data.context.server
         host = (server.address or ("",))[0]
+        named = data.client_hello.sni or host
         if not (
-            serves(data.context.client.proxy_mode) and PATTERN.matches(host, port=None)
+            serves(data.context.client.proxy_mode)
+            and PATTERN.matches(host, port=None)
+            and PATTERN.matches(named, port=None)
         ):
             return False
         server.tls = False  # else mitmproxy would ask it first for its certificate

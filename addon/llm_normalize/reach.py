@@ -7,17 +7,30 @@ for, and no saved flow has a key.
 import logging
 from dataclasses import dataclass, field
 
-from mitmproxy import http, tls
+from mitmproxy import connection, ctx, http, tls
 
-from . import cors
+from . import cors, proof
 from .adapting import Adapted
 from .flows import ASKED, ROUTED, is_native, is_reverse
-from .gate import is_asked, is_list, is_plain, not_found, refusal, refused
-from .keys import Keys, Secret, hide, key_of, put, take_off
+from .gate import (
+    is_asked,
+    is_list,
+    is_plain,
+    key_refused,
+    not_found,
+    refusal,
+    refused,
+    wants_key,
+)
+from .itself import asked_host, is_here
+from .keyed import without_credentials
+from .keyed_requests import KeyedRequests
+from .keys import Keys, Secret
 from .legible import brief
 from .models import Models
 from .native import translate
 from .routes import Routes, Target
+from .selection import Hosts
 
 logger = logging.getLogger(__name__)
 
@@ -25,10 +38,9 @@ MAPPED = "model-mapped"
 _OK = 200
 _OPENED = "llm_normalize_opened"
 """Marks a client's connection whose TLS was opened for a route."""
-_HERE = ("127.0.0.1", "::1", "localhost")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Address:
     """Where a client has sent a request."""
 
@@ -50,6 +62,7 @@ class Reach:
         keys: The keys for hosts.
         gate: The token that clients have to present, if one is wanted.
         origins: Origins whose pages may call a reverse proxy.
+        hosts: The hosts that are opened.
     """
 
     routes: Routes = field(default_factory=Routes)
@@ -57,9 +70,9 @@ class Reach:
     keys: Keys = field(default_factory=Keys)
     gate: Secret | None = None
     origins: frozenset[str] = frozenset()
+    hosts: Hosts = field(default_factory=lambda: Hosts([]))
     _routed: dict[str, Address] = field(default_factory=dict)
-    _keyed: dict[str, http.HTTPFlow] = field(default_factory=dict)
-    _sent: dict[str, bytes] = field(default_factory=dict)  # keys, until the end
+    _keyed: KeyedRequests = field(default_factory=KeyedRequests)
     _let_in: set[str] = field(default_factory=set)  # through the gate
     _lists: set[str] = field(default_factory=set)  # flows that ask for the models
 
@@ -85,14 +98,19 @@ class Reach:
         """Tell whether a client wants TLS with a host that has a route."""
         server = data.context.server
         host, port, *_ = server.address or ("", None)
-        if not (
-            self.is_routed(data.client_hello.sni, port) or self.is_routed(host, port)
-        ):
+        if not self.is_routed(data.client_hello.sni or host, port):
             return False
         setattr(data.context.client, _OPENED, True)
         if not server.connected:
             server.tls = False  # else mitmproxy would ask it first for its certificate
         return True
+
+    def start_tls(self, data: tls.TlsData) -> None:
+        """Have a server that has a key prove the name that the key is for."""
+        assert isinstance(data.conn, connection.Server)
+        host, port, *_ = data.conn.address or ("", 0)
+        if self.keys.secret(host, port) is not None:
+            proof.demand(data.conn, host)
 
     # -- a request -------------------------------------------------------------------
 
@@ -121,6 +139,7 @@ class Reach:
         if not (is_selected or target is not None):
             return False
         secret = self.keys.secret(request.host, request.port)
+        answer = refused(request, self.gate) if self.gate is not None else None
         if (target or self.gate or secret) and not is_plain(request.path):
             flow.response = not_found(request)
             return True
@@ -128,11 +147,10 @@ class Reach:
         if origin is not None and cors.is_preflight(request):
             flow.response = cors.preflight(request, origin)
             return True
+        if answer is not None:
+            flow.response = answer
+            return True
         if self.gate is not None:
-            told = refused(request, self.gate)
-            if told is not None:
-                flow.response = told
-                return True
             self._let_in.add(flow.id)
         if target is not None and target.is_native and not is_asked(request):
             flow.response = self._unknown(request)
@@ -197,37 +215,41 @@ class Reach:
             except ValueError as error:
                 flow.response = refusal(400, str(error), None)
                 return None
+        if flow.id in self._let_in:
+            request.trailers = None  # the token may be there, too
         secret = self.keys.secret(request.host, request.port)
-        if secret is not None and (self.gate is None or flow.id in self._let_in):
+        is_let_in = self.gate is None or flow.id in self._let_in
+        if secret is not None and is_let_in and wants_key(flow):
             self._put_key(flow, secret)
         return adapted
 
     def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
         """Put a key on, unless a page of the web would use it, or anybody could read it."""
-        is_chosen = flow.id not in self._routed and not is_reverse(
-            flow.client_conn.proxy_mode
+        routed = self._routed.get(flow.id)
+        flow.response = key_refused(
+            flow,
+            self.origins,
+            is_routed=routed is not None,
+            is_known=self.gate is not None or self._is_known(flow),
         )
-        if is_chosen and flow.request.scheme == "http" and not _is_here(flow.request):
-            message = "The key of this proxy goes out by https alone."
-            flow.response = refusal(403, message, None)
-            return
-        origin = flow.request.headers.get("origin", "")
-        if origin and cors.origin_of(flow.request, self.origins) is None:
-            message = (
-                f"Pages of {brief(origin)} may not use the key of this proxy. "
-                "normalize_cors names those that may."
-            )
-            flow.response = refusal(403, message, None)
-            return
-        try:
-            put(flow, secret.read())
-        except ValueError as error:
-            host = brief(flow.request.host)
-            logger.warning("normalize: normalize_keys: %s: %s", host, error)
-            message = "The proxy has no key for this provider."
-            flow.response = refusal(500, message, None)
-        else:
-            self._keyed[flow.id] = flow
+        is_on = flow.response is None and self._keyed.add(flow, secret)
+        if is_on and routed is not None:
+            routed.path = without_credentials(routed.path)
+            url, target = flow.metadata[ROUTED]
+            flow.metadata[ROUTED] = [without_credentials(url), target]
+
+    def _is_known(self, flow: http.HTTPFlow) -> bool:
+        """Tell whether the `Host` of a reverse proxy's request leads here by right."""
+        host = asked_host(flow.request)
+        if not is_reverse(flow.client_conn.proxy_mode) or not host or is_here(host):
+            return True
+        client = flow.client_conn
+        listens = client.proxy_mode.listen_host(ctx.options.listen_host or None)
+        here = flow.request.host, client.sockname[0], listens
+        routed = (pattern for pattern, _ in self.routes.routes)
+        return host.lower() in here or any(
+            each.matches(host, each.port) for each in (*self.hosts.patterns, *routed)
+        )
 
     # -- its answer ------------------------------------------------------------------
 
@@ -238,7 +260,8 @@ class Reach:
         """
         is_good = flow.response is not None and flow.response.status_code == _OK
         if is_good and not is_native(flow):
-            self._take_off(flow)
+            self._keyed.take_off(flow)
+        self._keyed.answered(flow)
         if flow.response is not None:
             self.grant(flow, flow.response)
 
@@ -251,10 +274,7 @@ class Reach:
     def end(self, flow: http.HTTPFlow) -> None:
         """Let a flow that is over show what the client has asked for."""
         self.answered(flow)  # an answer of our own had no headers before
-        self._take_off(flow)
-        key = self._sent.pop(flow.id, b"")
-        if key and flow.response and key in (flow.response.raw_content or b""):
-            hide(flow, key)
+        self._keyed.end(flow)
         self._let_in.discard(flow.id)
         wants_list = flow.id in self._lists
         self._lists.discard(flow.id)
@@ -286,14 +306,4 @@ class Reach:
 
     def done(self) -> None:
         """Take off all keys."""
-        for flow in [*self._keyed.values()]:
-            self._take_off(flow)
-
-    def _take_off(self, flow: http.HTTPFlow) -> None:
-        if self._keyed.pop(flow.id, None) is not None:
-            self._sent[flow.id] = key_of(flow)
-            take_off(flow)
-
-
-def _is_here(request: http.Request) -> bool:
-    return request.host in _HERE
+        self._keyed.done()
