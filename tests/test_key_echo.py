@@ -5,8 +5,8 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from llm_normalize.key_echo import hide, hide_in_head, without
 from llm_normalize.kept import Kept
+from llm_normalize.key_echo import hide, hide_in_head, without
 from llm_normalize.record import KEY as RECORD
 from proxies import broken, response_of
 

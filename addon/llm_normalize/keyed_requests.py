@@ -5,8 +5,8 @@ from copy import copy
 
 from mitmproxy import http
 
-from .key_echo import hide, hide_in_head
 from .gate import refusal
+from .key_echo import hide, hide_in_head
 from .keyed import put, take_off
 from .keys import Secret
 from .legible import brief
