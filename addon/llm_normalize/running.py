@@ -8,6 +8,7 @@ from mitmproxy import http
 
 from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
+from .echo import Echo
 from .fix import Fix
 from .flows import asked_of, note, path_of, secrets_of, show_anew
 from .kept import Kept
@@ -101,7 +102,9 @@ class Running:
         original = adapted.original if adapted else None
         asked = asked_of(flow, strict=settings.strict, body=original)
         kept = Kept(both=settings.shown)
-        running = cls(flow, _answer(flow, asked, settings), asked, settings, kept)
+        answer = _answer(flow, asked, settings)
+        answer.echo = Echo(original or _body_of(flow.request), answer.secrets)
+        running = cls(flow, answer, asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
         running.answer.request.extend(adapted.edits if adapted else ())
         return running
@@ -189,6 +192,11 @@ class Running:
             self._shown = left
             self.show()
             show_anew(self.flow)
+
+
+def _body_of(request: http.Request) -> bytes | None:
+    """Return the body of *request*; None if it was sent on unread."""
+    return None if request.raw_content is None else request.get_content(strict=False)
 
 
 def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:

@@ -36,6 +36,7 @@ def repair_whole(
         content = None if response.stream else _content(response)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
+            running.answer.is_error = status >= HTTPStatus.BAD_REQUEST
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except (ValueError, CorruptBodyError) as error:
         why = brief(str(error))  # it names the encoding, as the provider does

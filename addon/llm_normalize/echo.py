@@ -1,0 +1,308 @@
+"""The strings of one request, found again in what its provider says of it.
+
+A provider quotes a request in many ways: escaped, printed by Python, as HTML, cut short,
+in other white space or case. So both sides are compared by their letters and digits
+alone. Needed for errors only, and bounded, whatever is asked and answered.
+"""
+
+import html
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+MASK = "***"
+MOST = 64 * 1024
+"""Characters of a text that are compared."""
+
+_WINDOW = 12  # letters and digits in a row that are no coincidence
+_SHORT = 4  # of a string, or of a word with a digit
+_WORDY = "\u2e80"  # from here on a character says as much as two, and words have no ends
+_CUT = 6  # of the beginning of a string that is cut short
+_BUDGET = 16 * 1024 * 1024  # characters of the request that are read for all its errors
+_REMEMBERED = 64  # texts
+_DEEP = 64  # levels of a request
+# What is the API's own word in a request, not the client's.
+_PROTOCOL = frozenset((
+    "role", "type", "model", "object", "tool_choice", "reasoning_effort", "effort",
+    "service_tier", "verbosity", "modalities", "detail", "encoding_format", "format",
+    "required", "mode",
+))  # fmt: skip
+_NAME = re.compile(r"[\w.$-]{1,40}")
+# A word that is hardly another's by chance: it has a digit, or joins several.
+_WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
+_ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
+_BLOB = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
+
+# What stands for other characters, or for none. From the first backslash of a run only.
+_SPELLED = re.compile(
+    r"(?P<field>(?:\A|(?<=\n))(?:data|event|id|retry)?:)"
+    r"|(?P<utf16>(?<!\\)(?:\\++u[0-9a-fA-F]{4})++)"
+    r"|(?P<hex>(?<!\\)(?:\\++x[0-9a-fA-F]{2})++)"
+    r"|(?P<octal>(?<!\\)(?:\\++[0-3][0-7]{2})++)"
+    r"|(?P<white>(?<!\\)\\++[abfnrtv])"
+    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});)"
+    r"|(?P<url>(?:%[0-9a-fA-F]{2})++)"
+    r"|(?P<tag></?(?:br|wbr|p|b|em|mark|span)\s?/?>)"
+)
+_DROPPED = re.compile(
+    r"[\x00-/:-@\[-`{-\xa0\xad\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
+)
+_ELLIPSIS = re.compile(r"\*{2,}|\.{3}|…|[\[(<]truncated|[\"'`]|\Z")
+# Where a mask has to stop, so that a line of JSON stays one.
+_EDGE = re.compile(r"\\.|(?P<edge>\"|\n(?:(?:data|event|id|retry)?: ?)?)", re.DOTALL)
+_KEY = re.compile(r"\"[a-zA-Z_]{1,30}\"\s*:")  # of an object: it names what is there
+_PLACES = re.compile(r"([\u2e80-\U0010ffff])")
+
+
+class Span(NamedTuple):
+    """A part of a text that repeats the request.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        size: Its letters and digits.
+        is_whole: Whether it holds a whole string of the request.
+    """
+
+    start: int
+    end: int
+    size: int
+    is_whole: bool
+
+
+class Echo:
+    """The strings of one request.
+
+    Args:
+        body: The request's body; None if it is not known: then all may repeat it.
+        secrets: Strings of its headers and its query.
+    """
+
+    def __init__(self, body: bytes | None, secrets: Iterable[str] = ()) -> None:
+        self._body = body
+        self._secrets = tuple(secrets)
+        self._text: str | None = None  # all strings, folded
+        self._whole: set[str] = set()  # those that are shorter than a window
+        self._starts: set[str] = set()
+        self._ends: set[str] = set()
+        self._budget = _BUDGET
+        self._found: dict[str, list[Span]] = {}
+
+    def hidden(self, text: str) -> str:
+        """Return *text* without what repeats the request."""
+        rest = MASK if len(text) > MOST else ""
+        text = text[:MOST]
+        if len(_folded(text)) >= _SHORT:
+            text = "".join(_masked(text, self.spans(text)))
+        return _BLOB.sub(MASK, text) + rest
+
+    def is_own(self, text: str) -> bool:
+        """Tell whether *text* is a whole string of the request."""
+        request, folded = self._read(), _folded(text[:MOST])
+        return folded in self._whole or f"\0{folded}\0" in f"\0{request}\0"
+
+    def spans(self, text: str) -> list[Span]:
+        """Return where *text*, of `MOST` characters, repeats the request, in order."""
+        if text in self._found:
+            return self._found[text]
+        request = self._read()
+        folded = _Folded(text)
+        self._budget -= len(request)
+        if self._body is None or self._budget < 0:  # it cannot be told
+            spans = folded.spans([(0, len(folded.text), True)])
+        else:
+            spans = folded.spans(self._marks(folded, request))
+        if len(self._found) >= _REMEMBERED:
+            self._found.clear()
+        self._found[text] = spans
+        return spans
+
+    def _marks(
+        self, folded: "_Folded", request: str
+    ) -> Iterator[tuple[int, int, bool]]:
+        """Yield what is the request's in the letters of a text: from, to, all of it."""
+        text = folded.text
+        wanted = {text[at : at + _WINDOW] for at in range(len(text) - _WINDOW + 1)}
+        known = set()
+        if wanted:
+            known = {
+                window
+                for at in range(len(request) - _WINDOW + 1)
+                if (window := request[at : at + _WINDOW]) in wanted
+            }
+        for at in range(len(text)):
+            if known and text[at : at + _WINDOW] in known:
+                yield at, at + _WINDOW, False
+            if folded.begins_word(at):
+                for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
+                    if text[at:end] in self._whole and folded.begins_word(end):
+                        yield at, end, True
+        for before, after in folded.ellipses:
+            for size in range(_SHORT, _WINDOW):
+                start, end = before - size, after + size
+                if start >= 0 and text[start:before] in self._starts:
+                    yield start, before, False
+                if end <= len(text) and text[after:end] in self._ends:
+                    yield after, end, False
+
+    def _read(self) -> str:
+        """Return the strings of the request as letters and digits, apart by a NUL."""
+        if self._text is None:
+            texts = dict.fromkeys([*_strings(self._body or b""), *self._secrets])
+            self._body = None if self._body is None else b""
+            found = []
+            for each in texts:
+                folded = _folded(each)
+                found.append(folded)
+                if len(folded) < _WINDOW:
+                    self._whole.add(folded)
+                least = _SHORT if each in self._secrets else _CUT
+                for size in range(least, min(len(folded) + 1, _WINDOW)):
+                    self._starts.add(folded[:size])
+                    self._ends.add(folded[-size:])
+                for word in _WORD.findall(each[:_BUDGET]):
+                    if _ODD.search(word) and len(word) < 4 * _WINDOW:
+                        self._whole.add(_folded(word))
+            self._whole = {each for each in self._whole if len(each) < _WINDOW}
+            self._text = "\0".join(filter(None, found))
+        return self._text
+
+
+class _Folded:
+    """The letters and digits of a text, and where they stand in it."""
+
+    def __init__(self, text: str) -> None:
+        chars: list[str] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end, what in _unspelled(text):
+            for char in what.casefold():
+                if not _DROPPED.match(char):
+                    times = 1 if char < _WORDY else 2
+                    chars += [char] * times
+                    self._starts += [start] * times
+                    self._ends += [end] * times
+        self.text = "".join(chars)
+        self.ellipses = [
+            (
+                bisect_right(self._ends, found.start()),
+                bisect_left(self._starts, found.end()),
+            )
+            for found in _ELLIPSIS.finditer(text)
+        ]
+
+    def begins_word(self, at: int) -> bool:
+        """Tell whether something stands between a character and the one before."""
+        if not 0 < at < len(self.text) or max(self.text[at - 1 : at + 1]) >= _WORDY:
+            return True
+        return self._starts[at] > self._ends[at - 1]
+
+    def spans(self, marks: Iterable[tuple[int, int, bool]]) -> list[Span]:
+        """Return what *marks* mark, those that touch in one."""
+        merged: list[tuple[int, int, bool]] = []
+        for start, end, is_whole in sorted(marks):
+            if merged and start <= merged[-1][1]:
+                first, last, was = merged[-1]
+                merged[-1] = first, max(last, end), was or is_whole
+            elif end > start:
+                merged.append((start, end, is_whole))
+        return [
+            Span(self._starts[start], self._ends[end - 1], end - start, is_whole)
+            for start, end, is_whole in merged
+        ]
+
+
+def _masked(text: str, spans: Iterable[Span]) -> Iterator[str]:
+    at = 0
+    for span in spans:
+        yield text[at : span.start]
+        at = span.start
+        for found in _EDGE.finditer(text, span.start, span.end):
+            if found["edge"]:
+                yield _mask(text, at, found.start())
+                yield found[0]
+                at = found.end()
+        yield _mask(text, at, span.end)
+        at = span.end
+    yield text[at:]
+
+
+def _mask(text: str, start: int, end: int) -> str:
+    part = text[start:end]
+    key = _KEY.match(text, text.rfind('"', 0, start + 1)) if '"' in text else None
+    return part if (key and end <= key.end()) or not _folded(part) else MASK
+
+
+def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield from where, to where, and which characters *text* means there."""
+    at = 0
+    for found in _SPELLED.finditer(text):
+        start, end = found.span()
+        for place in range(at, start):
+            yield place, place + 1, text[place]
+        yield start, end, _meant(found)
+        at = end
+    for place in range(at, len(text)):
+        yield place, place + 1, text[place]
+
+
+def _folded(text: str) -> str:
+    folded = _DROPPED.sub("", _SPELLED.sub(_meant, text).casefold())
+    return folded if folded.isascii() else _PLACES.sub(r"\1\1", folded)
+
+
+def _meant(found: re.Match[str]) -> str:
+    """Return the characters that an escape stands for."""
+    text = found[0]
+    kind = found.lastgroup
+    if kind == "entity":
+        return html.unescape(text)
+    if kind == "url":
+        return unquote(text)
+    if kind == "utf16":
+        units = [int(each[-4:], 16).to_bytes(2) for each in re.findall(r"u....", text)]
+        return b"".join(units).decode("utf-16-be", "replace")
+    if kind in ("hex", "octal"):
+        codes = re.findall(r"[0-9a-fA-F]+", text.replace("x", ""))
+        data = bytes(int(each, 16 if kind == "hex" else 8) for each in codes)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
+    return " "
+
+
+def _strings(body: bytes) -> Iterator[str]:
+    """Yield the strings of a request's *body* that its client has written."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        yield body.decode(errors="replace")
+        return
+    model = value.get("model") if isinstance(value, dict) else None
+    yield from (each for each in _texts(value, _DEEP) if each != model)
+
+
+def _texts(value: Any, deep: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif not deep:
+        yield json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each, deep - 1)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if not _NAME.fullmatch(key):
+                yield key
+            found = each if isinstance(each, list) else [each]
+            if key in _PROTOCOL:
+                found = [text for text in found if not _is_name(text)]
+            yield from _texts(found, deep - 1)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(_NAME.fullmatch(value))
