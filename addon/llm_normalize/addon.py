@@ -269,6 +269,7 @@ class Normalize:
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
+            words=self._reach.gate is None,
         )
 
     def _pairs_log(self) -> PairsLog | None:

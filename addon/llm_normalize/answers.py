@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from mitmproxy import http
 
-from .adapting import Adapted, adapt
+from .adapting import Adapted, adapt, client_of
 from .decoding import Decoder, decoder_for
 from .flows import (
     answers_events,
@@ -51,6 +51,7 @@ class Answers:
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
         self._expected[flow.id] = None
+        client_of(flow)  # a key of the proxy's may take the place of the client's
 
     def adapt(
         self, flow: http.HTTPFlow, settings: Settings, made: Adapted | None = None

@@ -8,6 +8,7 @@ alone. Needed for errors only, and bounded, whatever is asked and answered.
 import html
 import json
 import re
+import string
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -21,7 +22,9 @@ _WINDOW = 12  # letters and digits in a row that are no coincidence
 _SHORT = 4  # of a string, or of a word with a digit
 _WORDY = "\u2e80"  # from here on a character says as much as two, and words have no ends
 _CUT = 6  # of the beginning of a string that is cut short
-_BUDGET = 16 * 1024 * 1024  # characters of the request that are read for all its errors
+_LONG = 48  # characters of a word that is looked for alone
+_LARGE = 4 * 1024 * 1024  # characters of a request
+_BUDGET = 4 * _LARGE  # characters of it that are read for all its errors
 _REMEMBERED = 64  # texts
 _DEEP = 64  # levels of a request
 # What is the API's own word in a request, not the client's.
@@ -31,6 +34,7 @@ _PROTOCOL = frozenset((
     "required", "mode",
 ))  # fmt: skip
 _NAME = re.compile(r"[\w.$-]{1,40}")
+_TYPE = re.compile(r"[\w.-]{1,13}")  # the API's own words are short, such as json_schema
 # A word that is hardly another's by chance: it has a digit, or joins several.
 _WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
 _ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
@@ -50,10 +54,13 @@ _SPELLED = re.compile(
 _DROPPED = re.compile(
     r"[\x00-/:-@\[-`{-\xa0\xad\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
 )
-_ELLIPSIS = re.compile(r"\*{2,}|\.{3}|…|[\[(<]truncated|[\"'`]|\Z")
+_ELLIPSIS = re.compile(r"\*{2,}|\.{3}|…|\\u2026|&hellip;|[\[(<]truncated")
+_CUT_OFF = re.compile(rf"{_ELLIPSIS.pattern}|[\"'`]|\Z")
 # Where a mask has to stop, so that a line of JSON stays one.
 _EDGE = re.compile(r"\\.|(?P<edge>\"|\n(?:(?:data|event|id|retry)?: ?)?)", re.DOTALL)
 _KEY = re.compile(r"\"[a-zA-Z_]{1,30}\"\s*:")  # of an object: it names what is there
+_LITERAL = re.compile(r"\d{1,3}|true|false|null")
+_MARKS = string.punctuation.replace("\\", "") + string.whitespace
 _PLACES = re.compile(r"([\u2e80-\U0010ffff])")
 
 
@@ -71,6 +78,13 @@ class Span(NamedTuple):
     end: int
     size: int
     is_whole: bool
+
+    def holds(self, found: re.Match[str]) -> bool:
+        """Tell whether all letters and digits of what was *found* are in it."""
+        before = found.string[found.start() : self.start]
+        after = found.string[self.end : found.end()]
+        is_near = found.start() < self.end and self.start < found.end()
+        return is_near and not _folded(before) and not _folded(after)
 
 
 class Echo:
@@ -102,7 +116,7 @@ class Echo:
     def is_own(self, text: str) -> bool:
         """Tell whether *text* is a whole string of the request."""
         request, folded = self._read(), _folded(text[:MOST])
-        return folded in self._whole or f"\0{folded}\0" in f"\0{request}\0"
+        return folded in self._whole or f"\0{folded}\0" in request
 
     def spans(self, text: str) -> list[Span]:
         """Return where *text*, of `MOST` characters, repeats the request, in order."""
@@ -114,7 +128,11 @@ class Echo:
         if self._body is None or self._budget < 0:  # it cannot be told
             spans = folded.spans([(0, len(folded.text), True)])
         else:
-            spans = folded.spans(self._marks(folded, request))
+            marks = folded.merged(self._marks(folded, request))
+            spans = folded.spans(
+                (start, end, is_whole or f"\0{folded.text[start:end]}\0" in request)
+                for start, end, is_whole in marks
+            )
         if len(self._found) >= _REMEMBERED:
             self._found.clear()
         self._found[text] = spans
@@ -140,35 +158,41 @@ class Echo:
                 for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
                     if text[at:end] in self._whole and folded.begins_word(end):
                         yield at, end, True
-        for before, after in folded.ellipses:
-            for size in range(_SHORT, _WINDOW):
-                start, end = before - size, after + size
-                if start >= 0 and text[start:before] in self._starts:
-                    yield start, before, False
-                if end <= len(text) and text[after:end] in self._ends:
-                    yield after, end, False
+        for size in range(_SHORT, _WINDOW):
+            for end in folded.ends(_CUT_OFF):
+                if end >= size and text[end - size : end] in self._starts:
+                    yield end - size, end, False
+            for start in folded.starts(_ELLIPSIS):
+                if text[start : start + size] in self._ends:
+                    yield start, min(start + size, len(text)), False
 
     def _read(self) -> str:
-        """Return the strings of the request as letters and digits, apart by a NUL."""
+        """Return the strings of the request as letters and digits, each between NULs."""
         if self._text is None:
-            texts = dict.fromkeys([*_strings(self._body or b""), *self._secrets])
-            self._body = None if self._body is None else b""
-            found = []
-            for each in texts:
-                folded = _folded(each)
-                found.append(folded)
-                if len(folded) < _WINDOW:
-                    self._whole.add(folded)
-                least = _SHORT if each in self._secrets else _CUT
-                for size in range(least, min(len(folded) + 1, _WINDOW)):
-                    self._starts.add(folded[:size])
-                    self._ends.add(folded[-size:])
-                for word in _WORD.findall(each[:_BUDGET]):
-                    if _ODD.search(word) and len(word) < 4 * _WINDOW:
-                        self._whole.add(_folded(word))
-            self._whole = {each for each in self._whole if len(each) < _WINDOW}
-            self._text = "\0".join(filter(None, found))
+            texts = [*_strings(self._body or b""), *self._secrets]
+            # What is no text, an image say, is found by its beginning, or as such.
+            texts = [
+                _BLOB.sub(lambda blob: blob[0][:200], each) if len(each) > MOST else each
+                for each in dict.fromkeys(texts)
+            ]
+            is_known = self._body is not None and sum(map(len, texts)) <= _LARGE
+            self._body = b"" if is_known else None
+            folded = [self._take(each) for each in texts if is_known]
+            self._text = "\0".join(["", *filter(None, folded), ""])
         return self._text
+
+    def _take(self, text: str) -> str:
+        """Return a string of the request folded; a short one, and its ends, are kept."""
+        folded = _folded(text)
+        words = [each for each in _WORD.findall(text) if len(each) < _LONG]
+        short = [folded, *(_folded(each) for each in words if _ODD.search(each))]
+        self._whole.update(each for each in short if len(each) < _WINDOW)
+        for size in range(
+            _SHORT if text in self._secrets else _CUT, min(len(folded) + 1, _WINDOW)
+        ):
+            self._starts.add(folded[:size])
+            self._ends.add(folded[-size:])
+        return folded
 
 
 class _Folded:
@@ -186,13 +210,17 @@ class _Folded:
                     self._starts += [start] * times
                     self._ends += [end] * times
         self.text = "".join(chars)
-        self.ellipses = [
-            (
-                bisect_right(self._ends, found.start()),
-                bisect_left(self._starts, found.end()),
-            )
-            for found in _ELLIPSIS.finditer(text)
-        ]
+        self._spelled = text
+
+    def ends(self, pattern: re.Pattern[str]) -> set[int]:
+        """Return where it goes no further because of what *pattern* is."""
+        found = pattern.finditer(self._spelled)
+        return {bisect_right(self._ends, each.start()) for each in found}
+
+    def starts(self, pattern: re.Pattern[str]) -> set[int]:
+        """Return where it goes on after what *pattern* is."""
+        found = pattern.finditer(self._spelled)
+        return {bisect_left(self._starts, each.end()) for each in found}
 
     def begins_word(self, at: int) -> bool:
         """Tell whether something stands between a character and the one before."""
@@ -200,18 +228,25 @@ class _Folded:
             return True
         return self._starts[at] > self._ends[at - 1]
 
-    def spans(self, marks: Iterable[tuple[int, int, bool]]) -> list[Span]:
-        """Return what *marks* mark, those that touch in one."""
+    def merged(
+        self, marks: Iterable[tuple[int, int, bool]]
+    ) -> list[tuple[int, int, bool]]:
+        """Return *marks* in order, those that touch in one."""
         merged: list[tuple[int, int, bool]] = []
         for start, end, is_whole in sorted(marks):
             if merged and start <= merged[-1][1]:
                 first, last, was = merged[-1]
                 merged[-1] = first, max(last, end), was or is_whole
-            elif end > start:
+            else:
                 merged.append((start, end, is_whole))
+        return merged
+
+    def spans(self, marks: Iterable[tuple[int, int, bool]]) -> list[Span]:
+        """Return *marks* as parts of the text."""
         return [
             Span(self._starts[start], self._ends[end - 1], end - start, is_whole)
-            for start, end, is_whole in merged
+            for start, end, is_whole in marks
+            if end
         ]
 
 
@@ -232,8 +267,13 @@ def _masked(text: str, spans: Iterable[Span]) -> Iterator[str]:
 
 def _mask(text: str, start: int, end: int) -> str:
     part = text[start:end]
-    key = _KEY.match(text, text.rfind('"', 0, start + 1)) if '"' in text else None
-    return part if (key and end <= key.end()) or not _folded(part) else MASK
+    shown = part.strip(_MARKS)
+    key = _KEY.match(text, max(text.rfind('"', 0, start + 1), 0))
+    if not shown or (key and end <= key.end()) or _LITERAL.fullmatch(shown):
+        return part
+    before, _, after = part.partition(shown)
+    is_bare = '"' in text and before[:1] in tuple(":,[")
+    return f'{before}{f'"{MASK}"' if is_bare else MASK}{after}'
 
 
 def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
@@ -300,9 +340,9 @@ def _texts(value: Any, deep: int) -> Iterator[str]:
                 yield key
             found = each if isinstance(each, list) else [each]
             if key in _PROTOCOL:
-                found = [text for text in found if not _is_name(text)]
+                found = [text for text in found if not _is_type(text)]
             yield from _texts(found, deep - 1)
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(_NAME.fullmatch(value))
+def _is_type(value: Any) -> bool:
+    return isinstance(value, str) and bool(_TYPE.fullmatch(value))

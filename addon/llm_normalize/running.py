@@ -34,11 +34,13 @@ class Settings:
 
     Attributes:
         fixes: The fixes to apply, in order.
-        adaptations: What to change in requests, in order.
         observe: Change nothing, report what would be changed.
         strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
         shown: Whether anybody can look at a flow's metadata once it is over.
+        adaptations: What to change in requests, in order.
+        words: Whether a refusal's words are read, and not only its fields for names:
+            not where clients share what is learned, behind a gate.
     """
 
     fixes: Sequence[type[Fix]]
@@ -47,6 +49,7 @@ class Settings:
     log: PairsLog | None
     shown: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
+    words: bool = True
 
     @property
     def learns(self) -> bool:
