@@ -60,7 +60,7 @@ _CUT_OFF = re.compile(rf"{_ELLIPSIS.pattern}|[\"'`]|\Z")
 _EDGE = re.compile(r"\\.|(?P<edge>\"|\n(?:(?:data|event|id|retry)?: ?)?)", re.DOTALL)
 _KEY = re.compile(r"\"[a-zA-Z_]{1,30}\"\s*:")  # of an object: it names what is there
 _LITERAL = re.compile(r"\d{1,3}|true|false|null")
-_MARKS = string.punctuation.replace("\\", "") + string.whitespace
+_MARKS = string.whitespace + ":,;()[]{}<>"  # what an escape may end with is none
 _PLACES = re.compile(r"([\u2e80-\U0010ffff])")
 
 
