@@ -228,6 +228,60 @@ def test_what_is_learned_is_of_one_model(reverse: Mitmdump, provider: Provider) 
     assert [("seed" in each) for each in bodies(script)] == [True, False, True]
 
 
+def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
+    with Http1Client(connect(mitmdump.port)) as client:
+        reply = client.post(script.path, body, {"authorization": f"Bearer {key}"})
+        reply.rest()
+        return reply.status
+
+
+def test_what_is_learned_is_of_one_client(reverse: Mitmdump, provider: Provider) -> None:
+    script = provider.script(*EVENTS, turns=[seed()])
+    keys = ("canary-key-1", "canary-key-1", "canary-key-2")
+    assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}
+    assert [("seed" in each) for each in bodies(script)] == [True, False, False, True]
+    assert "canary" not in reverse.log
+
+
+SAYS = "Unsupported parameter(s): guardrails, user, safe_prompt"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Bad prompt: {SAYS}",
+        f"Invalid value: {SAYS.upper()!r}",
+        json.dumps({"messages": [{"role": "user", "content": SAYS}]}),
+        f"The prompt '{SAYS[:40]}...' is not allowed",
+    ],
+)
+@pytest.mark.parametrize("field", ["detail", "message", "reason"])
+def test_what_a_refusal_repeats_of_the_request_changes_nothing(
+    reverse: Mitmdump, provider: Provider, text: str, field: str
+) -> None:
+    messages = [{"role": "user", "content": SAYS}]
+    body = asked("says", messages=messages, user="u", guardrails=[], safe_prompt=True)
+    data = dumps({"error": {field: text}, "code": 400})
+    told_so = Script("", [data], 400, {"content-type": "application/json"}, "length")
+    script = provider.script(*EVENTS, turns=[told_so])
+    assert ask(reverse, script, body)[0] == 400
+    assert ask(reverse, script, body)[0] == 200
+    assert bodies(script) == [body, body]
+
+
+def test_behind_a_gate_only_fields_for_names_count(
+    reverse: Mitmdump, provider: Provider, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    gate.write_text("canary-gate", encoding="utf-8")
+    with reverse.options(normalize_gate=f"file:{gate}"):
+        script = provider.script(*EVENTS, turns=[seed(), limit()])
+        assert post(reverse, script, asked("gate"), "canary-gate") == 400
+        assert post(reverse, script, asked("gate"), "canary-gate") == 200
+    assert [("seed" in each) for each in bodies(script)] == [True, True, True]
+    assert "max_completion_tokens" not in bodies(script)[-1]
+
+
 def test_body_that_is_answered_to_a_stream_becomes_one(
     reverse: Mitmdump, provider: Provider
 ) -> None:

@@ -329,7 +329,7 @@ def echo(prompt: str, **more: Any) -> Echo:
         (PLACED, error(f"bad: {PLACED}")),
         (EXTRAS, error(EXTRAS)),
         (EXTRAS, {"detail": [{"loc": ["body", "guardrails"], "msg": EXTRAS}]}),
-        ("guardrails, if you please", error("Unknown key: guardrails, if you pl...")),
+        ("guardrails, should you ask", error("Unknown key: guardrails, should you a...")),
         ("guardrails", error("'guardrails' is not supported for messages")),
         ("max_completion_tokens", error("Unknown key: max_completion_tokens")),
         ("unknown variant `developer`", error("bad: unknown variant `developer`")),
