@@ -1236,6 +1236,47 @@ def test_echo_of_the_request_is_masked_before_and_after(
     assert "too long" in pair["after"][0]
 
 
+QUOTES = {
+    "a message": lambda text: event({"error": {"message": f"Bad prompt: {text}"}}),
+    "a list": lambda text: event({"detail": [{"msg": text.upper(), "loc": ["body"]}]}),
+    "what Python prints": lambda text: event({"error": {"message": repr([text])}}),
+    "JSON in JSON": lambda text: event({"error": json.dumps({"messages": [text]})}),
+    "a part": lambda text: event({"message": f"no: {text[:15]}...", "code": 400}),
+    "beside choices": lambda text: event({"choices": [], "error": {"message": text}}),
+    "words": lambda text: f"Oops: {text}\n\n".encode(),
+    "no JSON": lambda text: f"event: error\ndata: {text}\n\n".encode(),
+    "HTML": lambda text: f"<html><p>{text.replace(' ', '<br>')}</p></html>".encode(),
+}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("form", QUOTES)
+def test_prompt_that_an_error_quotes_is_masked_wherever_it_stands(
+    reverse: Mitmdump, provider: Provider, form: str, status: int
+) -> None:
+    prompt = f"please keep {PROMPT} between us"
+    asked = {**ASKED, "messages": [{"role": "user", "content": prompt}]}
+    quote = QUOTES[form](prompt)
+    if status == 200:
+        script = provider.script(*NIM[:2], quote)
+    else:
+        script = provider.script(quote.removeprefix(b"data: "), status=status)
+    got, _ = post(reverse, script, asked)
+    assert b"please" in got.lower()  # the client may know what it sent
+    logged = json.dumps([*reverse.records(script)]).lower()
+    assert not [word for word in ("canary", "please", "between") if word in logged]
+    assert PROMPT not in reverse.log
+
+
+def test_what_a_model_quotes_of_the_prompt_is_its_answer(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    asked = {**ASKED, "messages": [{"role": "user", "content": PROMPT}]}
+    script = provider.script(chunk({"content": PROMPT, "role": None}), DONE)
+    post(reverse, script, asked)
+    assert PROMPT in json.dumps(reverse.records(script))
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
 def test_sigterm_in_mid_stream_loses_no_record(
     start: Start, provider: Provider

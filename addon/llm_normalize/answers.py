@@ -15,6 +15,7 @@ from .flows import (
     gateway_status,
     is_native,
     prepare_headers,
+    quoted,
 )
 from .learned import Learned
 from .legible import brief
@@ -96,7 +97,7 @@ class Answers:
                 "normalize: %s answers in an encoding that is not undone (%s); "
                 "it stays as it is",
                 host,
-                brief(encoding),
+                quoted(flow, encoding),
             )
             response.stream = True
             return

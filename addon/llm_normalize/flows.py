@@ -11,6 +11,7 @@ from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 
+from .echo import Echo
 from .legible import brief
 from .reset import reset_stream
 from .routes import NATIVE
@@ -150,6 +151,17 @@ def secrets_of(request: http.Request) -> tuple[str, ...]:
     values += [value for _, value in request.cookies.items(multi=True)]
     secrets = {value for value in values if len(value) >= _SECRET}
     return tuple(sorted(secrets, key=len, reverse=True))
+
+
+def content_of(request: http.Request) -> bytes | None:
+    """Return the body of *request*; None if it was sent on unread."""
+    return None if request.raw_content is None else request.get_content(strict=False)
+
+
+def quoted(flow: http.HTTPFlow, text: str) -> str:
+    """Return words of the provider of *flow* for a log line: they may repeat the request."""
+    echo = Echo(content_of(flow.request), secrets_of(flow.request))
+    return brief(echo.hidden(text))
 
 
 def prepare_headers(

@@ -11,7 +11,7 @@ from mitmproxy import http, tls
 
 from . import cors
 from .adapting import Adapted
-from .flows import ASKED, ROUTED, is_native, is_reverse
+from .flows import ASKED, ROUTED, is_native, is_reverse, quoted
 from .gate import is_asked, is_list, is_plain, not_found, refusal, refused
 from .keys import Keys, Secret, hide, key_of, put, take_off
 from .legible import brief
@@ -261,7 +261,7 @@ class Reach:
                     "normalize: %s has a route to %s, and no answer came from there: %s",
                     brief(asked.host),
                     brief(str(asked.target)),
-                    brief(flow.error.msg),
+                    quoted(flow, flow.error.msg),
                 )
             request.scheme, request.host = asked.scheme, asked.host
             request.port, request.path = asked.port, asked.path

@@ -12,9 +12,9 @@ from .adapting import Told, body_of, key_of
 from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
 from .decoding import CorruptBodyError, decoder_for
 from .echo import Echo
+from .flows import content_of, quoted
 from .jsontext import dumps
 from .learned import Learned
-from .legible import brief
 from .parameters import Change, apply, changes_for
 from .polling import LIMIT, unless_gone
 from .refusal import LARGE, refusal_of
@@ -94,7 +94,7 @@ class Refused:
         body = body_of(request)
         if body is None:
             return None
-        echo = echo or Echo(request.get_content(strict=False))
+        echo = echo or Echo(content_of(request))
         refusal = refusal_of(_beginning(response), echo, words=words)
         found = changes_for(refusal, body)
         return cls(body, found, echo, words) if found else None
@@ -168,7 +168,7 @@ async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
         return None
     if not isinstance(reply, Reply):
         reply = reply or f"no answer within {LIMIT} seconds"
-        logger.warning("normalize: cannot ask again: %s", brief(reply))
+        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
     return reply
 
 

@@ -10,7 +10,7 @@ from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
 from .echo import Echo
 from .fix import Fix
-from .flows import asked_of, note, path_of, secrets_of, show_anew
+from .flows import asked_of, content_of, note, path_of, secrets_of, show_anew
 from .kept import Kept
 from .legible import brief
 from .line import Record
@@ -106,7 +106,7 @@ class Running:
         asked = asked_of(flow, strict=settings.strict, body=original)
         kept = Kept(both=settings.shown)
         answer = _answer(flow, asked, settings)
-        answer.echo = Echo(original or _body_of(flow.request), answer.secrets)
+        answer.echo = Echo(original or content_of(flow.request), answer.secrets)
         running = cls(flow, answer, asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
         running.answer.request.extend(adapted.edits if adapted else ())
@@ -195,11 +195,6 @@ class Running:
             self._shown = left
             self.show()
             show_anew(self.flow)
-
-
-def _body_of(request: http.Request) -> bytes | None:
-    """Return the body of *request*; None if it was sent on unread."""
-    return None if request.raw_content is None else request.get_content(strict=False)
 
 
 def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
