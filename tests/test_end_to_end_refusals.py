@@ -170,7 +170,7 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
         "type": "request",
         "v": 1,
         "flow": flow["flow"],
-        "host": LOOPBACK,
+        "host": f"{LOOPBACK}:{provider.port}",
         "model": "three",
         "fixes": ["parameter-learned"],
         "dropped": ["seed", "messages[*].x_note"],
@@ -188,7 +188,7 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
     (record,), _ = told(reverse, script, 2)
     assert record["dropped"] == ["seed", "messages[*].x_note"]
     rows = reverse.control(command="normalize.stats")
-    assert [LOOPBACK, "three", "2", "0", "request: parameter-learned", "2"] in rows
+    assert [f"{LOOPBACK}:{provider.port}", "three", "2", "0", "request: parameter-learned", "2"] in rows
 
 
 def test_the_same_request_is_sent_but_for_the_parameter(
@@ -496,7 +496,7 @@ def test_behind_another_proxy_it_is_asked_again_through_that(
         reply = client.post(url, asked("proxied"), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
         (record,), _ = told(mitmdump, script)
-    assert (record["host"], record["dropped"]) == ("localhost", ["seed"])
+    assert (record["host"], record["dropped"]) == ("localhost:81", ["seed"])
     words = [each.headers["proxy-authorization"] for each in script.requests]
     assert words == ["Basic dXNlcjpjYW5hcnktd29yZA=="] * 2
     assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2

@@ -20,6 +20,7 @@ from llm_normalize.flows import (
     is_selected,
     is_shown,
     note,
+    place_of,
     prepare_headers,
     secrets_of,
     show_anew,
@@ -470,3 +471,25 @@ def test_whoever_lists_flows_is_told_that_there_is_more() -> None:
         show_anew(made)
     assert View.told == [[made]]
     context.master.event_loop.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "header", "place"),
+    [
+        ("http://a.test/", None, "a.test"),
+        ("https://a.test/", None, "a.test"),
+        ("https://a.test:443/", "a.test", "a.test"),
+        ("https://a.test:80/", None, "a.test:80"),
+        ("http://127.0.0.1:8000/", None, "127.0.0.1:8000"),
+        ("http://127.0.0.1:8000/", "b.test:8000", "b.test:8000"),
+        ("http://[::1]:8000/", None, "[::1]:8000"),
+        ("http://[::1]:8000/", "[::1]:8000", "[::1]:8000"),
+        ("https://[::1]/", None, "[::1]"),
+    ],
+)
+def test_host_has_its_port_unless_that_is_the_usual_one(
+    url: str, header: str | None, place: str
+) -> None:
+    request = http.Request.make("POST", url)
+    request.host_header = header
+    assert place_of(request) == place

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 
 from .adaptation import LEARNED, Adaptation, Body
+from .flows import place_of
 from .jsontext import Json, dumps, loads
 from .learned import Key, Learned, mark_of
 from .legible import brief
@@ -60,7 +61,7 @@ def adapt(
     try:
         return _adapt(flow, adaptations, learned, observe=observe)
     except Exception:
-        host = brief(flow.request.pretty_host)
+        host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
         return None
 

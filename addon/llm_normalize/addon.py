@@ -24,7 +24,7 @@ from .answers import Answers
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .fix import Fix
 from .fixes import FIXES
-from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
+from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown, place_of
 from .gate import warn
 from .home import Home
 from .legible import brief
@@ -215,7 +215,7 @@ class Normalize:
         try:
             self._answers.begin(flow, self._settings(flow))
         except Exception:
-            name = brief(flow.request.host)
+            name = brief(place_of(flow.request))
             logger.exception("normalize: %s passes as it is", name)
             return False
         return True

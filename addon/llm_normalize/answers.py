@@ -14,6 +14,7 @@ from .flows import (
     client_left,
     gateway_status,
     is_native,
+    place_of,
     prepare_headers,
     quoted,
 )
@@ -299,4 +300,4 @@ def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> 
 
 
 def _label(flow: http.HTTPFlow) -> str:
-    return f"normalize: {brief(flow.request.pretty_host)} (flow {flow.id})"
+    return f"normalize: {brief(place_of(flow.request))} (flow {flow.id})"

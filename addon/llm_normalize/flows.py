@@ -36,6 +36,8 @@ _SILENT = ("(CANCEL)", "(HTTP_1_1_REQUIRED)", Error.KILLED_MESSAGE)
 """Errors that mitmproxy has no answer to: it resets the stream, or hangs up."""
 
 
+_PORTS = {"http": 80, "https": 443}
+
 _BODIES = 3
 """`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
 
@@ -72,6 +74,14 @@ def is_native(flow: http.HTTPFlow) -> bool:
     route = flow.metadata.get(ROUTED)
     is_post = flow.request.method == "POST"
     return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
+
+
+def place_of(request: http.Request) -> str:
+    """Return the host of *request*, with its port unless that is its scheme's own."""
+    host = request.pretty_host.strip("[]")
+    host = f"[{host}]" if ":" in host else host
+    is_usual = request.port == _PORTS.get(request.scheme)
+    return host if is_usual else f"{host}:{request.port}"
 
 
 def path_of(flow: http.HTTPFlow) -> str:

@@ -25,7 +25,7 @@ class Answer:
 
     Attributes:
         flow: The flow's id.
-        host: The host the request went to.
+        host: The host the request went to, with its port unless it is the usual one.
         path: The request's path, without its query.
         model: The model asked for.
         stream: Whether a stream was asked for.

@@ -10,7 +10,7 @@ from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
 from .echo import Echo
 from .fix import Fix
-from .flows import asked_of, content_of, note, path_of, secrets_of, show_anew
+from .flows import asked_of, content_of, note, path_of, place_of, secrets_of, show_anew
 from .kept import Kept
 from .legible import brief
 from .line import Record
@@ -202,7 +202,7 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     log = settings.log
     return Answer(
         flow=flow.id,
-        host=request.pretty_host[:_NAME],
+        host=place_of(request)[:_NAME],
         path=path_of(flow)[:_NAME],
         model=asked.model[:_NAME],
         stream=asked.stream,
