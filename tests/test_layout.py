@@ -21,6 +21,7 @@ ADAPTATION_MODULES = sorted(PACKAGE.glob("adaptations/[a-z]*.py"))
 
 # A module imports only from layers above its own.
 LAYERS = (
+    ("letters",),
     ("echo",),
     (
         "jsontext",
@@ -136,7 +137,7 @@ BRINGS = {
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
+    "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
     "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip

@@ -24,17 +24,13 @@ from .native import is_answer, whole_of
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
-from .running import Running, Settings
+from .running import CORRUPT, Running, Settings
 from .stats import Stats
 from .step import Step
 from .stream import Rewriter
 from .whole import repair_whole
 
 logger = logging.getLogger(__name__)
-
-_TOO_LARGE = "Response body exceeds"
-"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
-
 
 class Answers:
     """The answers on their way.
@@ -149,6 +145,7 @@ class Answers:
         if rewriter.given_up:
             rewriter.pipeline.abandon()
         end = "upstream-broke" if rewriter.given_up else "complete"
+        running.why = CORRUPT if rewriter.given_up else ""
         record = running.close(self._stats, response.status_code, end)
         running.keep(record)
 
@@ -199,28 +196,15 @@ class Answers:
         stream = flow.response.stream if flow.response else None
         before_reload = getattr(stream, "on_break", None)
         if running is not None:
-            self._broke_off(flow, running)
+            running.broke(self._stats)
         elif before_reload is not None:
             before_reload(flow)
         elif flow.id in self._expected:
             adapted = self._expected.pop(flow.id)
             running = Running.of(flow, settings(), adapted)
+            if client_left(flow):
+                running.why = "the client left before an answer"
             running.close(self._stats, gateway_status(flow), "error")
-
-    def _broke_off(self, flow: http.HTTPFlow, running: Running) -> None:
-        rewriter = running.rewriter
-        if rewriter is not None and rewriter.pipeline.abandon():
-            logger.warning(
-                "normalize: %s broke off while a finish reason or usage waited",
-                brief(running.answer.host),
-            )
-        status = flow.response.status_code if flow.response else None
-        refused = flow.error is not None and flow.error.msg.startswith(_TOO_LARGE)
-        if flow.response and (refused or not flow.response.stream):
-            # Nothing had been sent: mitmproxy answers in the provider's place.
-            status = gateway_status(flow)
-        end = "client-left" if client_left(flow) else "upstream-broke"
-        running.keep(running.close(self._stats, status, end))
 
     def refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has left so far, if it is on its way."""
@@ -250,8 +234,8 @@ class Answers:
             running.keep(running.close(self._stats, running.status, "complete"))
             ended()
 
-        def stream_broke(running: Running, flow: http.HTTPFlow) -> None:
-            self._broke_off(flow, running)
+        def stream_broke(running: Running, _: object) -> None:
+            running.broke(self._stats)
             ended()
 
         for running in open_ones:
@@ -267,6 +251,7 @@ class Answers:
         for running in self._running.values():
             if running.rewriter is not None:
                 running.rewriter.pipeline.abandon()
+            running.why = "mitmproxy ended"
             record = running.close(self._stats, running.status, "upstream-broke")
             running.keep(record)
         self._running.clear()

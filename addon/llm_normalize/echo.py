@@ -5,14 +5,13 @@ in other white space or case. So both sides are compared by their letters and di
 alone. Needed for errors only, and bounded, whatever is asked and answered.
 """
 
-import html
 import json
 import re
 import string
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
-from urllib.parse import unquote
+from typing import Any
+
+from .letters import Folded, Span, folded
 
 MASK = "***"
 MOST = 64 * 1024
@@ -20,7 +19,6 @@ MOST = 64 * 1024
 
 _WINDOW = 12  # letters and digits in a row that are no coincidence
 _SHORT = 4  # of a string, or of a word with a digit
-_WORDY = "\u2e80"  # from here on a character says as much as two, and words have no ends
 _CUT = 6  # of the beginning of a string that is cut short
 _LONG = 48  # characters of a word that is looked for alone
 _LARGE = 4 * 1024 * 1024  # characters of a request
@@ -40,20 +38,6 @@ _WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
 _ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
 
-# What stands for other characters, or for none. From the first backslash of a run only.
-_SPELLED = re.compile(
-    r"(?P<field>(?:\A|(?<=\n))(?:data|event|id|retry)?:)"
-    r"|(?P<utf16>(?<!\\)(?:\\++u[0-9a-fA-F]{4})++)"
-    r"|(?P<hex>(?<!\\)(?:\\++x[0-9a-fA-F]{2})++)"
-    r"|(?P<octal>(?<!\\)(?:\\++[0-3][0-7]{2})++)"
-    r"|(?P<white>(?<!\\)\\++[abfnrtv])"
-    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});)"
-    r"|(?P<url>(?:%[0-9a-fA-F]{2})++)"
-    r"|(?P<tag></?(?:br|wbr|p|b|em|mark|span)\s?/?>)"
-)
-_DROPPED = re.compile(
-    r"[\x00-/:-@\[-`{-\xa0\xad\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
-)
 _ELLIPSIS = re.compile(r"\*{2,}|\.{3}|…|\\u2026|&hellip;|[\[(<]truncated")
 _CUT_OFF = re.compile(rf"{_ELLIPSIS.pattern}|[\"'`]|\Z")
 # Where a mask has to stop, so that a line of JSON stays one.
@@ -61,30 +45,6 @@ _EDGE = re.compile(r"\\.|(?P<edge>\"|\n(?:(?:data|event|id|retry)?: ?)?)", re.DO
 _KEY = re.compile(r"\"[a-zA-Z_]{1,30}\"\s*:")  # of an object: it names what is there
 _LITERAL = re.compile(r"\d{1,3}|true|false|null")
 _MARKS = string.whitespace + ":,;()[]{}<>"  # what an escape may end with is none
-_PLACES = re.compile(r"([\u2e80-\U0010ffff])")
-
-
-class Span(NamedTuple):
-    """A part of a text that repeats the request.
-
-    Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        size: Its letters and digits.
-        is_whole: Whether it holds a whole string of the request.
-    """
-
-    start: int
-    end: int
-    size: int
-    is_whole: bool
-
-    def holds(self, found: re.Match[str]) -> bool:
-        """Tell whether all letters and digits of what was *found* are in it."""
-        before = found.string[found.start() : self.start]
-        after = found.string[self.end : found.end()]
-        is_near = found.start() < self.end and self.start < found.end()
-        return is_near and not _folded(before) and not _folded(after)
 
 
 class Echo:
@@ -109,28 +69,28 @@ class Echo:
         """Return *text* without what repeats the request."""
         rest = MASK if len(text) > MOST else ""
         text = text[:MOST]
-        if len(_folded(text)) >= _SHORT:
+        if len(folded(text)) >= _SHORT:
             text = "".join(_masked(text, self.spans(text)))
         return _BLOB.sub(MASK, text) + rest
 
     def is_own(self, text: str) -> bool:
         """Tell whether *text* is a whole string of the request."""
-        request, folded = self._read(), _folded(text[:MOST])
-        return folded in self._whole or f"\0{folded}\0" in request
+        request, found = self._read(), folded(text[:MOST])
+        return found in self._whole or f"\0{found}\0" in request
 
     def spans(self, text: str) -> list[Span]:
         """Return where *text*, of `MOST` characters, repeats the request, in order."""
         if text in self._found:
             return self._found[text]
         request = self._read()
-        folded = _Folded(text)
+        letters = Folded(text)
         self._budget -= len(request)
         if self._body is None or self._budget < 0:  # it cannot be told
-            spans = folded.spans([(0, len(folded.text), True)])
+            spans = letters.spans([(0, len(letters.text), True)])
         else:
-            marks = folded.merged(self._marks(folded, request))
-            spans = folded.spans(
-                (start, end, is_whole or f"\0{folded.text[start:end]}\0" in request)
+            marks = letters.merged(self._marks(letters, request))
+            spans = letters.spans(
+                (start, end, is_whole or f"\0{letters.text[start:end]}\0" in request)
                 for start, end, is_whole in marks
             )
         if len(self._found) >= _REMEMBERED:
@@ -138,11 +98,9 @@ class Echo:
         self._found[text] = spans
         return spans
 
-    def _marks(
-        self, folded: "_Folded", request: str
-    ) -> Iterator[tuple[int, int, bool]]:
+    def _marks(self, letters: Folded, request: str) -> Iterator[tuple[int, int, bool]]:
         """Yield what is the request's in the letters of a text: from, to, all of it."""
-        text = folded.text
+        text = letters.text
         wanted = {text[at : at + _WINDOW] for at in range(len(text) - _WINDOW + 1)}
         known = set()
         if wanted:
@@ -154,15 +112,15 @@ class Echo:
         for at in range(len(text)):
             if known and text[at : at + _WINDOW] in known:
                 yield at, at + _WINDOW, False
-            if folded.begins_word(at):
+            if letters.begins_word(at):
                 for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
-                    if text[at:end] in self._whole and folded.begins_word(end):
+                    if text[at:end] in self._whole and letters.begins_word(end):
                         yield at, end, True
         for size in range(_SHORT, _WINDOW):
-            for end in folded.ends(_CUT_OFF):
+            for end in letters.ends(_CUT_OFF):
                 if end >= size and text[end - size : end] in self._starts:
                     yield end - size, end, False
-            for start in folded.starts(_ELLIPSIS):
+            for start in letters.starts(_ELLIPSIS):
                 if text[start : start + size] in self._ends:
                     yield start, min(start + size, len(text)), False
 
@@ -177,77 +135,22 @@ class Echo:
             ]
             is_known = self._body is not None and sum(map(len, texts)) <= _LARGE
             self._body = b"" if is_known else None
-            folded = [self._take(each) for each in texts if is_known]
-            self._text = "\0".join(["", *filter(None, folded), ""])
+            found = [self._take(each) for each in texts if is_known]
+            self._text = "\0".join(["", *filter(None, found), ""])
         return self._text
 
     def _take(self, text: str) -> str:
         """Return a string of the request folded; a short one, and its ends, are kept."""
-        folded = _folded(text)
+        found = folded(text)
         words = [each for each in _WORD.findall(text) if len(each) < _LONG]
-        short = [folded, *(_folded(each) for each in words if _ODD.search(each))]
+        short = [found, *(folded(each) for each in words if _ODD.search(each))]
         self._whole.update(each for each in short if len(each) < _WINDOW)
         for size in range(
-            _SHORT if text in self._secrets else _CUT, min(len(folded) + 1, _WINDOW)
+            _SHORT if text in self._secrets else _CUT, min(len(found) + 1, _WINDOW)
         ):
-            self._starts.add(folded[:size])
-            self._ends.add(folded[-size:])
-        return folded
-
-
-class _Folded:
-    """The letters and digits of a text, and where they stand in it."""
-
-    def __init__(self, text: str) -> None:
-        chars: list[str] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end, what in _unspelled(text):
-            for char in what.casefold():
-                if not _DROPPED.match(char):
-                    times = 1 if char < _WORDY else 2
-                    chars += [char] * times
-                    self._starts += [start] * times
-                    self._ends += [end] * times
-        self.text = "".join(chars)
-        self._spelled = text
-
-    def ends(self, pattern: re.Pattern[str]) -> set[int]:
-        """Return where it goes no further because of what *pattern* is."""
-        found = pattern.finditer(self._spelled)
-        return {bisect_right(self._ends, each.start()) for each in found}
-
-    def starts(self, pattern: re.Pattern[str]) -> set[int]:
-        """Return where it goes on after what *pattern* is."""
-        found = pattern.finditer(self._spelled)
-        return {bisect_left(self._starts, each.end()) for each in found}
-
-    def begins_word(self, at: int) -> bool:
-        """Tell whether something stands between a character and the one before."""
-        if not 0 < at < len(self.text) or max(self.text[at - 1 : at + 1]) >= _WORDY:
-            return True
-        return self._starts[at] > self._ends[at - 1]
-
-    def merged(
-        self, marks: Iterable[tuple[int, int, bool]]
-    ) -> list[tuple[int, int, bool]]:
-        """Return *marks* in order, those that touch in one."""
-        merged: list[tuple[int, int, bool]] = []
-        for start, end, is_whole in sorted(marks):
-            if merged and start <= merged[-1][1]:
-                first, last, was = merged[-1]
-                merged[-1] = first, max(last, end), was or is_whole
-            else:
-                merged.append((start, end, is_whole))
-        return merged
-
-    def spans(self, marks: Iterable[tuple[int, int, bool]]) -> list[Span]:
-        """Return *marks* as parts of the text."""
-        return [
-            Span(self._starts[start], self._ends[end - 1], end - start, is_whole)
-            for start, end, is_whole in marks
-            if end
-        ]
+            self._starts.add(found[:size])
+            self._ends.add(found[-size:])
+        return found
 
 
 def _masked(text: str, spans: Iterable[Span]) -> Iterator[str]:
@@ -274,45 +177,6 @@ def _mask(text: str, start: int, end: int) -> str:
     before, _, after = part.partition(shown)
     is_bare = '"' in text and before[:1] in tuple(":,[")
     return f'{before}{f'"{MASK}"' if is_bare else MASK}{after}'
-
-
-def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield from where, to where, and which characters *text* means there."""
-    at = 0
-    for found in _SPELLED.finditer(text):
-        start, end = found.span()
-        for place in range(at, start):
-            yield place, place + 1, text[place]
-        yield start, end, _meant(found)
-        at = end
-    for place in range(at, len(text)):
-        yield place, place + 1, text[place]
-
-
-def _folded(text: str) -> str:
-    folded = _DROPPED.sub("", _SPELLED.sub(_meant, text).casefold())
-    return folded if folded.isascii() else _PLACES.sub(r"\1\1", folded)
-
-
-def _meant(found: re.Match[str]) -> str:
-    """Return the characters that an escape stands for."""
-    text = found[0]
-    kind = found.lastgroup
-    if kind == "entity":
-        return html.unescape(text)
-    if kind == "url":
-        return unquote(text)
-    if kind == "utf16":
-        units = [int(each[-4:], 16).to_bytes(2) for each in re.findall(r"u....", text)]
-        return b"".join(units).decode("utf-16-be", "replace")
-    if kind in ("hex", "octal"):
-        codes = re.findall(r"[0-9a-fA-F]+", text.replace("x", ""))
-        data = bytes(int(each, 16 if kind == "hex" else 8) for each in codes)
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            return data.decode("latin-1")
-    return " "
 
 
 def _strings(body: bytes) -> Iterator[str]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import urlsplit
 
 from mitmproxy import ctx, hooks, http
@@ -13,7 +14,7 @@ from mitmproxy.proxy import mode_specs
 
 from .echo import Echo
 from .legible import brief
-from .reset import reset_stream
+from .reset import has_left, reset_stream
 from .routes import NATIVE
 from .selection import Hosts, is_chat_request, is_event_stream
 from .stream_state import Asked
@@ -199,18 +200,34 @@ def client_left(flow: http.HTTPFlow) -> bool:
     """Tell whether it was the client that ended *flow*.
 
     mitmproxy says "stream reset by client" of either side's HTTP/2 reset
-    (mitmproxy/proxy/layers/http/_http2.py); where both sides speak it, only a client
-    has a reason to cancel.
+    (mitmproxy/proxy/layers/http/_http2.py); where both sides speak it, and its layers
+    cannot be asked, only a client has a reason to cancel.
     """
     message = flow.error.msg.lower() if flow.error else ""
     if not flow.client_conn.connected or "client disconnected" in message:
         return True
+    if message == Error.KILLED_MESSAGE.lower():
+        return False
+    try:
+        return has_left(_handler(flow), flow)
+    except Exception:  # noqa: BLE001 - mitmproxy's inner parts: one may be gone
+        return _says_client(flow, message)
+
+
+def _says_client(flow: http.HTTPFlow, message: str) -> bool:
+    """Tell whether *message* means a client that has reset its stream."""
     if " by client (" not in message or flow.request.is_http11:
         return False
     upstream = flow.server_conn.alpn == b"h2" or (
         flow.response is not None and not flow.response.is_http11
     )
     return not upstream or "(cancel)" in message
+
+
+def _handler(flow: http.HTTPFlow) -> Any:
+    """Return mitmproxy's handler of the client of *flow*, None if there is none."""
+    open_ = ctx.master.addons.get("proxyserver").connections
+    return open_.get(flow.client_conn.id)
 
 
 def break_off(flow: http.HTTPFlow) -> None:
@@ -223,8 +240,7 @@ def break_off(flow: http.HTTPFlow) -> None:
     """
     if flow.killable:
         flow.kill()
-    open_ = ctx.master.addons.get("proxyserver").connections
-    connection = open_.get(flow.client_conn.id)
+    connection = _handler(flow)
     if connection is None or not flow.server_conn.connected:
         return
     alone = False

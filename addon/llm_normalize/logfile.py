@@ -1,7 +1,6 @@
 """The file of a log: one writer, rotated by size, and found where it is looked for.
 
-Only its owner reads it. So nothing is written where somebody else has a hand in: through
-a link, into another user's file or folder, into a pipe.
+Nothing is written where another user has a hand in: through a link, into a pipe, say.
 """
 
 import errno
@@ -15,8 +14,6 @@ from pathlib import Path
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FLAGS |= getattr(os, "O_NOCTTY", 0)
-
-_FOLDER = "normalize"  # one of our own
 
 KEPT = 4
 """Rotated files that stay: NAME.1 is the newest."""
@@ -136,28 +133,16 @@ class LogFile:
             if error.errno not in (errno.ELOOP, errno.ENXIO):
                 raise
             raise _refused(path, "it is a link, or no file") from None
-        try:
-            self._check(file, path)
-        except OSError:
-            os.close(file)
-            raise
-        return file
-
-    def _check(self, file: int, path: Path) -> None:
         found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode):
-            raise _refused(path, "it is no file")
-        if not _is_ours(found):
-            raise _refused(path, "it belongs to another user")
-        if found.st_nlink > 1:
-            raise _refused(path, "the same file has another name, too (a hard link)")
-        if path.is_symlink():  # where there is no O_NOFOLLOW
-            raise _refused(path, "it is a link")
-        if stat.S_IMODE(found.st_mode) != 0o600:  # noqa: PLR2004
-            try:
+        if why := _fault(found, path):
+            os.close(file)
+            raise _refused(path, why)
+        try:
+            if stat.S_IMODE(found.st_mode) != 0o600:  # noqa: PLR2004
                 _set_mode(file, 0o600)
-            except OSError as error:  # a disk without modes
-                self._say(f"others may be able to read {path}: {error}")
+        except OSError as error:  # a disk without modes
+            self._say(f"others may be able to read {path}: {error}")
+        return file
 
     def _take_free_name(self) -> None:
         """Lock the log's name, or the next free one if another instance has it."""
@@ -179,9 +164,8 @@ class LogFile:
 
     def _rotate(self) -> None:
         names = [self.path, *(_numbered(self.path, at + 1) for at in range(KEPT))]
-        for each in names:
-            if each.is_symlink():
-                each.unlink()  # not ours; whoever reads the log would follow it
+        for each in filter(Path.is_symlink, names):
+            each.unlink()  # not ours; whoever reads the log would follow it
         for older, newer in zip(names[:0:-1], names[-2::-1], strict=True):
             if newer.exists():
                 newer.replace(older)
@@ -207,13 +191,24 @@ def _make_folder(path: Path) -> None:
     found = path.stat()
     if not all(_is_ours(each) or each.st_uid == 0 for each in (found, path.lstat())):
         raise _refused(path, "the folder belongs to another user")
-    if path.name == _FOLDER and _is_ours(found) and found.st_mode & 0o077:
+    if path.name == "normalize" and _is_ours(found) and found.st_mode & 0o077:
         path.chmod(0o700)
     elif found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX and os.name != "nt":
         raise PermissionError(
             f"other users may write to the folder {path}: say chmod go-w {path}, or set "
             "normalize_pairs to a file in a folder of your own"
         )
+
+
+def _fault(found: os.stat_result, path: Path) -> str:
+    """Return why the open file at *path* is not to be written to; nothing if it is."""
+    faults = {
+        "it is no file": not stat.S_ISREG(found.st_mode),
+        "it belongs to another user": not _is_ours(found),
+        "the same file has another name, too (a hard link)": found.st_nlink > 1,
+        "it is a link": path.is_symlink(),  # where there is no O_NOFOLLOW
+    }
+    return next((why for why, is_so in faults.items() if is_so), "")
 
 
 def _refused(path: Path, why: str) -> OSError:

@@ -67,6 +67,26 @@ def reset_stream(handler: server.ConnectionHandler, asked: http.HTTPFlow) -> boo
     return True
 
 
+def has_left(handler: server.ConnectionHandler, asked: http.HTTPFlow) -> bool:
+    """Tell whether the client of a flow has given its stream up.
+
+    What mitmproxy says of a reset names the client, whoever sent it; its layers know. A
+    stream that waits for a hook hears of it later, its client's connection at once.
+
+    Args:
+        handler: mitmproxy's handler of the flow's client.
+        asked: The flow, which is not over.
+
+    Raises:
+        Exception: It cannot be told.
+    """
+    *_, (layer_, stream) = _path(handler.layer.context.layers, asked)
+    if stream.client_state == stream.state_errored:
+        return True
+    connection = layer_.connections[layer_.context.client]
+    return stream.stream_id not in getattr(connection, "streams", (stream.stream_id,))
+
+
 def _path(
     layers: Sequence[layer.Layer], asked: http.HTTPFlow
 ) -> list[tuple[HttpLayer, HttpStream]]:

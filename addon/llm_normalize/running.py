@@ -5,15 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mitmproxy import http
+from mitmproxy.flow import Error
 
 from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
 from .echo import Echo
 from .fix import Fix
-from .flows import asked_of, content_of, note, path_of, place_of, secrets_of, show_anew
+from .flows import asked_of, client_left, content_of, gateway_status, note, path_of, place_of, secrets_of, show_anew
 from .kept import Kept
 from .legible import brief
 from .line import Record
+from .noted import ENDS
 from .pairs import PairsLog
 from .record import KEY, Answer
 from .stats import Stats
@@ -21,6 +23,11 @@ from .stream import Rewriter
 from .stream_state import Asked
 
 logger = logging.getLogger(__name__)
+
+_TOO_LARGE = "Response body exceeds"
+"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
+
+CORRUPT = "what the provider sent is corrupt"
 
 _NAME = 1000  # characters of a name, in a record
 
@@ -76,6 +83,7 @@ class Running:
         came_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that has left for the client, if any.
         on_end: Called when that has come to its end.
+        why: How it ended, in words, where `ENDS` does not say it.
     """
 
     flow: http.HTTPFlow
@@ -88,6 +96,7 @@ class Running:
     came_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
+    why: str = ""
     _shown: int = 0  # bytes that had left when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -140,22 +149,41 @@ class Running:
         record = answer.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in answer.request)
         stats.add(answer.host, answer.model, record["fixes"], names)
-        if record["fixes"] or names:
-            logger.info(
-                "normalize: %s %s: %s",
-                brief(answer.host),
-                brief(answer.model),
-                self._said(record),
-            )
+        if said := self._said(record):
+            host, model = brief(answer.host), brief(answer.model)
+            logger.info("normalize: %s %s: %s", host, model, said)
         return record
+
+    def broke(self, stats: Stats) -> None:
+        """Close the record of an answer that broke off."""
+        flow, rewriter = self.flow, self.rewriter
+        is_left = client_left(flow)
+        if rewriter is not None and rewriter.pipeline.abandon():
+            host = brief(self.answer.host)
+            who = f"the client of {host} left" if is_left else f"{host} broke off"
+            logger.warning("normalize: %s while a finish reason or usage waited", who)
+        status = flow.response.status_code if flow.response else None
+        message = flow.error.msg if flow.error else ""
+        refused = message.startswith(_TOO_LARGE)
+        if flow.response and (refused or not flow.response.stream):
+            # Nothing had been sent: mitmproxy answers in the provider's place.
+            status = gateway_status(flow)
+        if refused:
+            self.why = "it is larger than mitmproxy's body_size_limit"
+        elif rewriter is not None and rewriter.given_up:
+            self.why = CORRUPT
+        elif message == Error.KILLED_MESSAGE:
+            self.why = "it was killed"
+        self.keep(self.close(stats, status, "client-left" if is_left else "upstream-broke"))
 
     def keep(self, record: Record) -> None:
         """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
         self._show(record)
         if self.settings.shown:
             mark = _OBSERVED if self.answer.observe else _REPAIRED
-            said = self._said(record)
-            note(self.flow, said, mark if said else "", (_OBSERVED, _REPAIRED))
+            is_changed = record["fixes"] or self.answer.request
+            marks = _OBSERVED, _REPAIRED
+            note(self.flow, self._said(record), mark if is_changed else "", marks)
 
     def _said(self, record: Record) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
@@ -171,6 +199,8 @@ class Running:
             would = "would be " if self.answer.observe else ""
             edits = (f"{path} {would}{verb}" for _, verb, path in self.answer.request)
             said.append(f"request: {', '.join(map(brief, edits))}")
+        if record["end"] in ENDS:
+            said.append(self.why or ENDS[record["end"]])
         return "; ".join(said)
 
     def show(self) -> None:
@@ -180,7 +210,7 @@ class Running:
     def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
         more = {"came_status": self.came_status, "usage": self.asked.usage}
-        self.flow.metadata[KEY] = told | more
+        self.flow.metadata[KEY] = {**told, **more, "why": self.why}
         response = self.flow.response
         if self.rewriter is None or response is None:
             return
