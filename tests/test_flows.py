@@ -10,6 +10,7 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
 
+from llm_normalize import flows
 from llm_normalize.flows import (
     answers_events,
     break_off,
@@ -22,6 +23,7 @@ from llm_normalize.flows import (
     note,
     place_of,
     prepare_headers,
+    quoted,
     secrets_of,
     show_anew,
 )
@@ -275,6 +277,34 @@ def test_a_reset_before_an_answer_is_the_client_s() -> None:
     made.response = None
     broken(made, "stream reset by client (INTERNAL_ERROR)")
     assert client_left(made)
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_mitmproxys_layers_know_better_than_its_words(
+    monkeypatch: pytest.MonkeyPatch, left: bool
+) -> None:
+    handlers: list[object] = []
+
+    def has_left(handler: object, _: object) -> bool:
+        handlers.append(handler)
+        return left
+
+    monkeypatch.setattr(flows, "has_left", has_left)
+    made = chat_flow()
+    with taddons.context(Proxyserver()) as context:
+        broken(made, f"stream reset by client ({'NO_ERROR' if left else 'CANCEL'})")
+        assert client_left(made) is left
+        broken(made, flow.Error.KILLED_MESSAGE)
+        assert not client_left(made)
+    context.master.event_loop.close()
+    assert handlers == [None]
+
+
+def test_words_of_a_provider_are_quoted_without_the_request() -> None:
+    made = chat_flow(request={"model": "m", "messages": [{"content": "my canary"}]})
+    assert quoted(made, "no\x1b: My canary, nvapi-key") == r"no\x1b: ***"
+    made.request.raw_content = None  # it went by unread
+    assert quoted(made, "no: my canary") == "***"
 
 
 # -- breaking off ------------------------------------------------------------------

@@ -16,7 +16,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseProtocolError,
 )
 
-from llm_normalize.reset import reset_stream
+from llm_normalize.reset import has_left, reset_stream
 from proxies import chat_flow
 
 
@@ -146,3 +146,34 @@ def test_stream_that_has_no_request_yet_is_passed_over() -> None:
     made = Connections()
     made.http.streams[5] = HttpStream(made.http.context.fork(), 5)
     assert made.reset(chat_flow()) == (False, [])
+
+
+# -- who has given up ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_client_that_gave_up_is_known_whoever_is_named(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    handler: Any = SimpleNamespace(layer=made.top)
+    asked = made.flows[1]
+    assert not has_left(handler, asked)
+    made.streams[1].client_state = made.streams[1].state_errored
+    assert has_left(handler, asked)
+    assert not has_left(handler, made.flows[0])
+
+
+def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
+    made = Connections()
+    handler: Any = SimpleNamespace(layer=made.top)
+    client: Any = made.client
+    client.streams = {1: "headers", 3: "headers"}
+    assert not has_left(handler, made.flows[1])
+    del client.streams[3]
+    assert has_left(handler, made.flows[1])
+    assert not has_left(handler, made.flows[0])
+
+
+def test_of_a_stream_that_cannot_be_found_nothing_is_known() -> None:
+    handler: Any = SimpleNamespace(layer=Connections().top)
+    with pytest.raises(ValueError, match="unpack"):
+        has_left(handler, chat_flow())

@@ -157,7 +157,8 @@ class Running:
     def broke(self, stats: Stats) -> None:
         """Close the record of an answer that broke off."""
         flow, rewriter = self.flow, self.rewriter
-        is_left = client_left(flow)
+        given_up = rewriter is not None and rewriter.given_up
+        is_left = not given_up and client_left(flow)
         if rewriter is not None and rewriter.pipeline.abandon():
             host = brief(self.answer.host)
             who = f"the client of {host} left" if is_left else f"{host} broke off"
@@ -170,7 +171,7 @@ class Running:
             status = gateway_status(flow)
         if refused:
             self.why = "it is larger than mitmproxy's body_size_limit"
-        elif rewriter is not None and rewriter.given_up:
+        elif given_up:
             self.why = CORRUPT
         elif message == Error.KILLED_MESSAGE:
             self.why = "it was killed"
