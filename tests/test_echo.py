@@ -43,7 +43,11 @@ REQUEST: dict[str, Any] = {
     ],
     "stop": ["canary-stop"],
 }
-SECRETS = ("Bearer sk-canary-key-1234567890", "sk-canary-key-1234567890", "canary-cookie")
+SECRETS = (
+    "Bearer sk-canary-key-1234567890",
+    "sk-canary-key-1234567890",
+    "canary-cookie",
+)
 
 
 def echo(request: Any = REQUEST) -> Echo:
@@ -61,7 +65,9 @@ FORMS: dict[str, Any] = {
     "as Python prints it": said(f"bad: {REQUEST['messages']!r}"),
     "as Python prints its bytes": said(f"bad: {PROMPT.encode()!r}"),
     "in octal": said("bad: " + "".join(f"\\{each:03o}" for each in PROMPT.encode())),
-    "in Latin-1": said("bad: " + "".join(f"\\x{ord(each):02x}" for each in PROMPT[:99])),
+    "in Latin-1": said(
+        "bad: " + "".join(f"\\x{ord(each):02x}" for each in PROMPT[:99])
+    ),
     "as JSON": said("bad: " + json.dumps(REQUEST["messages"])),
     "as JSON in JSON in JSON": said(json.dumps(json.dumps(REQUEST["messages"]))),
     "cut short": said(f"bad: {PROMPT[:44]}... and …{PROMPT[-30:]}"),
@@ -82,7 +88,9 @@ FORMS: dict[str, Any] = {
     "beside no choices": {"choices": [], **said(PROMPT)},
     "beside a warning": {"choices": [], "warning": PROMPT, "errors": 1},
     "in a choice": {"choices": [{"index": 0, "delta": {}, **said(PROMPT)}]},
-    "as a finish reason": {"choices": [{"delta": {}, "finish_reason": f"error {PROMPT}"}]},
+    "as a finish reason": {
+        "choices": [{"delta": {}, "finish_reason": f"error {PROMPT}"}]
+    },
 }
 TELLING = ("canary", "4711", "四", "\\u56db", "please su", "ümläut", "\\303", "\\x63")
 
@@ -116,10 +124,10 @@ def test_what_is_no_json_is_hidden_too(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f'data: {json.dumps({"choices": [{"delta": {"content": PROMPT}}]})}\n\n',
+        f"data: {json.dumps({'choices': [{'delta': {'content': PROMPT}}]})}\n\n",
         json.dumps({"choices": [{"text": f"error {PROMPT}"}, 7], "error": None}),
         json.dumps({"choices": None, "id": "error", "n": 1, "error": None}),
-        f'data: {json.dumps({"response": PROMPT})}\n\n',
+        f"data: {json.dumps({'response': PROMPT})}\n\n",
         json.dumps({"message": {"role": "assistant", "content": PROMPT}}),
         json.dumps(said("model-7: messages[1] must be a string, not null")),
         'data: {"error" : {"message":"property of an object: 1.10, -0"}}\n\n',
@@ -199,4 +207,6 @@ def test_work_on_what_is_hostile_is_bounded() -> None:
     )
     path = str(Path(__file__).parents[1] / "addon")
     child = [sys.executable, "-c", code]
-    subprocess.run(child, check=True, timeout=60, env={**os.environ, "PYTHONPATH": path})
+    subprocess.run(
+        child, check=True, timeout=60, env={**os.environ, "PYTHONPATH": path}
+    )

@@ -1580,7 +1580,14 @@ def test_commands_tell_what_was_repaired_and_what_is_skipped(
         script = provider.script(*NIM)
         post(reverse, script, asked)
     rows = reverse.control(command="normalize.stats")
-    assert [f"{LOOPBACK}:{provider.port}", "acme/counted", "2", "2", "role-null", "6"] in rows
+    assert [
+        f"{LOOPBACK}:{provider.port}",
+        "acme/counted",
+        "2",
+        "2",
+        "role-null",
+        "6",
+    ] in rows
     with reverse.options(normalize_skip=["role-null", "a.test:bom-sent"]):
         rows = reverse.control(command="normalize.fixes")
     skipped = {row[0]: row[1] for row in rows[1:]}

@@ -188,7 +188,14 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
     (record,), _ = told(reverse, script, 2)
     assert record["dropped"] == ["seed", "messages[*].x_note"]
     rows = reverse.control(command="normalize.stats")
-    assert [f"{LOOPBACK}:{provider.port}", "three", "2", "0", "request: parameter-learned", "2"] in rows
+    assert [
+        f"{LOOPBACK}:{provider.port}",
+        "three",
+        "2",
+        "0",
+        "request: parameter-learned",
+        "2",
+    ] in rows
 
 
 def test_the_same_request_is_sent_but_for_the_parameter(
@@ -235,7 +242,9 @@ def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
         return reply.status
 
 
-def test_what_is_learned_is_of_one_client(reverse: Mitmdump, provider: Provider) -> None:
+def test_what_is_learned_is_of_one_client(
+    reverse: Mitmdump, provider: Provider
+) -> None:
     script = provider.script(*EVENTS, turns=[seed()])
     keys = ("canary-key-1", "canary-key-1", "canary-key-2")
     assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}

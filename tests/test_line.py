@@ -149,4 +149,6 @@ def test_what_a_terminal_would_obey_is_escaped() -> None:
         assert text.count("\n") == 1
         assert "\\u007f" in text
         assert json.loads(text).get("model", unseen + "é😀") in (unseen + "é😀", "\x7f")
-    assert json.loads(line(Entry({"type": "pair", **record})))["before"] == block.decode()
+    assert (
+        json.loads(line(Entry({"type": "pair", **record})))["before"] == block.decode()
+    )

@@ -222,7 +222,9 @@ def test_link_is_not_followed(
     if not exists:
         target.unlink()
     refused(log, "it is a link")
-    assert (target.read_bytes() if exists else target.exists()) == (b"mine\n" * exists or 0)
+    assert (target.read_bytes() if exists else target.exists()) == (
+        b"mine\n" * exists or 0
+    )
 
 
 @posix
@@ -275,7 +277,7 @@ def test_file_with_another_name_is_not_written_to(
 ) -> None:
     target = tmp_path / "target"
     target.write_bytes(b"mine\n")
-    os.link(target, log.path)
+    os.link(target, folder / "a.log")
     refused(log, "another name")
     assert target.read_bytes() == b"mine\n"
 
@@ -314,7 +316,7 @@ def test_modes_are_ours_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     finally:
         os.umask(before)
         log.close()
-    found = [each for each in log.path.parent.iterdir()]
+    found = list(log.path.parent.iterdir())
     assert {mode(each) for each in found} == {0o600}
     assert len(found) == 3
     assert {mode(log.path.parents[at]) for at in (0, 1)} == {0o700}
@@ -339,6 +341,7 @@ def test_rotation_takes_links_away_and_follows_none(
 def test_link_where_nothing_says_so_is_seen_all_the_same(
     log: LogFile, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert folder == log.path.parent
     monkeypatch.setattr(logfile, "_FLAGS", logfile._FLAGS & ~os.O_NOFOLLOW)
     link(log.path, tmp_path / "target")
     refused(log, "it is a link")

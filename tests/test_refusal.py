@@ -293,7 +293,9 @@ def test_work_on_what_is_hostile_is_bounded() -> None:
     )
     path = str(Path(__file__).parents[1] / "addon")
     child = [sys.executable, "-c", code]
-    subprocess.run(child, check=True, timeout=60, env={**os.environ, "PYTHONPATH": path})
+    subprocess.run(
+        child, check=True, timeout=60, env={**os.environ, "PYTHONPATH": path}
+    )
 
 
 # -- what repeats the request -----------------------------------------------------------
@@ -329,7 +331,10 @@ def echo(prompt: str, **more: Any) -> Echo:
         (PLACED, error(f"bad: {PLACED}")),
         (EXTRAS, error(EXTRAS)),
         (EXTRAS, {"detail": [{"loc": ["body", "guardrails"], "msg": EXTRAS}]}),
-        ("guardrails, should you ask", error("Unknown key: guardrails, should you a...")),
+        (
+            "guardrails, should you ask",
+            error("Unknown key: guardrails, should you a..."),
+        ),
         ("guardrails", error("'guardrails' is not supported for messages")),
         ("max_completion_tokens", error("Unknown key: max_completion_tokens")),
         ("unknown variant `developer`", error("bad: unknown variant `developer`")),

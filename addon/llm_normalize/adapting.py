@@ -133,5 +133,5 @@ def client_of(flow: http.HTTPFlow) -> bytes:
         str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
     ]
     cookie = "" if any(found) else request.headers.get("cookie", "")
-    mark = mark_of([*found, cookie, address[0] if address else ""])
+    mark = mark_of([*found, cookie, address[0]])
     return _CLIENTS.setdefault(flow, mark)

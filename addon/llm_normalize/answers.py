@@ -32,6 +32,7 @@ from .whole import repair_whole
 
 logger = logging.getLogger(__name__)
 
+
 class Answers:
     """The answers on their way.
 

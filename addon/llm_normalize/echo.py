@@ -32,7 +32,9 @@ _PROTOCOL = frozenset((
     "required", "mode",
 ))  # fmt: skip
 _NAME = re.compile(r"[\w.$-]{1,40}")
-_TYPE = re.compile(r"[\w.-]{1,13}")  # the API's own words are short, such as json_schema
+_TYPE = re.compile(
+    r"[\w.-]{1,13}"
+)  # the API's own words are short, such as json_schema
 # A word that is hardly another's by chance: it has a digit, or joins several.
 _WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
 _ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
@@ -102,20 +104,28 @@ class Echo:
         """Yield what is the request's in the letters of a text: from, to, all of it."""
         text = letters.text
         wanted = {text[at : at + _WINDOW] for at in range(len(text) - _WINDOW + 1)}
-        known = set()
-        if wanted:
-            known = {
-                window
-                for at in range(len(request) - _WINDOW + 1)
-                if (window := request[at : at + _WINDOW]) in wanted
-            }
-        for at in range(len(text)):
-            if known and text[at : at + _WINDOW] in known:
+        known = {
+            window
+            for at in range((len(request) - _WINDOW + 1) if wanted else 0)
+            if (window := request[at : at + _WINDOW]) in wanted
+        }
+        for at in range(len(text) if known else 0):
+            if text[at : at + _WINDOW] in known:
                 yield at, at + _WINDOW, False
-            if letters.begins_word(at):
-                for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
-                    if text[at:end] in self._whole and letters.begins_word(end):
-                        yield at, end, True
+        yield from self._short_ones(letters)
+        yield from self._cut_ones(letters)
+
+    def _short_ones(self, letters: Folded) -> Iterator[tuple[int, int, bool]]:
+        """Yield where strings stand that are shorter than a window."""
+        text = letters.text
+        for at in filter(letters.begins_word, range(len(text))):
+            for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
+                if text[at:end] in self._whole and letters.begins_word(end):
+                    yield at, end, True
+
+    def _cut_ones(self, letters: Folded) -> Iterator[tuple[int, int, bool]]:
+        """Yield where a string breaks off, or goes on."""
+        text = letters.text
         for size in range(_SHORT, _WINDOW):
             for end in letters.ends(_CUT_OFF):
                 if end >= size and text[end - size : end] in self._starts:
@@ -130,7 +140,9 @@ class Echo:
             texts = [*_strings(self._body or b""), *self._secrets]
             # What is no text, an image say, is found by its beginning, or as such.
             texts = [
-                _BLOB.sub(lambda blob: blob[0][:200], each) if len(each) > MOST else each
+                _BLOB.sub(lambda blob: blob[0][:200], each)
+                if len(each) > MOST
+                else each
                 for each in dict.fromkeys(texts)
             ]
             is_known = self._body is not None and sum(map(len, texts)) <= _LARGE
@@ -176,7 +188,7 @@ def _mask(text: str, start: int, end: int) -> str:
         return part
     before, _, after = part.partition(shown)
     is_bare = '"' in text and before[:1] in tuple(":,[")
-    return f'{before}{f'"{MASK}"' if is_bare else MASK}{after}'
+    return f"{before}{f'"{MASK}"' if is_bare else MASK}{after}"
 
 
 def _strings(body: bytes) -> Iterator[str]:

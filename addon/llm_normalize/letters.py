@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
-_WORDY = "\u2e80"  # from here on a character says as much as two, and words have no ends
+_WORDY = (
+    "\u2e80"  # from here on a character says as much as two, and words have no ends
+)
 # What stands for other characters, or for none. From the first backslash of a run only.
 _SPELLED = re.compile(
     r"(?P<field>(?:\A|(?<=\n))(?:data|event|id|retry)?:)"

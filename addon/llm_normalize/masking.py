@@ -120,7 +120,9 @@ def _spelled(value: Any) -> str:
 
 
 def _is_answer(value: dict[str, Any]) -> bool:
-    kind = " ".join(str(value.get(key)) for key in ("type", "object", "event", "status"))
+    kind = " ".join(
+        str(value.get(key)) for key in ("type", "object", "event", "status")
+    )
     if (
         any(value.get(key) for key in _FAILED)
         or value.get("success") is False

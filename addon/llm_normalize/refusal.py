@@ -34,7 +34,9 @@ _NAME = (
 _QUOTED = rf"[\"'`]{_NAME}[\"'`]"
 _ANY = rf"(?:{_QUOTED}|{_NAME})"
 _AND = r"(?: ?, ?| and )"
-_LIST = rf"[\[{{(]{{0,3}}(?P<names>{_QUOTED}(?:{_AND}{_QUOTED})*|{_NAME}(?:{_AND}{_NAME})*)"
+_LIST = (
+    rf"[\[{{(]{{0,3}}(?P<names>{_QUOTED}(?:{_AND}{_QUOTED})*|{_NAME}(?:{_AND}{_NAME})*)"
+)
 _WHAT = (
     r"(?:(?:request|body|keyword|input|top-level) )?"
     r"(?:parameter|param|argument|arg|field|propert|key|input|option)"
@@ -110,9 +112,7 @@ class Refusal:
     developer: bool = False
 
 
-def refusal_of(
-    body: bytes, echo: Echo = _NOTHING, *, words: bool = True
-) -> Refusal:
+def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
     """Return what the error *body* says is refused, maybe nothing. Never raises.
 
     Args:
@@ -145,7 +145,9 @@ class _Reader:
         for text in self._texts:
             self._paths.extend(self._named(text))
         developer = any(map(self._names_developer, self._texts))
-        return Refusal(tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST], developer)
+        return Refusal(
+            tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST], developer
+        )
 
     def _read(self, value: Json, deep: int) -> None:
         """Collect what *value* names in fields of their own, and the texts in it."""
@@ -166,7 +168,9 @@ class _Reader:
                     self._read(each, deep - 1)
 
     def _read_text(self, text: str, deep: int) -> None:
-        inner = _parsed(text.encode(errors="replace")) if text[:1] in ("{", "[") else text
+        inner = (
+            _parsed(text.encode(errors="replace")) if text[:1] in ("{", "[") else text
+        )
         if isinstance(inner, str):
             self._texts.append(_WHITE.sub(" ", text[:_LONG]))
         elif not self._quotes_json(text):
@@ -186,9 +190,9 @@ class _Reader:
         kinds = {str(error.get(key)) for key in ("type", "code")}
         if isinstance(place, list):
             extra = _EXTRA.search(str(error.get("msg", ""))[:_LONG])
-            if ("extra_forbidden" in kinds and not self._echo.is_own("extra_forbidden")) or (
-                extra and not self._repeats(extra)
-            ):
+            if (
+                "extra_forbidden" in kinds and not self._echo.is_own("extra_forbidden")
+            ) or (extra and not self._repeats(extra)):
                 return _without_root(tuple(map(str, place)))
             return ()  # another complaint, of the same list
         kinds &= _UNKNOWN
@@ -199,13 +203,11 @@ class _Reader:
     def _named(self, text: str) -> Iterator[Path]:
         """Yield what *text* names."""
         printed = [*_PRINTED.finditer(text)]
-        if printed:  # the rest may be an echo
-            for found in printed:
-                names = re.findall(r"'([^']*)'|(\d+)", "".join(found.groups("")))
-                if not self._repeats(found):
-                    yield _without_root(tuple(name or number for name, number in names))
-            return
-        placed = list(_PLACED.finditer(text))
+        placed = [] if printed else [*_PLACED.finditer(text)]
+        for found in printed:
+            names = re.findall(r"'([^']*)'|(\d+)", "".join(found.groups("")))
+            if not self._repeats(found):
+                yield _without_root(tuple(name or number for name, number in names))
         for found in placed:
             name = _steps(found["name"])
             where = _steps(found["at"] or found["path"])
@@ -215,22 +217,25 @@ class _Reader:
                 yield where + name
             else:
                 yield where if where[-1:] == name[-1:] else name
+        if not printed:  # else the rest may be an echo
+            yield from self._in_words(text, placed)
+
+    def _in_words(self, text: str, placed: list[re.Match[str]]) -> Iterator[Path]:
+        """Yield what *text* names where it is not *placed*."""
         for pattern in _PATTERNS:
             for found in pattern.finditer(text):
                 is_placed = any(
                     each.start() <= found.end() <= each.end() for each in placed
                 )
                 if not is_placed:
-                    for name in _ONE.finditer(text, *found.span("names")):
-                        if not self._repeats(found, name):
-                            yield _steps(name[0])
+                    for each in _ONE.finditer(text, *found.span("names")):
+                        if not self._repeats(found, each):
+                            yield _steps(each[0])
 
     def _names_developer(self, text: str) -> bool:
         return any(not self._repeats(each) for each in _DEVELOPER.finditer(text))
 
-    def _repeats(
-        self, found: re.Match[str], name: re.Match[str] | None = None
-    ) -> bool:
+    def _repeats(self, found: re.Match[str], name: re.Match[str] | None = None) -> bool:
         """Tell whether what was *found*, or a *name* in it, is the request's own."""
         return any(
             span.holds(found)

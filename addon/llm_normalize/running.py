@@ -11,7 +11,17 @@ from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
 from .echo import Echo
 from .fix import Fix
-from .flows import asked_of, client_left, content_of, gateway_status, note, path_of, place_of, secrets_of, show_anew
+from .flows import (
+    asked_of,
+    client_left,
+    content_of,
+    gateway_status,
+    note,
+    path_of,
+    place_of,
+    secrets_of,
+    show_anew,
+)
 from .kept import Kept
 from .legible import brief
 from .line import Record
@@ -175,7 +185,9 @@ class Running:
             self.why = CORRUPT
         elif message == Error.KILLED_MESSAGE:
             self.why = "it was killed"
-        self.keep(self.close(stats, status, "client-left" if is_left else "upstream-broke"))
+        self.keep(
+            self.close(stats, status, "client-left" if is_left else "upstream-broke")
+        )
 
     def keep(self, record: Record) -> None:
         """Let mitmweb, the console and `-w` files show what was sent, and what changed."""

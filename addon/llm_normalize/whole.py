@@ -8,8 +8,8 @@ from mitmproxy import http
 from .body import repair_body
 from .decoding import CorruptBodyError, decoder_for
 from .errors import phrase
-from .jsontext import is_container
 from .flows import quoted
+from .jsontext import is_container
 from .running import Running
 from .step import Step
 
@@ -39,7 +39,9 @@ def repair_whole(
             running.answer.is_error = status >= HTTPStatus.BAD_REQUEST
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except (ValueError, CorruptBodyError) as error:
-        why = quoted(running.flow, str(error))  # it names the encoding, as that is named
+        why = quoted(
+            running.flow, str(error)
+        )  # it names the encoding, as that is named
         logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)

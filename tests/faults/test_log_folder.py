@@ -138,7 +138,9 @@ def test_log_that_is_not_ours_alone_is_not_written_to(
         answered(stage, path)
     stage.mitmdump.stop()
     assert stage.mitmdump.log.count(CANNOT) == 1
-    assert "or set normalize_pairs to a file in a folder of your own" in stage.mitmdump.log
+    assert (
+        "or set normalize_pairs to a file in a folder of your own" in stage.mitmdump.log
+    )
 
 
 POWERLESS = """\
