@@ -132,6 +132,7 @@ def test_what_is_no_json_is_hidden_too(text: str) -> None:
         json.dumps(said("model-7: messages[1] must be a string, not null")),
         'data: {"error" : {"message":"property of an object: 1.10, -0"}}\n\n',
         "data: [DONE]\n\n",
+        'data: {"id":"1","usage":{"total_tokens":7}}\n\n',
         ": ping\n\n",
         "",
     ],
@@ -168,6 +169,13 @@ def test_request_that_is_not_known_may_be_anything() -> None:
     assert masked == '{"error": {"message": "***", "code": 400}}'
     large = Echo(json.dumps([f"{at:099}" for at in range(50_000)]).encode())
     assert "canary" not in mask(json.dumps(said(PROMPT)), (), large)
+
+
+def test_request_is_not_read_for_what_is_no_error() -> None:
+    found = echo()
+    for text in ("data: [DONE]\n\n", ": ping\n\n", 'data: {"choices":[]}\n\n'):
+        assert mask(text, (), found) == text
+    assert found._text is None
 
 
 def test_what_is_no_json_is_a_string_of_its_own() -> None:

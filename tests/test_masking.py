@@ -168,5 +168,5 @@ def test_text_with_a_secret_is_not_clean() -> None:
 
 
 def test_what_stands_beside_choices_stays_json_whatever_is_masked() -> None:
-    text = '{"choices":[],"pins":[471147],"error":"no"}'
+    text = '{"choices":[],"pins":[471147],"error":"none"}'
     assert mask(text, (), Echo(None)) == '{"choices":[],"pins":"***","error":"***"}'

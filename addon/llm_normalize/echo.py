@@ -38,6 +38,7 @@ _TYPE = re.compile(
 # A word that is hardly another's by chance: it has a digit, or joins several.
 _WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
 _ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
+_COMMON = frozenset(("done", "ping", "keepalive", "heartbeat"))  # ends and comments
 _BLOB = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
 
 _ELLIPSIS = re.compile(r"\*{2,}|\.{3}|…|\\u2026|&hellip;|[\[(<]truncated")
@@ -71,7 +72,8 @@ class Echo:
         """Return *text* without what repeats the request."""
         rest = MASK if len(text) > MOST else ""
         text = text[:MOST]
-        if len(folded(text)) >= _SHORT:
+        found = folded(text)
+        if len(found) >= _SHORT and found not in _COMMON:
             text = "".join(_masked(text, self.spans(text)))
         return _BLOB.sub(MASK, text) + rest
 

@@ -17,7 +17,7 @@ _ECHO = re.compile(
 # What an answer has, whosever form it is in; what only an error has.
 _ANSWER = (
     "choices", "response", "output", "data", "content", "text", "delta", "candidates",
-    "completion", "generated_text", "tool_calls", "result",
+    "completion", "generated_text", "tool_calls", "result", "usage",
 )  # fmt: skip
 _FAILED = (
     "error", "errors", "detail", "msg", "err", "error_msg", "error_message",
