@@ -248,7 +248,7 @@ def test_first_event_does_not_wait_through_connect_and_tls(
     assert provider.protocols[-1] == upstream
     *_, flow = explicit.records(script)
     assert flow["end"] == "complete"
-    assert flow["host"] == "localhost"
+    assert flow["host"] == f"localhost:{provider.port}"
 
 
 def client_of(
