@@ -5,7 +5,7 @@ import pytest
 
 from llm_normalize.adaptation import LEARNED, Adaptation
 from llm_normalize.adaptations import ADAPTATIONS
-from llm_normalize.adapting import Adapted, adapt, body_of, key_of
+from llm_normalize.adapting import Adapted, adapt, body_of, client_of, key_of
 from llm_normalize.learned import Learned
 from llm_normalize.parameters import Change
 from proxies import HOST, chat_flow, fail, messages
@@ -68,8 +68,8 @@ def test_observing_tells_and_leaves_the_request() -> None:
 def test_what_was_learned_is_left_out() -> None:
     learned = Learned()
     made = chat_flow(host="a.test", request={"model": "m", "seed": 7, "top_k": 1})
-    key = key_of(made.request, {"model": "m"})
-    assert key == ("a.test", 443, "m")
+    key = key_of(made, {"model": "m"})
+    assert key == ("a.test", 443, "m", client_of(made))
     learned.add(key, [Change(("seed",)), Change(("store",))])
     found = adapted(made, learned)
     assert found
@@ -123,7 +123,7 @@ def test_what_it_keeps_it_keeps_exactly() -> None:
 
 
 def test_model_that_is_no_text_has_no_name() -> None:
-    assert key_of(chat_flow().request, {"model": 7})[2] == ""
+    assert key_of(chat_flow(), {"model": 7})[2] == ""
 
 
 def test_bug_in_an_adaptation_leaves_the_request(
@@ -141,3 +141,38 @@ def test_bug_in_an_adaptation_leaves_the_request(
 
 def test_body_is_not_shown_by_its_representation() -> None:
     assert "canary" not in repr(Adapted(b"canary", []))
+
+
+def client(path: str = "/v1/chat/completions", **more: str) -> bytes:
+    """Return the mark of a client with these headers, on its address `peer`."""
+    made = chat_flow(path=path)
+    peer = more.pop("peer", "10.0.0.1")
+    made.client_conn.peername = (peer, 5)
+    made.request.headers.clear()
+    for name, value in more.items():
+        made.request.headers[name.replace("_", "-")] = value
+    return client_of(made)
+
+
+def test_client_is_known_by_its_credentials_and_its_address() -> None:
+    mine = client(authorization="Bearer canary-1")
+    assert mine == client(authorization="Bearer canary-1", idempotency_key="x")
+    assert mine == client(authorization="Bearer canary-1", cookie="a=1")
+    others = [
+        client(),
+        client(authorization="Bearer canary-2"),
+        client(authorization="Bearer canary-1", peer="10.0.0.2"),
+        client(x_api_key="Bearer canary-1"),
+        client("/v1/chat/completions?key=canary-1"),
+        client(cookie="a=canary-1"),
+        client(cookie="a=canary-2"),
+    ]
+    assert len({mine, *others}) == len(others) + 1
+    assert b"canary" not in b"".join(others)
+
+
+def test_client_stays_who_it_was_when_another_key_is_put_on() -> None:
+    made = chat_flow()
+    mine = client_of(made)
+    made.request.headers["authorization"] = "Bearer of-the-proxy"
+    assert client_of(made) == mine

@@ -553,6 +553,43 @@ def test_an_error_without_words_is_the_upstream_s(proxy: Proxy) -> None:
     assert proxy.end() == "upstream-broke"
 
 
+@pytest.mark.parametrize(
+    ("message", "status", "words"),
+    [
+        ("Client disconnected.", None, "the client left before an answer"),
+        ("Server disconnected.", 502, "no answer came"),
+    ],
+)
+def test_log_says_why_no_answer_came(
+    proxy: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    message: str,
+    status: int | None,
+    words: str,
+) -> None:
+    caplog.set_level("INFO")
+    made = chat_flow()
+    made.response = None
+    proxy.addon.requestheaders(made)
+    broken(made, message)
+    proxy.addon.error(made)
+    assert messages(caplog, "INFO") == [f"normalize: {HOST} m: {words}"]
+    (record,) = proxy.records()
+    assert (record["end"], record["status"]) == ("error", status)
+
+
+def test_a_lost_finish_reason_is_not_the_providers_fault_if_the_client_left(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    proxy.feed(made, wire([HEAD, TEXT, FINISH]))
+    broken(made, "Client disconnected.")
+    proxy.addon.error(made)
+    told = f"normalize: the client of {HOST} left while a finish reason or usage waited"
+    assert messages(caplog) == [told]
+
+
 def test_an_answer_that_never_came_is_an_error(proxy: Proxy) -> None:
     made = chat_flow()
     made.response = None
@@ -750,3 +787,4 @@ def test_stream_that_runs_when_mitmproxy_ends_is_kept_as_broken_off(
     proxy.addon.done()
     assert response_of(made).raw_content == out
     assert made.metadata[KEY]["end"] == "upstream-broke"
+    assert made.comment.endswith("; mitmproxy ended")

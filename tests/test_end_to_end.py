@@ -248,7 +248,7 @@ def test_first_event_does_not_wait_through_connect_and_tls(
     assert provider.protocols[-1] == upstream
     *_, flow = explicit.records(script)
     assert flow["end"] == "complete"
-    assert flow["host"] == "localhost"
+    assert flow["host"] == f"localhost:{provider.port}"
 
 
 def client_of(
@@ -1084,7 +1084,7 @@ def test_pairs_log_says_what_became_of_each_event(
     expected = {
         "type": "flow",
         "v": 1,
-        "host": LOOPBACK,
+        "host": f"{LOOPBACK}:{provider.port}",
         "path": script.path,
         "status": 200,
         "model": "acme/brook-8b",
@@ -1234,6 +1234,47 @@ def test_echo_of_the_request_is_masked_before_and_after(
     assert PROMPT not in pair["before"]
     assert PROMPT not in pair["after"][0]
     assert "too long" in pair["after"][0]
+
+
+QUOTES = {
+    "a message": lambda text: event({"error": {"message": f"Bad prompt: {text}"}}),
+    "a list": lambda text: event({"detail": [{"msg": text.upper(), "loc": ["body"]}]}),
+    "what Python prints": lambda text: event({"error": {"message": repr([text])}}),
+    "JSON in JSON": lambda text: event({"error": json.dumps({"messages": [text]})}),
+    "a part": lambda text: event({"message": f"no: {text[:15]}...", "code": 400}),
+    "beside choices": lambda text: event({"choices": [], "error": {"message": text}}),
+    "words": lambda text: f"Oops: {text}\n\n".encode(),
+    "no JSON": lambda text: f"event: error\ndata: {text}\n\n".encode(),
+    "HTML": lambda text: f"<html><p>{text.replace(' ', '<br>')}</p></html>".encode(),
+}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("form", QUOTES)
+def test_prompt_that_an_error_quotes_is_masked_wherever_it_stands(
+    reverse: Mitmdump, provider: Provider, form: str, status: int
+) -> None:
+    prompt = f"please keep {PROMPT} between us"
+    asked = {**ASKED, "messages": [{"role": "user", "content": prompt}]}
+    quote = QUOTES[form](prompt)
+    if status == 200:
+        script = provider.script(*NIM[:2], quote)
+    else:
+        script = provider.script(quote.removeprefix(b"data: "), status=status)
+    got, _ = post(reverse, script, asked)
+    assert b"please" in got.lower()  # the client may know what it sent
+    logged = json.dumps([*reverse.records(script)]).lower()
+    assert not [word for word in ("canary", "please", "between") if word in logged]
+    assert PROMPT not in reverse.log
+
+
+def test_what_a_model_quotes_of_the_prompt_is_its_answer(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    asked = {**ASKED, "messages": [{"role": "user", "content": PROMPT}]}
+    script = provider.script(chunk({"content": PROMPT, "role": None}), DONE)
+    post(reverse, script, asked)
+    assert PROMPT in json.dumps(reverse.records(script))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
@@ -1539,7 +1580,14 @@ def test_commands_tell_what_was_repaired_and_what_is_skipped(
         script = provider.script(*NIM)
         post(reverse, script, asked)
     rows = reverse.control(command="normalize.stats")
-    assert [LOOPBACK, "acme/counted", "2", "2", "role-null", "6"] in rows
+    assert [
+        f"{LOOPBACK}:{provider.port}",
+        "acme/counted",
+        "2",
+        "2",
+        "role-null",
+        "6",
+    ] in rows
     with reverse.options(normalize_skip=["role-null", "a.test:bom-sent"]):
         rows = reverse.control(command="normalize.fixes")
     skipped = {row[0]: row[1] for row in rows[1:]}

@@ -170,7 +170,7 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
         "type": "request",
         "v": 1,
         "flow": flow["flow"],
-        "host": LOOPBACK,
+        "host": f"{LOOPBACK}:{provider.port}",
         "model": "three",
         "fixes": ["parameter-learned"],
         "dropped": ["seed", "messages[*].x_note"],
@@ -188,7 +188,14 @@ def test_refused_parameters_are_dropped_and_the_next_request_goes_out_right(
     (record,), _ = told(reverse, script, 2)
     assert record["dropped"] == ["seed", "messages[*].x_note"]
     rows = reverse.control(command="normalize.stats")
-    assert [LOOPBACK, "three", "2", "0", "request: parameter-learned", "2"] in rows
+    assert [
+        f"{LOOPBACK}:{provider.port}",
+        "three",
+        "2",
+        "0",
+        "request: parameter-learned",
+        "2",
+    ] in rows
 
 
 def test_the_same_request_is_sent_but_for_the_parameter(
@@ -226,6 +233,62 @@ def test_what_is_learned_is_of_one_model(reverse: Mitmdump, provider: Provider) 
     assert ask(reverse, script, asked("one"))[0] == 200
     assert ask(reverse, script, asked("another"))[0] == 200
     assert [("seed" in each) for each in bodies(script)] == [True, False, True]
+
+
+def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
+    with Http1Client(connect(mitmdump.port)) as client:
+        reply = client.post(script.path, body, {"authorization": f"Bearer {key}"})
+        reply.rest()
+        return reply.status
+
+
+def test_what_is_learned_is_of_one_client(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    script = provider.script(*EVENTS, turns=[seed()])
+    keys = ("canary-key-1", "canary-key-1", "canary-key-2")
+    assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}
+    assert [("seed" in each) for each in bodies(script)] == [True, False, False, True]
+    assert "canary" not in reverse.log
+
+
+SAYS = "Unsupported parameter(s): guardrails, user, safe_prompt"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Bad prompt: {SAYS}",
+        f"Invalid value: {SAYS.upper()!r}",
+        json.dumps({"messages": [{"role": "user", "content": SAYS}]}),
+        f"The prompt '{SAYS[:40]}...' is not allowed",
+    ],
+)
+@pytest.mark.parametrize("field", ["detail", "message", "reason"])
+def test_what_a_refusal_repeats_of_the_request_changes_nothing(
+    reverse: Mitmdump, provider: Provider, text: str, field: str
+) -> None:
+    messages = [{"role": "user", "content": SAYS}]
+    body = asked("says", messages=messages, user="u", guardrails=[], safe_prompt=True)
+    data = dumps({"error": {field: text}, "code": 400})
+    told_so = Script("", [data], 400, {"content-type": "application/json"}, "length")
+    script = provider.script(*EVENTS, turns=[told_so])
+    assert ask(reverse, script, body)[0] == 400
+    assert ask(reverse, script, body)[0] == 200
+    assert bodies(script) == [body, body]
+
+
+def test_behind_a_gate_only_fields_for_names_count(
+    reverse: Mitmdump, provider: Provider, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    gate.write_text("canary-gate", encoding="utf-8")
+    with reverse.options(normalize_gate=f"file:{gate}"):
+        script = provider.script(*EVENTS, turns=[seed(), limit()])
+        assert post(reverse, script, asked("gate"), "canary-gate") == 400
+        assert post(reverse, script, asked("gate"), "canary-gate") == 200
+    assert [("seed" in each) for each in bodies(script)] == [True, True, True]
+    assert "max_completion_tokens" not in bodies(script)[-1]
 
 
 def test_body_that_is_answered_to_a_stream_becomes_one(
@@ -442,7 +505,7 @@ def test_behind_another_proxy_it_is_asked_again_through_that(
         reply = client.post(url, asked("proxied"), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
         (record,), _ = told(mitmdump, script)
-    assert (record["host"], record["dropped"]) == ("localhost", ["seed"])
+    assert (record["host"], record["dropped"]) == ("localhost:81", ["seed"])
     words = [each.headers["proxy-authorization"] for each in script.requests]
     assert words == ["Basic dXNlcjpjYW5hcnktd29yZA=="] * 2
     assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2

@@ -10,6 +10,7 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
 
+from llm_normalize import flows
 from llm_normalize.flows import (
     answers_events,
     break_off,
@@ -20,7 +21,9 @@ from llm_normalize.flows import (
     is_selected,
     is_shown,
     note,
+    place_of,
     prepare_headers,
+    quoted,
     secrets_of,
     show_anew,
 )
@@ -276,6 +279,30 @@ def test_a_reset_before_an_answer_is_the_client_s() -> None:
     assert client_left(made)
 
 
+@pytest.mark.parametrize("left", [True, False])
+def test_mitmproxys_layers_know_better_than_its_words(
+    monkeypatch: pytest.MonkeyPatch, left: bool
+) -> None:
+    outlets = [SimpleNamespace(has_left=left), None]
+    monkeypatch.setattr(flows.Outlet, "of", lambda _: outlets.pop(0))
+    made = chat_flow()
+    says = f"stream reset by client ({'NO_ERROR' if left else 'CANCEL'})"
+    broken(made, says)
+    assert client_left(made) is left
+    broken(made, flow.Error.KILLED_MESSAGE)
+    assert not client_left(made)
+    broken(made, says)
+    assert client_left(made)  # of one that cannot be found, the words count
+    assert outlets == []
+
+
+def test_words_of_a_provider_are_quoted_without_the_request() -> None:
+    made = chat_flow(request={"model": "m", "messages": [{"content": "my canary"}]})
+    assert quoted(made, "no\x1b: My canary, nvapi-key") == r"no\x1b: ***"
+    made.request.raw_content = None  # it went by unread
+    assert quoted(made, "no: my canary") == "***"
+
+
 # -- breaking off ------------------------------------------------------------------
 
 
@@ -477,3 +504,25 @@ def test_whoever_lists_flows_is_told_that_there_is_more() -> None:
         show_anew(made)
     assert View.told == [[made]]
     context.master.event_loop.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "header", "place"),
+    [
+        ("http://a.test/", None, "a.test"),
+        ("https://a.test/", None, "a.test"),
+        ("https://a.test:443/", "a.test", "a.test"),
+        ("https://a.test:80/", None, "a.test:80"),
+        ("http://127.0.0.1:8000/", None, "127.0.0.1:8000"),
+        ("http://127.0.0.1:8000/", "b.test:8000", "b.test:8000"),
+        ("http://[::1]:8000/", None, "[::1]:8000"),
+        ("http://[::1]:8000/", "[::1]:8000", "[::1]:8000"),
+        ("https://[::1]/", None, "[::1]"),
+    ],
+)
+def test_host_has_its_port_unless_that_is_the_usual_one(
+    url: str, header: str | None, place: str
+) -> None:
+    request = http.Request.make("POST", url)
+    request.host_header = header
+    assert place_of(request) == place

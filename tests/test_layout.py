@@ -21,6 +21,8 @@ ADAPTATION_MODULES = sorted(PACKAGE.glob("adaptations/[a-z]*.py"))
 
 # A module imports only from layers above its own.
 LAYERS = (
+    ("letters",),
+    ("echo",),
     (
         "advice",
         "jsontext",
@@ -144,11 +146,12 @@ BRINGS = {
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "__future__", "argparse", "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
+    "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
     "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "socket", "ssl", "stat", "string", "sys",
-    "textwrap", "threading", "time", "typing", "urllib", "zlib",
+    "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 BUDGET = {
+    "flows": 285,
     "addon": 335,
     "answers": 308,
     "reach": 315,

@@ -130,3 +130,22 @@ def test_another_record_is_json() -> None:
         "type": "flow",
         "model": "\ud83d",
     }
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    unseen = "\x7f\x80\x9b\x85\u061c\u200e\u2028\u2029\u202e\u2066\ufeff\U000e0041"
+    block = f"data: {unseen}é😀\n\n".encode()
+    record = {"flow": "f", "n": 0, "ms": 1, "fixes": [], "before": block, "after": []}
+    for entry in (
+        Entry({"type": "pair", **record}),
+        Entry({"type": "flow", "model": unseen + "é😀"}),
+        Entry({"type": "flow", "model": "\x7f"}),
+    ):
+        text = line(entry).decode()
+        assert text.removesuffix("\n").isprintable()
+        assert text.count("\n") == 1
+        assert "\\u007f" in text
+        assert json.loads(text).get("model", unseen + "é😀") in (unseen + "é😀", "\x7f")
+    assert (
+        json.loads(line(Entry({"type": "pair", **record})))["before"] == block.decode()
+    )

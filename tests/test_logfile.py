@@ -1,5 +1,6 @@
 import os
 import shutil
+import socket
 import stat
 from pathlib import Path
 
@@ -170,21 +171,6 @@ def test_others_lose_their_rights_to_a_log_that_was_there(
 
 
 @posix
-def test_linked_log_is_written_and_closed_to_others_where_it_is(
-    log: LogFile, tmp_path: Path
-) -> None:
-    log.path.parent.mkdir()
-    target = tmp_path / "other-disk"
-    target.touch()
-    target.chmod(0o644)
-    log.path.symlink_to(target)
-    write(log, b"1\n")
-    log.close()
-    assert log.path.is_symlink()
-    assert (target.read_bytes(), mode(target)) == (b"1\n", 0o600)
-
-
-@posix
 def test_mode_that_cannot_be_set_is_said_and_the_log_goes_on(
     log: LogFile, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,11 +187,162 @@ def test_mode_that_cannot_be_set_is_said_and_the_log_goes_on(
     assert said == [f"others may be able to read {log.path}: no"]
 
 
+# -- what somebody else has a hand in ---------------------------------------------------
+
+
+def refused(log: LogFile, why: str) -> None:
+    """Have nothing written, within the time that a pipe without a reader would take."""
+    with pytest.raises(PermissionError, match=f"{why}.*normalize_pairs"):
+        log.append([b"1\n"])
+    log.close()
+
+
+@pytest.fixture
+def folder(log: LogFile) -> Path:
+    log.path.parent.mkdir(mode=0o700)
+    return log.path.parent
+
+
+def link(path: Path, target: Path) -> None:
+    target.write_bytes(b"mine\n")
+    path.symlink_to(target)
+
+
+PLACES = ["a.log", ".a.log.lock"]
+
+
 @posix
-def test_device_keeps_its_mode(log: LogFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_: list[int] = []
-    monkeypatch.setattr(logfile, "_set_mode", lambda *_: set_.append(1))
-    file = os.open(os.devnull, os.O_RDWR)
-    log._close_to_others(file)
-    os.close(file)
-    assert set_ == []
+@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("exists", [True, False])
+def test_link_is_not_followed(
+    log: LogFile, folder: Path, tmp_path: Path, name: str, exists: bool
+) -> None:
+    target = tmp_path / "target"
+    link(folder / name, target)
+    if not exists:
+        target.unlink()
+    refused(log, "it is a link")
+    assert (target.read_bytes() if exists else target.exists()) == (
+        b"mine\n" * exists or 0
+    )
+
+
+@posix
+@pytest.mark.parametrize("name", PLACES)
+def test_pipe_is_neither_waited_for_nor_written_to(
+    log: LogFile, folder: Path, name: str
+) -> None:
+    os.mkfifo(folder / name)
+    refused(log, "it is no file")
+    (folder / name).unlink()
+    write(log, b"1\n")  # whatever was done about it helps at once
+    log.close()
+    assert log.path.read_bytes() == b"1\n"
+
+
+@posix
+def test_socket_and_device_are_no_files(log: LogFile, folder: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(folder.relative_to(Path.cwd(), walk_up=True) / "a.log"))
+        refused(log, "it is a link, or no file")
+    refused(LogFile(Path(os.devnull), 20, print), "")
+
+
+@posix
+@pytest.mark.parametrize("name", PLACES)
+def test_file_of_another_user_is_not_written_to(
+    log: LogFile, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / name).write_bytes(b"theirs\n")
+    theirs = (folder / name).stat().st_ino
+    monkeypatch.setattr(logfile, "_is_ours", lambda found: found.st_ino != theirs)
+    refused(log, "it belongs to another user")
+    assert (folder / name).read_bytes() == b"theirs\n"
+
+
+@posix
+def test_folder_of_another_user_is_not_written_to(
+    log: LogFile, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logfile, "_is_ours", lambda _: False)
+    if os.geteuid() == 0:
+        os.chown(folder, 12345, -1)
+    refused(log, "belongs to another user")
+    assert names(folder) == []
+
+
+@posix
+def test_file_with_another_name_is_not_written_to(
+    log: LogFile, folder: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"mine\n")
+    os.link(target, folder / "a.log")
+    refused(log, "another name")
+    assert target.read_bytes() == b"mine\n"
+
+
+@posix
+@pytest.mark.parametrize("rights", [0o777, 0o720, 0o702])
+def test_folder_that_others_write_to_is_refused(
+    log: LogFile, folder: Path, rights: int
+) -> None:
+    folder.chmod(rights)
+    refused(log, f"chmod go-w {folder}")
+    assert names(folder) == []
+    folder.chmod(rights | stat.S_ISVTX)  # as /tmp: nobody can take ours away
+    write(log, b"1\n")
+    log.close()
+    assert mode(log.path) == 0o600
+
+
+@posix
+def test_folder_of_our_own_is_closed_to_others(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / "normalize" / "a.log", 20, print)
+    log.path.parent.mkdir()
+    log.path.parent.chmod(0o777)
+    write(log, b"1\n")
+    log.close()
+    assert mode(log.path.parent) == 0o700
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o000, 0o777])
+def test_modes_are_ours_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    log = LogFile(tmp_path / "deep" / "logs" / "a.log", 20, print)
+    before = os.umask(umask)
+    try:
+        write(log, b"x" * 20 + b"\n", b"1\n")
+    finally:
+        os.umask(before)
+        log.close()
+    found = list(log.path.parent.iterdir())
+    assert {mode(each) for each in found} == {0o600}
+    assert len(found) == 3
+    assert {mode(log.path.parents[at]) for at in (0, 1)} == {0o700}
+
+
+@posix
+def test_rotation_takes_links_away_and_follows_none(
+    log: LogFile, folder: Path, tmp_path: Path
+) -> None:
+    targets = [tmp_path / f"target{at}" for at in (1, 3, 4)]
+    for at, target in zip((1, 3, 4), targets, strict=True):
+        link(folder / f"a.log.{at}", target)
+    targets[0].unlink()  # leads nowhere
+    write(log, b"x" * 20 + b"\n", b"1\n")
+    log.close()
+    assert names(folder) == ["a.log", "a.log.1"]
+    assert not any(each.is_symlink() for each in folder.iterdir())
+    assert [each.read_bytes() for each in targets[1:]] == [b"mine\n"] * 2
+
+
+@posix
+def test_link_where_nothing_says_so_is_seen_all_the_same(
+    log: LogFile, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert folder == log.path.parent
+    monkeypatch.setattr(logfile, "_FLAGS", logfile._FLAGS & ~os.O_NOFOLLOW)
+    link(log.path, tmp_path / "target")
+    refused(log, "it is a link")
+    assert (tmp_path / "target").read_bytes() == b"mine\n"

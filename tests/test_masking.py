@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.masking import mask, text_of
+from llm_normalize.echo import Echo
+from llm_normalize.masking import is_clean, mask, text_of
 
 # -- text --------------------------------------------------------------------------
 
@@ -159,3 +160,13 @@ def test_what_stands_between_many_objects_stays() -> None:
 def test_input_value_of_a_pydantic_message_is_masked() -> None:
     told = "1 validation error [type=missing, input_value='my prompt', input_type=str]"
     assert "prompt" not in mask(told)
+
+
+def test_text_with_a_secret_is_not_clean() -> None:
+    assert is_clean("data: nvapi-2", ["nvapi-1"])
+    assert not is_clean("data: nvapi-1", ["nvapi-1"])
+
+
+def test_what_stands_beside_choices_stays_json_whatever_is_masked() -> None:
+    text = '{"choices":[],"pins":[471147],"error":"none"}'
+    assert mask(text, (), Echo(None)) == '{"choices":[],"pins":"***","error":"***"}'

@@ -1,9 +1,14 @@
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from growth import MOST, growth
+from llm_normalize.echo import Echo
 from llm_normalize.refusal import LARGE, Refusal, refusal_of
 
 EXTRA = "Extra inputs are not permitted"
@@ -272,6 +277,108 @@ def test_what_is_read_is_bounded() -> None:
     for _ in range(9):
         deep = {"error": deep}
     assert told(deep) == []
+
+
+# Each made the work grow with the square of the text: seconds for 64 KiB.
+HOSTILE = ["unknown parameter" + " " * 4000, "a[" * 2000, "'loc': (" * 500]
+
+
+def test_work_on_what_is_hostile_is_bounded() -> None:
+    # It took minutes once; two seconds are enough.
+    code = (
+        "import json\n"
+        "from llm_normalize.refusal import refusal_of\n"
+        f"for text in {HOSTILE!r} * 20:\n"
+        "    refusal_of(json.dumps([text] * 15).encode())\n"
+    )
+    path = str(Path(__file__).parents[1] / "addon")
+    child = [sys.executable, "-c", code]
+    subprocess.run(
+        child, check=True, timeout=60, env={**os.environ, "PYTHONPATH": path}
+    )
+
+
+# -- what repeats the request -----------------------------------------------------------
+
+SAYS = "Unsupported parameter(s): guardrails"
+LOC = '{"detail":[{"type":"extra_forbidden","loc":["body","guardrails"]}]}'
+PRINTED = "[{'type': 'extra_forbidden', 'loc': ('body', 'guardrails')}]"
+PLACED = "messages.0: property 'messages.0.name' is unsupported"
+EXTRAS = "body -> guardrails\n  Extra inputs are not permitted"
+
+
+def echo(prompt: str, **more: Any) -> Echo:
+    messages = [{"role": "user", "content": prompt}]
+    return Echo(json.dumps({"model": "m", "messages": messages, **more}).encode())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "body"),
+    [
+        (SAYS, error(f"Invalid prompt: {SAYS}")),
+        (SAYS, SAYS.encode()),
+        (SAYS, f"<html>{SAYS}</html>".encode()),
+        (SAYS, error(SAYS.upper())),
+        (SAYS, error(f"bad value {[SAYS]!r}")),
+        (SAYS, error(json.dumps({"messages": [{"content": SAYS}]}))),
+        (SAYS, {"received": {"messages": [{"content": SAYS}]}}),
+        (f"Hello. {SAYS}, say it", error(f"not allowed: '...{SAYS}, sa...'")),
+        ("Unknown key user", error("1 error: Unknown key user")),
+        (f"I see: {LOC}", error(LOC)),
+        (LOC, error(LOC)),
+        (LOC[11:-2], error(LOC)),
+        (PRINTED, error(f"bad: {PRINTED}")),
+        (PLACED, error(f"bad: {PLACED}")),
+        (EXTRAS, error(EXTRAS)),
+        (EXTRAS, {"detail": [{"loc": ["body", "guardrails"], "msg": EXTRAS}]}),
+        (
+            "guardrails, should you ask",
+            error("Unknown key: guardrails, should you a..."),
+        ),
+        ("guardrails", error("'guardrails' is not supported for messages")),
+        ("max_completion_tokens", error("Unknown key: max_completion_tokens")),
+        ("unknown variant `developer`", error("bad: unknown variant `developer`")),
+    ],
+    ids=str,
+)
+def test_what_repeats_the_request_names_nothing(prompt: str, body: Any) -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    assert refusal_of(data, echo(prompt)) == Refusal()
+    assert refusal_of(data) != Refusal()
+
+
+def test_object_of_the_request_names_nothing() -> None:
+    own: list[dict[str, Any]] = [
+        {"param": "guardrails", "code": "unknown_parameter"},
+        {"loc": ["body", "guardrails"], "type": "extra_forbidden"},
+    ]
+    for each in own:
+        data = json.dumps({"received": {"metadata": each}}).encode()
+        assert refusal_of(data, echo("Hi", metadata=each)) == Refusal()
+        assert refusal_of(data) != Refusal()
+
+
+@pytest.mark.parametrize(("body", "expected"), NAMED, ids=str)
+def test_long_prompt_hides_no_refusal(body: Any, expected: list[str]) -> None:
+    prompt = (
+        "Be brief. What is not supported with this host must not be used, and nothing "
+        "else is permitted. Call the local parameter seed, not the argument `user`. "
+    )
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    paths = refusal_of(data, echo(prompt * 50)).paths
+    assert [".".join(path) for path in paths] == expected
+
+
+def test_without_words_only_fields_for_names_count() -> None:
+    for body, expected in NAMED:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        found = [".".join(path) for path in refusal_of(data, words=False).paths]
+        text = data.decode()
+        has_fields = '"loc": [' in text or 'unknown_parameter"' in text
+        has_fields |= '"unsupported_parameter"' in text
+        assert found == (expected if has_fields else []), body
+    role = error("invalid role 'developer'")
+    assert refusal_of(json.dumps(role).encode(), words=False) == Refusal()
 
 
 @pytest.mark.parametrize(

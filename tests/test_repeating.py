@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from llm_normalize import polling, repeating
+from llm_normalize.adapting import key_of
 from llm_normalize.jsontext import dumps, loads
 from llm_normalize.learned import Learned
 from llm_normalize.record import KEY
@@ -307,6 +308,6 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     loop = proxy.context.master.event_loop
     assert loop.run_until_complete(found.ask_again(made, learned))
     assert len(upstream.asked) == repeating.TIMES == 3
-    known = learned.of((made.request.host, 443, "m"))
+    known = learned.of(key_of(made, {"model": "m"}))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import http
+from mitmproxy import contentviews, http
+from mitmproxy.flow import Error
 from mitmproxy.utils import emoji
 
 from llm_normalize.decoding import Decoder
@@ -17,7 +18,9 @@ from llm_normalize.running import Running, Settings
 from llm_normalize.stats import Stats
 from llm_normalize.step import Step
 from llm_normalize.stream import Rewriter
-from proxies import BAD, GOOD, HOST, Proxy, chat_flow, response_of
+from llm_normalize.transcript import Transcript
+from llm_normalize.view import BeforeAfter
+from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
 
 NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
 ALL = Settings(FIXES, **NO_LOG)
@@ -168,6 +171,54 @@ def test_list_of_flows_says_what_was_repaired(
     assert made.comment == f"normalize: {said} (data-space-missing 4)"
     assert made.marked == mark
     assert emoji.emoji[mark]
+
+
+@pytest.mark.parametrize(
+    ("message", "end", "words"),
+    [
+        ("Server disconnected.", "upstream-broke", "the provider broke off"),
+        ("Client disconnected.", "client-left", "the client left"),
+        (Error.KILLED_MESSAGE, "upstream-broke", "it was killed"),
+        (
+            "Response body exceeds mitmproxy's body_size_limit.",
+            "upstream-broke",
+            "it is larger than mitmproxy's body_size_limit",
+        ),
+    ],
+)
+@pytest.mark.parametrize("data", [GOOD, BAD])
+def test_list_of_flows_log_and_views_say_who_broke_off(
+    caplog: pytest.LogCaptureFixture, data: bytes, message: str, end: str, words: str
+) -> None:
+    caplog.set_level("INFO")
+    made = chat_flow()
+    broken(made, message)
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter(data[: data.index(b"\n\n") + 2])
+    running.broke(Stats())
+    assert made.metadata[KEY]["end"] == end
+    repaired = "1 of 1 events repaired (data-space-missing 1); " if data == BAD else ""
+    assert made.comment == f"normalize: {repaired}{words}"
+    assert made.marked == (":wrench:" if data == BAD else "")
+    assert caplog.messages[-1].endswith(f" m: {repaired}{words}")
+    for view, shown in (
+        (BeforeAfter(), f"stream, ended early: {words}\n"),
+        (Transcript(), f"broken off here: {words}\n"),
+    ):
+        metadata = contentviews.Metadata(flow=made, http_message=made.response)
+        assert shown in view.prettify(response_of(made).raw_content or b"", metadata)
+
+
+def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
+    made = chat_flow()
+    broken(made, "Client disconnected.", connected=False)
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter.given_up = True
+    running.broke(Stats())
+    assert made.metadata[KEY]["end"] == "upstream-broke"
+    assert made.comment == "normalize: what the provider sent is corrupt"
 
 
 def test_users_own_words_and_marks_stay() -> None:

@@ -342,3 +342,25 @@ def test_connection_that_has_ended_is_closed() -> None:
 def test_without_connections_nobody_is_found() -> None:
     with taddons.context() as context, closing(context.master.event_loop):
         assert handler_of(chat_flow().client_conn) is None
+
+
+# -- who has given up ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_client_that_gave_up_is_known_whoever_is_named(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    first, second = map(made.outlet, made.flows)
+    before = second.has_left
+    made.streams[1].client_state = made.streams[1].state_errored
+    assert (before, second.has_left, first.has_left) == (False, True, False)
+
+
+def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
+    made = Connections()
+    client: Any = made.client
+    client.streams = {1: "headers", 3: "headers"}
+    first, second = map(made.outlet, made.flows)
+    before = second.has_left
+    del client.streams[3]
+    assert (before, second.has_left, first.has_left) == (False, True, False)

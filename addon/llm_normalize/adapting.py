@@ -3,16 +3,25 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
 from .adaptation import LEARNED, Adaptation, Body
+from .flows import place_of
 from .jsontext import Json, dumps, loads
-from .learned import Key, Learned
+from .learned import Key, Learned, mark_of
 from .legible import brief
 from .parameters import apply
 
 logger = logging.getLogger(__name__)
+
+# Where a client says who it is: a header that is new in each request tells nothing.
+_CREDENTIALS = (
+    "authorization", "x-api-key", "api-key", "x-goog-api-key", "proxy-authorization",
+)  # fmt: skip
+_CLIENTS: WeakKeyDictionary[http.HTTPFlow, bytes] = WeakKeyDictionary()
+_IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
 
 type Told = tuple[str, str, str]
 """An adaptation's name, what it did, and to what: names only, never values."""
@@ -50,20 +59,21 @@ def adapt(
         What was changed; None where nothing was.
     """
     try:
-        return _adapt(flow.request, adaptations, learned, observe=observe)
+        return _adapt(flow, adaptations, learned, observe=observe)
     except Exception:
-        host = brief(flow.request.pretty_host)
+        host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
         return None
 
 
 def _adapt(
-    request: http.Request,
+    flow: http.HTTPFlow,
     adaptations: Sequence[type[Adaptation]],
     learned: Learned,
     *,
     observe: bool,
 ) -> Adapted | None:
+    request = flow.request
     # Either may be the name that is known: behind a kept host header, say.
     hosts = {request.host, request.pretty_host}
     port = request.port
@@ -82,7 +92,7 @@ def _adapt(
     for each in fitting:
         if each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each().edit(body)]
-    for change in learned.of(key_of(request, body)) if knows else ():
+    for change in learned.of(key_of(flow, body)) if knows else ():
         edits += [(LEARNED, *edit) for edit in apply(change, body)]
     if not edits:
         return None
@@ -101,7 +111,27 @@ def body_of(request: http.Request) -> Body | None:
     return body if isinstance(body, dict) else None
 
 
-def key_of(request: http.Request, body: Body) -> Key:
-    """Return under what it is remembered what *request* may not have."""
+def key_of(flow: http.HTTPFlow, body: Body) -> Key:
+    """Return under what it is remembered what the request of *flow* may not have."""
+    request = flow.request
     model = body.get("model")
-    return request.host, request.port, model if isinstance(model, str) else ""
+    name = model if isinstance(model, str) else ""
+    return request.host, request.port, name, client_of(flow)
+
+
+def client_of(flow: http.HTTPFlow) -> bytes:
+    """Return whose request *flow* is: a mark of its credentials and of its address.
+
+    They count as they were when this was asked first.
+    """
+    if flow in _CLIENTS:
+        return _CLIENTS[flow]
+    request, address = flow.request, flow.client_conn.peername
+    found = [
+        *(request.headers.get(name, "") for name in _CREDENTIALS),
+        *(request.query.get(name, "") for name in _IN_QUERY),
+        str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
+    ]
+    cookie = "" if any(found) else request.headers.get("cookie", "")
+    mark = mark_of([*found, cookie, address[0]])
+    return _CLIENTS.setdefault(flow, mark)

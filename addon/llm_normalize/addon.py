@@ -27,7 +27,7 @@ from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred import take_deferred, take_each
 from .fix import Fix
 from .fixes import FIXES
-from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown
+from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown, place_of
 from .gate import warn
 from .home import Home
 from .itself import LOOP, leads_back, remember_hosts
@@ -240,7 +240,7 @@ class Normalize:
         try:
             self._answers.begin(flow, self._settings(flow))
         except Exception:
-            name = brief(flow.request.host)
+            name = brief(place_of(flow.request))
             logger.exception("normalize: %s passes as it is", name)
             return False
         return True
@@ -302,6 +302,7 @@ class Normalize:
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
+            words=self._reach.gate is None,
         )
 
     def _pairs_log(self) -> PairsLog | None:

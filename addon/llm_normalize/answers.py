@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from mitmproxy import http
 
-from .adapting import Adapted, adapt
+from .adapting import Adapted, adapt, client_of
 from .decoding import Decoder, decoder_for
 from .flows import (
     answers_events,
@@ -14,7 +14,9 @@ from .flows import (
     client_left,
     gateway_status,
     is_native,
+    place_of,
     prepare_headers,
+    quoted,
 )
 from .learned import Learned
 from .legible import brief
@@ -22,16 +24,13 @@ from .native import is_answer, whole_of
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
-from .running import Running, Settings
+from .running import CORRUPT, Running, Settings
 from .stats import Stats
 from .step import Step
 from .stream import Rewriter
 from .whole import repair_whole
 
 logger = logging.getLogger(__name__)
-
-_TOO_LARGE = "Response body exceeds"
-"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
 
 
 class Answers:
@@ -51,6 +50,7 @@ class Answers:
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
         self._expected[flow.id] = None
+        client_of(flow)  # a key of the proxy's may take the place of the client's
 
     def adapt(
         self, flow: http.HTTPFlow, settings: Settings, made: Adapted | None = None
@@ -95,7 +95,7 @@ class Answers:
                 "normalize: %s answers in an encoding that is not undone (%s); "
                 "it stays as it is",
                 host,
-                brief(encoding),
+                quoted(flow, encoding),
             )
             response.stream = True
             return
@@ -146,6 +146,7 @@ class Answers:
         if rewriter.given_up:
             rewriter.pipeline.abandon()
         end = "upstream-broke" if rewriter.given_up else "complete"
+        running.why = CORRUPT if rewriter.given_up else ""
         record = running.close(self._stats, response.status_code, end)
         running.keep(record)
 
@@ -202,30 +203,15 @@ class Answers:
         stream = flow.response.stream if flow.response else None
         before_reload = getattr(stream, "on_break", None)
         if running is not None:
-            self._broke_off(flow, running, status)
+            running.broke(self._stats, status)
         elif before_reload is not None:
             before_reload(flow)
         elif flow.id in self._expected:
             adapted = self._expected.pop(flow.id)
             running = Running.of(flow, settings(), adapted)
+            if status is None and client_left(flow):
+                running.why = "the client left before an answer"
             running.close(self._stats, status or gateway_status(flow), "error")
-
-    def _broke_off(
-        self, flow: http.HTTPFlow, running: Running, instead: int | None = None
-    ) -> None:
-        rewriter = running.rewriter
-        if rewriter is not None and rewriter.pipeline.abandon():
-            logger.warning(
-                "normalize: %s broke off while a finish reason or usage waited",
-                brief(running.answer.host),
-            )
-        status = flow.response.status_code if flow.response else None
-        refused = flow.error is not None and flow.error.msg.startswith(_TOO_LARGE)
-        if flow.response and (refused or not flow.response.stream):
-            # Nothing had been sent: the proxy answers in the provider's place.
-            status = instead or gateway_status(flow)
-        end = "client-left" if client_left(flow) else "upstream-broke"
-        running.keep(running.close(self._stats, status, end))
 
     def refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has left so far, if it is on its way."""
@@ -255,8 +241,8 @@ class Answers:
             running.keep(running.close(self._stats, running.status, "complete"))
             ended()
 
-        def stream_broke(running: Running, flow: http.HTTPFlow) -> None:
-            self._broke_off(flow, running)
+        def stream_broke(running: Running, _: object) -> None:
+            running.broke(self._stats)
             ended()
 
         for running in open_ones:
@@ -272,6 +258,7 @@ class Answers:
         for running in self._running.values():
             if running.rewriter is not None:
                 running.rewriter.pipeline.abandon()
+            running.why = "mitmproxy ended"
             record = running.close(self._stats, running.status, "upstream-broke")
             running.keep(record)
         self._running.clear()
@@ -305,4 +292,4 @@ def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> 
 
 
 def _label(flow: http.HTTPFlow) -> str:
-    return f"normalize: {brief(flow.request.pretty_host)} (flow {flow.id})"
+    return f"normalize: {brief(place_of(flow.request))} (flow {flow.id})"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from .again import Repaired, repair
 from .fix import Fix
@@ -116,8 +117,9 @@ def write(
 
 def _family(host: str) -> str:
     """Return whose host it is, without the name of a customer in it."""
+    name = urlsplit(f"//{host}").hostname or ""
     for known in map(HostPattern.parse, PROVIDERS):
-        if known.matches(host, None):
+        if known.matches(name, None):
             return str(known).replace("*.", "")
     return "host"
 

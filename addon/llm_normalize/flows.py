@@ -11,6 +11,7 @@ from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 
+from .echo import Echo
 from .legible import brief
 from .routes import NATIVE
 from .selection import Hosts, is_chat_request, is_event_stream
@@ -40,6 +41,8 @@ _INVALID = (
 )
 """How mitmproxy reports a request that it refuses (`validate_request`)."""
 
+
+_PORTS = {"http": 80, "https": 443}
 
 _BODIES = 3
 """`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
@@ -77,6 +80,19 @@ def is_native(flow: http.HTTPFlow) -> bool:
     route = flow.metadata.get(ROUTED)
     is_post = flow.request.method == "POST"
     return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
+
+
+def place_of(request: http.Request, host: str = "") -> str:
+    """Return the host of *request*, with its port unless that is its scheme's own.
+
+    Args:
+        request: The request.
+        host: Another name of that host than the one in its `Host`.
+    """
+    host = (host or request.pretty_host).strip("[]")
+    host = f"[{host}]" if ":" in host else host
+    is_usual = request.port == _PORTS.get(request.scheme)
+    return host if is_usual else f"{host}:{request.port}"
 
 
 def path_of(flow: http.HTTPFlow) -> str:
@@ -158,6 +174,17 @@ def secrets_of(request: http.Request) -> tuple[str, ...]:
     return tuple(sorted(secrets, key=len, reverse=True))
 
 
+def content_of(request: http.Request) -> bytes | None:
+    """Return the body of *request*; None if it was sent on unread."""
+    return None if request.raw_content is None else request.get_content(strict=False)
+
+
+def quoted(flow: http.HTTPFlow, text: str) -> str:
+    """Return words of the provider of *flow* for a log line: they may repeat the request."""
+    echo = Echo(content_of(flow.request), secrets_of(flow.request))
+    return brief(echo.hidden(text))
+
+
 def prepare_headers(
     request: http.Request, response: http.Response, *, rename: bool = True
 ) -> None:
@@ -183,12 +210,25 @@ def client_left(flow: http.HTTPFlow) -> bool:
     """Tell whether it was the client that ended *flow*.
 
     mitmproxy says "stream reset by client" of either side's HTTP/2 reset
-    (mitmproxy/proxy/layers/http/_http2.py); where both sides speak it, only a client
-    has a reason to cancel.
+    (mitmproxy/proxy/layers/http/_http2.py); where both sides speak it, and its layers
+    cannot be asked, only a client has a reason to cancel.
     """
     message = flow.error.msg.lower() if flow.error else ""
     if not flow.client_conn.connected or "client disconnected" in message:
         return True
+    if message == Error.KILLED_MESSAGE.lower():
+        return False
+    try:
+        outlet = Outlet.of(flow)
+        if outlet is not None:
+            return outlet.has_left
+    except Exception:  # mitmproxy's inner parts: one may be gone
+        logger.debug("normalize: nobody knows who left", exc_info=True)
+    return _says_client(flow, message)
+
+
+def _says_client(flow: http.HTTPFlow, message: str) -> bool:
+    """Tell whether *message* means a client that has reset its stream."""
     if " by client (" not in message or flow.request.is_http11:
         return False
     upstream = flow.server_conn.alpn == b"h2" or (

@@ -1,18 +1,32 @@
-"""What providers have refused in this run, by host and model."""
+"""What providers have refused in this run, by host, model and client.
 
+What one client's request was refused for changes no other client's.
+"""
+
+import hmac
+import secrets
 from collections import OrderedDict
 from collections.abc import Iterable
 
 from .parameters import Change
 
 PAIRS = 256
-"""Hosts with a model that are remembered; whoever asks chooses both names."""
+"""Hosts with a model and a client that are remembered; whoever asks chooses the names."""
 CHANGES = 32
 """Changes that are remembered of one of them."""
 _NAME = 200  # characters of a model's name
 
-type Key = tuple[str, int, str]
-"""A host, its port, and a model."""
+type Key = tuple[str, int, str, bytes]
+"""A host, its port, a model, and what tells one client from another, see `mark_of`."""
+
+_SECRET = secrets.token_bytes(32)  # of this process: no mark can be guessed from a key
+
+
+def mark_of(credentials: Iterable[str]) -> bytes:
+    """Return what stands for a client's *credentials*, from which nobody has them back."""
+    parts = (each.encode("utf-8", "surrogatepass") for each in credentials)
+    data = b"".join(len(each).to_bytes(8) + each for each in parts)
+    return hmac.digest(_SECRET, data, "sha256")
 
 
 class Learned:
@@ -44,4 +58,4 @@ class Learned:
         self._changes.move_to_end(key)
         while len(self._changes) > PAIRS:
             self._changes.popitem(last=False)
-        self._places = {(host, port) for host, port, _ in self._changes}
+        self._places = {(host, port) for host, port, *_ in self._changes}

@@ -1,11 +1,13 @@
 """Records of the pairs log, each as a line of JSON."""
 
 import json
+import re
 from dataclasses import dataclass
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
-from .masking import is_clean, mask, text_of
+from .echo import Echo
+from .masking import is_chunk, is_clean, mask, text_of
 
 type Record = dict[str, Any]
 
@@ -17,10 +19,14 @@ class Entry:
     Attributes:
         record: What the log's line tells.
         secrets: Strings of the request that must not be there.
+        echo: Finds what an error repeats of the request.
+        is_error: Whether the answer's status says that it is one.
     """
 
     record: Record
     secrets: tuple[str, ...] = ()
+    echo: Echo | None = None
+    is_error: bool = False
 
 
 @dataclass(slots=True)
@@ -49,6 +55,13 @@ class Form:
     told: tuple[str, ...] | None = None
 
 
+# Control characters, line ends and marks of direction that JSON may have as they are: a
+# terminal obeys them, and whoever reads lines takes some for one more.
+_UNSEEN = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
 type Known = tuple[Form, int, float, bytes, bytes]
 """The pair of an event that a template knew, in no more than a tuple.
 
@@ -62,20 +75,32 @@ def line(entry: Entry | Known) -> bytes:
     if isinstance(entry, tuple):
         text = _known_pair(entry)
     elif entry.record["type"] == "pair":
-        text = _pair(entry.record, entry.secrets)
+        text = _pair(entry)
     else:
         text = json.dumps(entry.record, ensure_ascii=False, separators=(",", ":"))
+    if not text.isascii() or "\x7f" in text:
+        text = _UNSEEN.sub(_escaped, text)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _pair(record: Record, secrets: tuple[str, ...]) -> str:
+def _escaped(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1] if found[0] != "\x7f" else r"\u007f"
+
+
+def _pair(entry: Entry) -> str:
     """Return a pair as JSON, in a third of the time that `json.dumps` takes."""
+    record, secrets, echo = entry.record, entry.secrets, entry.echo
     texts = [text_of(each) for each in record["after"]]
     added = record["before"] is None
     if not added:
         texts.append(text_of(record["before"]))
-    if not is_clean("".join(texts), secrets):
-        texts = [mask(each, secrets) for each in texts]
+    texts = [
+        each
+        if is_clean(each, secrets)
+        and (echo is None or (is_chunk(each) and not entry.is_error))
+        else mask(each, secrets, echo, is_error=entry.is_error)
+        for each in texts
+    ]
     after = [*map(_quoted, texts)]
     before = "null" if added else after.pop()
     fixes = ",".join(map(_quoted, record["fixes"]))
@@ -113,7 +138,8 @@ def _known_pair(pair: Known) -> str:
         "before": before.join(form.before),
         "after": [after.join(form.after)],
     }
-    return _pair(record | ({"mode": "observe"} if form.observe else {}), secrets)
+    record |= {"mode": "observe"} if form.observe else {}
+    return _pair(Entry(record, secrets))  # of a chunk: none of it is an error
 
 
 def _told(form: Form) -> tuple[str, ...]:

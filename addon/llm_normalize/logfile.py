@@ -1,10 +1,19 @@
-"""The file of a log: one writer, rotated by size, and found where it is looked for."""
+"""The file of a log: one writer, rotated by size, and found where it is looked for.
 
+Nothing is written where another user has a hand in: through a link, into a pipe, say.
+"""
+
+import errno
 import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+# What is no file must neither be followed nor waited for.
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+_FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FLAGS |= getattr(os, "O_NOCTTY", 0)
 
 KEPT = 4
 """Rotated files that stay: NAME.1 is the newest."""
@@ -92,18 +101,14 @@ class LogFile:
 
     def _open(self, limit: int) -> None:
         if self._file is None:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_folder(self.path.parent)
         if self._lock is None and not self.shared:
             self._take_free_name()
         if self._file is not None:
             os.close(self._file)
             self._file = None
             self._rotate()
-        # A symbolic link is followed: it is the user's way to put the log on another
-        # disk, and nobody else can set one in a folder that is the user's.
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-        self._file = os.open(self.path, flags, 0o600)
-        self._close_to_others(self._file)
+        self._file = self._own(self.path)
         self._written = os.fstat(self._file).st_size
         # A crash may have left half a line.
         os.lseek(self._file, max(self._written - 1, 0), os.SEEK_SET)
@@ -112,25 +117,38 @@ class LogFile:
             os.close(self._file)
             self._file = None
             self._rotate()
-            self._file = os.open(self.path, flags, 0o600)
+            self._file = self._own(self.path)
             self._written = 0
             self._torn = False
 
-    def _close_to_others(self, file: int) -> None:
-        """Take the rights of others off a *file* that was there already."""
-        mode = os.fstat(file).st_mode
-        if not stat.S_ISREG(mode) or not mode & 0o077:
-            return  # a device, such as /dev/null, is not the log's to close
+    def _own(self, path: Path) -> int:
+        """Open the file at *path*, made if need be, that is nobody else's.
+
+        Raises:
+            OSError: It is something else; the message names the repair.
+        """
         try:
-            _set_mode(file, 0o600)
-        except OSError as error:  # another's file, or a disk without modes
-            self._say(f"others may be able to read {self.path}: {error}")
+            file = os.open(path, _FLAGS, 0o600)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.ENXIO):
+                raise
+            raise _refused(path, "it is a link, or no file") from None
+        found = os.fstat(file)
+        if why := _fault(found, path):
+            os.close(file)
+            raise _refused(path, why)
+        try:
+            if stat.S_IMODE(found.st_mode) != 0o600:  # noqa: PLR2004
+                _set_mode(file, 0o600)
+        except OSError as error:  # a disk without modes
+            self._say(f"others may be able to read {path}: {error}")
+        return file
 
     def _take_free_name(self) -> None:
         """Lock the log's name, or the next free one if another instance has it."""
         wanted = self.path
         for number in range(2, 100):
-            lock = os.open(_lock_of(self.path), os.O_RDWR | os.O_CREAT, 0o600)
+            lock = self._own(_lock_of(self.path))
             if _locked(lock):
                 self._lock = lock
                 if self.path != wanted:
@@ -146,6 +164,8 @@ class LogFile:
 
     def _rotate(self) -> None:
         names = [self.path, *(_numbered(self.path, at + 1) for at in range(KEPT))]
+        for each in filter(Path.is_symlink, names):
+            each.unlink()  # not ours; whoever reads the log would follow it
         for older, newer in zip(names[:0:-1], names[-2::-1], strict=True):
             if newer.exists():
                 newer.replace(older)
@@ -156,6 +176,46 @@ class LogFile:
             if each is not None:
                 os.close(each)
         self._file = self._lock = None
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder at *path*, for us alone, or see that it is no risk.
+
+    Raises:
+        OSError: Others may put files into it; the message names the repair.
+    """
+    if not path.exists():
+        _make_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+        path.chmod(0o700)  # whatever the umask says
+    found = path.stat()
+    if not all(_is_ours(each) or each.st_uid == 0 for each in (found, path.lstat())):
+        raise _refused(path, "the folder belongs to another user")
+    if path.name == "normalize" and _is_ours(found) and found.st_mode & 0o077:
+        path.chmod(0o700)
+    elif found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX and os.name != "nt":
+        raise PermissionError(
+            f"other users may write to the folder {path}: say chmod go-w {path}, or set "
+            "normalize_pairs to a file in a folder of your own"
+        )
+
+
+def _fault(found: os.stat_result, path: Path) -> str:
+    """Return why the open file at *path* is not to be written to; nothing if it is."""
+    faults = {
+        "it is no file": not stat.S_ISREG(found.st_mode),
+        "it belongs to another user": not _is_ours(found),
+        "the same file has another name, too (a hard link)": found.st_nlink > 1,
+        "it is a link": path.is_symlink(),  # where there is no O_NOFOLLOW
+    }
+    return next((why for why, is_so in faults.items() if is_so), "")
+
+
+def _refused(path: Path, why: str) -> OSError:
+    return PermissionError(
+        f"{path} is not written to, {why}: move it away, or set normalize_pairs to a "
+        "file in a folder of your own"
+    )
 
 
 def _lock_of(path: Path) -> Path:
@@ -179,6 +239,10 @@ def _numbered(path: Path, number: int) -> Path:
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
+    def _is_ours(_: os.stat_result) -> bool:
+        """Take it for ours: the rights there are not told by owner and mode."""
+        return True
+
     def _set_mode(file: int, mode: int) -> None:
         """Do nothing: who may read is not in the mode there."""
 
@@ -189,6 +253,9 @@ else:
     import fcntl
 
     _set_mode = os.fchmod
+
+    def _is_ours(found: os.stat_result) -> bool:
+        return found.st_uid == os.geteuid()
 
     def _lock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

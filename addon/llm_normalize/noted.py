@@ -11,6 +11,13 @@ from .rows import FIRST, LAST
 type Noted = dict[str, Any]
 """What `Answer.metadata` returns, and `came_status`."""
 
+ENDS = {
+    "client-left": "the client left",
+    "upstream-broke": "the provider broke off",
+    "error": "no answer came",
+}
+"""How an answer ended that is not complete, in words."""
+
 _MOST = 1000  # fixes, and blocks of one pair
 _LARGE = 10**15  # milliseconds, events
 
@@ -88,6 +95,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "pairs": _list_of(_ROW, FIRST + LAST),
     "left_out": _is_count,
     "left_out_at": _is_count,
+    "why": _or_none(_is(str)),
     "is_cut": _is(bool),
     "came": _or_none(_list_of(_is(bytes), _MOST)),
     "came_status": _or_none(_is_count),

@@ -14,9 +14,9 @@ from mitmproxy.flow import Error
 from mitmproxy.proxy import events, layer, server_hooks
 from mitmproxy.proxy.layers import modes
 
-from .flows import ROUTED, gateway_status, is_ours, is_reverse, is_selected
+from .flows import ROUTED, gateway_status, is_ours, is_reverse, is_selected, place_of
 from .gate import refusal
-from .itself import LOOP, address
+from .itself import LOOP
 from .legible import brief
 from .selection import Hosts
 from .sending import Outlet, close, handler_of
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _BAD_GATEWAY = 502
 _LOOP = 508
-_PORTS = {"http": 80, "https": 443}
+_SCHEMES = ("http", "https")
 
 # How mitmproxy reports an error after which it always reports one to the client.
 _REPORTED = ("exceeds mitmproxy's body_size_limit", "refusing to prevent")
@@ -96,9 +96,7 @@ def error_of(flow: http.HTTPFlow, hosts: Hosts) -> http.Response | None:
         or (_OTHER_VERSION in message and flow.request.is_http2)
     ):
         return None
-    host, port = brief(flow.request.host), flow.request.port
-    if port != _PORTS.get(flow.request.scheme):
-        host = address(host, port)
+    host = place_of(flow.request, brief(flow.request.host))
     if any(each in message for each in _LOOPS):
         sentence = f"{host} is this proxy itself. Change the route or the base URL."
         return refusal(_LOOP, sentence, "loop_detected")
@@ -178,7 +176,7 @@ class Connections:
         if (
             ctx.options.normalize_mode == "repair"
             and isinstance(top, modes.ReverseProxy)
-            and getattr(client.proxy_mode, "scheme", "") in _PORTS
+            and getattr(client.proxy_mode, "scheme", "") in _SCHEMES
             and hasattr(top, "finish_start")  # a later mitmproxy may not have it
         ):
             start = functools.partial(_finish_start, top, top.finish_start)

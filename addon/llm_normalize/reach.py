@@ -11,7 +11,7 @@ from mitmproxy import connection, ctx, http, tls
 
 from . import cors, proof
 from .adapting import Adapted
-from .flows import ASKED, ROUTED, is_native, is_reverse
+from .flows import ASKED, ROUTED, is_native, is_reverse, quoted
 from .gate import (
     is_asked,
     is_list,
@@ -286,7 +286,7 @@ class Reach:
                     "normalize: %s has a route to %s, and no answer came from there: %s",
                     brief(asked.host),
                     brief(str(asked.target)),
-                    brief(flow.error.msg),
+                    quoted(flow, flow.error.msg),
                 )
             request.scheme, request.host = asked.scheme, asked.host
             request.port, request.path = asked.port, asked.path

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .echo import Echo
 from .kept import Kept
 from .line import Entry, Form, Known, Record
 from .rows import Row, Rows
@@ -24,7 +25,7 @@ class Answer:
 
     Attributes:
         flow: The flow's id.
-        host: The host the request went to.
+        host: The host the request went to, with its port unless it is the usual one.
         path: The request's path, without its query.
         model: The model asked for.
         stream: Whether a stream was asked for.
@@ -32,6 +33,8 @@ class Answer:
         asked_at: When the request was complete (`time.time`).
         write: Takes each entry of the pairs log, if there is one.
         secrets: Strings of the request that must not be there.
+        echo: Finds what an error repeats of the request.
+        is_error: Whether the status says that the answer is one.
         shown: Whether anybody can look at the pairs once the answer is over.
         rows: Those pairs.
         request: What was changed in the request: an adaptation's name, what it did, and
@@ -47,6 +50,8 @@ class Answer:
     asked_at: float
     write: Callable[[Entry | Known], None] | None = None
     secrets: tuple[str, ...] = ()
+    echo: Echo | None = None
+    is_error: bool = False
     shown: bool = True
     rows: Rows = field(default_factory=Rows)
     request: list[tuple[str, str, str]] = field(default_factory=list)
@@ -150,7 +155,7 @@ class Answer:
             "before": step.before,
             "after": step.after,
         }
-        write(Entry(self._mode(record), self.secrets))
+        write(Entry(self._mode(record), self.secrets, self.echo, self.is_error))
 
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int

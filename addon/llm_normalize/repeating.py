@@ -11,9 +11,10 @@ from .adaptation import LEARNED, Body
 from .adapting import Told, body_of, key_of
 from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
 from .decoding import CorruptBodyError, decoder_for
+from .echo import Echo
+from .flows import content_of, quoted
 from .jsontext import dumps
 from .learned import Learned
-from .legible import brief
 from .parameters import Change, apply, changes_for
 from .polling import LIMIT, unless_gone
 from .refusal import LARGE, refusal_of
@@ -42,7 +43,8 @@ def repeat_of(flow: http.HTTPFlow, running: Running, learned: Learned) -> Later 
         running: The answer; where it is only observed it is told what would be changed.
         learned: Takes what has helped.
     """
-    refused = Refused.of(flow) if running.settings.learns else None
+    settings, echo = running.settings, running.answer.echo
+    refused = Refused.of(flow, echo, words=settings.words) if settings.learns else None
     if refused is None:
         return None
     if running.settings.observe:
@@ -66,15 +68,21 @@ class Refused:
     Attributes:
         body: The request.
         changes: What may be changed in it.
+        echo: Finds what a refusal repeats of it.
+        words: Whether a refusal's words are read.
         edits: What has been changed so far, and answered.
     """
 
     body: Body = field(repr=False)
     changes: list[Change]
+    echo: Echo = field(repr=False)
+    words: bool = True
     edits: list[Told] = field(default_factory=list)
 
     @classmethod
-    def of(cls, flow: http.HTTPFlow) -> "Refused | None":
+    def of(
+        cls, flow: http.HTTPFlow, echo: Echo | None = None, *, words: bool = True
+    ) -> "Refused | None":
         """Return the refused request of *flow*; None if there is nothing to be done.
 
         Nor is there if mitmproxy has not asked: a replay answers in its own way.
@@ -86,8 +94,10 @@ class Refused:
         body = body_of(request)
         if body is None:
             return None
-        found = changes_for(refusal_of(_beginning(response)), body)
-        return cls(body, found) if found else None
+        echo = echo or Echo(content_of(request))
+        refusal = refusal_of(_beginning(response), echo, words=words)
+        found = changes_for(refusal, body)
+        return cls(body, found, echo, words) if found else None
 
     def change(self) -> list[Told]:
         """Change the request, and return what was changed."""
@@ -109,7 +119,7 @@ class Refused:
         """
         request, response = flow.request, flow.response
         assert response is not None
-        key, tried = key_of(request, self.body), list[Change]()
+        key, tried = key_of(flow, self.body), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
             reply = await answer_to(flow, dumps(self.body))
@@ -122,8 +132,9 @@ class Refused:
             self.edits += edits
             tried += self.changes
             refused = reply.status in _REFUSED
-            refusal = refusal_of(_beginning(response)) if refused else None
-            self.changes = changes_for(refusal, self.body, tried) if refusal else []
+            beginning = _beginning(response) if refused else b""
+            refusal = refusal_of(beginning, self.echo, words=self.words)
+            self.changes = changes_for(refusal, self.body, tried)
             if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
                 learned.add(key, tried)
             if not self.changes:
@@ -157,7 +168,7 @@ async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
         return None
     if not isinstance(reply, Reply):
         reply = reply or f"no answer within {LIMIT} seconds"
-        logger.warning("normalize: cannot ask again: %s", brief(reply))
+        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
     return reply
 
 

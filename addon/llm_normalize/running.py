@@ -5,14 +5,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mitmproxy import http
+from mitmproxy.flow import Error
 
 from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
+from .echo import Echo
 from .fix import Fix
-from .flows import asked_of, note, path_of, secrets_of, show_anew
+from .flows import (
+    asked_of,
+    client_left,
+    content_of,
+    gateway_status,
+    note,
+    path_of,
+    place_of,
+    secrets_of,
+    show_anew,
+)
 from .kept import Kept
 from .legible import brief
 from .line import Record
+from .noted import ENDS
 from .pairs import PairsLog
 from .record import KEY, Answer
 from .stats import Stats
@@ -20,6 +33,11 @@ from .stream import Rewriter
 from .stream_state import Asked
 
 logger = logging.getLogger(__name__)
+
+_TOO_LARGE = "Response body exceeds"
+"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
+
+CORRUPT = "what the provider sent is corrupt"
 
 _NAME = 1000  # characters of a name, in a record
 
@@ -33,11 +51,13 @@ class Settings:
 
     Attributes:
         fixes: The fixes to apply, in order.
-        adaptations: What to change in requests, in order.
         observe: Change nothing, report what would be changed.
         strict: Drop fields that OpenAI does not define.
         log: The pairs log, if there is one.
         shown: Whether anybody can look at a flow's metadata once it is over.
+        adaptations: What to change in requests, in order.
+        words: Whether a refusal's words are read, and not only its fields for names:
+            not where clients share what is learned, behind a gate.
     """
 
     fixes: Sequence[type[Fix]]
@@ -46,6 +66,7 @@ class Settings:
     log: PairsLog | None
     shown: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
+    words: bool = True
 
     @property
     def learns(self) -> bool:
@@ -72,6 +93,7 @@ class Running:
         came_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that has left for the client, if any.
         on_end: Called when that has come to its end.
+        why: How it ended, in words, where `ENDS` does not say it.
     """
 
     flow: http.HTTPFlow
@@ -84,6 +106,7 @@ class Running:
     came_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
+    why: str = ""
     _shown: int = 0  # bytes that had left when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -101,7 +124,9 @@ class Running:
         original = adapted.original if adapted else None
         asked = asked_of(flow, strict=settings.strict, body=original)
         kept = Kept(both=settings.shown)
-        running = cls(flow, _answer(flow, asked, settings), asked, settings, kept)
+        answer = _answer(flow, asked, settings)
+        answer.echo = Echo(original or content_of(flow.request), answer.secrets)
+        running = cls(flow, answer, asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
         running.answer.request.extend(adapted.edits if adapted else ())
         return running
@@ -134,22 +159,49 @@ class Running:
         record = answer.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in answer.request)
         stats.add(answer.host, answer.model, record["fixes"], names)
-        if record["fixes"] or names:
-            logger.info(
-                "normalize: %s %s: %s",
-                brief(answer.host),
-                brief(answer.model),
-                self._said(record),
-            )
+        if said := self._said(record):
+            host, model = brief(answer.host), brief(answer.model)
+            logger.info("normalize: %s %s: %s", host, model, said)
         return record
+
+    def broke(self, stats: Stats, instead: int | None = None) -> None:
+        """Close the record of an answer that broke off.
+
+        Args:
+            stats: Counts it.
+            instead: The status of what the client got in its place, if not mitmproxy's.
+        """
+        flow, rewriter = self.flow, self.rewriter
+        given_up = rewriter is not None and rewriter.given_up
+        is_left = instead is None and not given_up and client_left(flow)
+        if rewriter is not None and rewriter.pipeline.abandon():
+            host = brief(self.answer.host)
+            who = f"the client of {host} left" if is_left else f"{host} broke off"
+            logger.warning("normalize: %s while a finish reason or usage waited", who)
+        status = flow.response.status_code if flow.response else None
+        message = flow.error.msg if flow.error else ""
+        refused = message.startswith(_TOO_LARGE)
+        if flow.response and (refused or not flow.response.stream):
+            # Nothing had been sent: the proxy answers in the provider's place.
+            status = instead or gateway_status(flow)
+        if refused:
+            self.why = "it is larger than mitmproxy's body_size_limit"
+        elif given_up:
+            self.why = CORRUPT
+        elif message == Error.KILLED_MESSAGE:
+            self.why = "it was killed"
+        self.keep(
+            self.close(stats, status, "client-left" if is_left else "upstream-broke")
+        )
 
     def keep(self, record: Record) -> None:
         """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
         self._show(record)
         if self.settings.shown:
             mark = _OBSERVED if self.answer.observe else _REPAIRED
-            said = self._said(record)
-            note(self.flow, said, mark if said else "", (_OBSERVED, _REPAIRED))
+            is_changed = record["fixes"] or self.answer.request
+            marks = _OBSERVED, _REPAIRED
+            note(self.flow, self._said(record), mark if is_changed else "", marks)
 
     def _said(self, record: Record) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
@@ -165,6 +217,8 @@ class Running:
             would = "would be " if self.answer.observe else ""
             edits = (f"{path} {would}{verb}" for _, verb, path in self.answer.request)
             said.append(f"request: {', '.join(map(brief, edits))}")
+        if record["end"] in ENDS:
+            said.append(self.why or ENDS[record["end"]])
         return "; ".join(said)
 
     def show(self) -> None:
@@ -174,7 +228,7 @@ class Running:
     def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
         more = {"came_status": self.came_status, "usage": self.asked.usage}
-        self.flow.metadata[KEY] = told | more
+        self.flow.metadata[KEY] = {**told, **more, "why": self.why}
         response = self.flow.response
         if self.rewriter is None or response is None:
             return
@@ -196,7 +250,7 @@ def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     log = settings.log
     return Answer(
         flow=flow.id,
-        host=request.pretty_host[:_NAME],
+        host=place_of(request)[:_NAME],
         path=path_of(flow)[:_NAME],
         model=asked.model[:_NAME],
         stream=asked.stream,

@@ -97,6 +97,18 @@ class Outlet:
         is_next = not isinstance(side, Http1Server) or side.stream_id == self._id
         return self._client.connected and is_next
 
+    @property
+    def has_left(self) -> bool:
+        """Whether the client has given the stream up.
+
+        What mitmproxy says of a reset names the client, whoever sent it; its layers know.
+        A stream that waits for a hook hears of it later, its client's connection at once.
+        """
+        stream = self._stream
+        side = self._http.connections[self._client]
+        is_known = self._id in getattr(side, "streams", (self._id,))
+        return stream.client_state == stream.state_errored or not is_known
+
     async def send(self, data: bytes) -> bool:
         """Send *data* in an answer that streams; tell whether it was possible.
 

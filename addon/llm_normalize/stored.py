@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from mitmproxy import http
 
-from .flows import asked_of, secrets_of
+from .flows import asked_of, place_of, secrets_of
 from .kept import unpacked
 from .noted import noted
 from .selection import is_chat_request
@@ -18,7 +18,7 @@ class Stored:
     """One answer to a chat completion.
 
     Attributes:
-        host: The host that was asked.
+        host: The host that was asked, with its port unless it is the usual one.
         asked: What the request asked.
         status: The HTTP status as the client got it.
         came: What the provider sent, decoded.
@@ -74,7 +74,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     if not (is_stream or is_whole):
         raise ValueError("it is too long, or did not come to its end")
     return Stored(
-        host=request.pretty_host,
+        host=place_of(request),
         asked=asked,
         status=status,
         came=came,

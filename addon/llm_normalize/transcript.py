@@ -19,7 +19,7 @@ from .kept import LIMIT
 from .legible import escaped
 from .selection import is_chat_request
 from .stream_state import Asked
-from .view import BLANK, Refresh, record_of
+from .view import BLANK, Refresh, broken_off, record_of
 
 _MOST = 2000
 """Lines that are shown of a text: a page has to stay readable."""
@@ -59,6 +59,8 @@ class Transcript(contentviews.Contentview):
         lines = list(_lines(told(data, Asked(stream=True), FIXES, "transcript")))
         if record is not None and record["is_cut"] and len(data) <= LIMIT:
             lines += [BLANK, "the answer was too long to keep: this is its beginning"]
+        if record is not None and broken_off(record):
+            lines += [BLANK, f"broken off here: {broken_off(record)}"]
         if is_running:
             lines += [BLANK, "still running: there is more to come"]
         return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from .difference import Change, aligned, changes
 from .fixes import FIXES
 from .legible import brief, escaped
 from .masking import text_of
-from .noted import Noted, noted
+from .noted import ENDS, Noted, noted
 from .rows import Row
 
 type Refresh = Callable[[http.HTTPFlow], None]
@@ -126,11 +126,17 @@ def _end(record: Noted) -> str:
         "complete": "complete",
         "running": "still running",
         "unfinished": "still running when it was saved",
-        "client-left": "ended early: the client left",
-        "upstream-broke": "ended early: the provider broke off",
         "error": "none came",
     }
-    return f"{status}{kind}, {ends.get(record['end'], escaped(str(record['end'])))}"
+    broken = broken_off(record)
+    shown = ends.get(record["end"], escaped(record["end"]))
+    return f"{status}{kind}, {f'ended early: {broken}' if broken else shown}"
+
+
+def broken_off(record: Noted) -> str:
+    """Return who broke an answer off, in words; nothing if nobody has."""
+    words = "" if record["end"] == "error" else ENDS.get(record["end"], "")
+    return brief(record.get("why") or words) if words else ""
 
 
 def _events(record: Noted) -> Iterator[str]:

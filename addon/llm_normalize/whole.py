@@ -8,8 +8,8 @@ from mitmproxy import http
 from .body import repair_body
 from .decoding import CorruptBodyError, decoder_for
 from .errors import phrase
+from .flows import quoted
 from .jsontext import is_container
-from .legible import brief
 from .running import Running
 from .step import Step
 
@@ -36,9 +36,12 @@ def repair_whole(
         content = None if response.stream else _content(response)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
+            running.answer.is_error = status >= HTTPStatus.BAD_REQUEST
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except (ValueError, CorruptBodyError) as error:
-        why = brief(str(error))  # it names the encoding, as the provider does
+        why = quoted(
+            running.flow, str(error)
+        )  # it names the encoding, as that is named
         logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)

@@ -6,6 +6,7 @@ import socket
 import struct
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from h2.errors import ErrorCodes
@@ -267,15 +268,16 @@ def http2(
     client="what had come by then",
     log="`client-left`",
 )
-@pytest.mark.parametrize("how", ["cancel", "goaway", "close", "reset"])
+@pytest.mark.parametrize("how", ["cancel", "fail", "goaway", "close", "reset"])
 def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
     script = http2.provider.script(*SENT[:2], NEVER)
     with http2.bystander(), http2.client() as client:
         assert isinstance(client, Http2Client)
         reply = client.post(script.path, ASKED)
         reply.until(whole(DUE[:2]))
-        if how == "cancel":
-            client.h2.reset_stream(1, ErrorCodes.CANCEL)
+        if how in ("cancel", "fail"):
+            code = ErrorCodes.CANCEL if how == "cancel" else ErrorCodes.INTERNAL_ERROR
+            client.h2.reset_stream(1, code)
             client.flush()
         elif how == "goaway":
             client.h2.close_connection()
@@ -283,3 +285,32 @@ def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
         else:
             leave(client.socket, how)
         assert end_of(http2, script) == ("client-left", 200, len(whole(DUE[:2])))
+
+
+@fault(
+    "leaves-waiting",
+    happens="the client leaves, or cancels its HTTP/2 stream, while a refused request "
+    "is asked again",
+    client="nothing",
+    log="`client-left`, no status",
+)
+@pytest.mark.parametrize("protocol", [HTTP1, HTTP2])
+def test_client_that_leaves_while_it_is_asked_again_is_recorded(
+    http2: Stage, protocol: str
+) -> None:
+    stage = replace(http2, protocol=protocol)
+    data = b'{"detail":"Unsupported parameter(s): `seed`"}'
+    refusal = Script("", [data], 400, {"content-type": "application/json"}, "length")
+    script = stage.provider.script(NEVER, *SENT, turns=[refusal])
+    with stage.bystander(), stage.client() as client:
+        client.send(script.path, {**ASKED, "seed": 7})
+        deadline = time.monotonic() + 10
+        while len(script.requests) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        if isinstance(client, Http2Client):
+            client.h2.reset_stream(1, ErrorCodes.CANCEL)
+            client.flush()
+        else:
+            leave(client.socket, "close")
+        assert end_of(stage, script) == ("client-left", None, 0)

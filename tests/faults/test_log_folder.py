@@ -98,6 +98,51 @@ def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> N
     assert stage.mitmdump.log.count(CANNOT) == 1
 
 
+def link_log(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.with_name("target"))
+
+
+def pipe_log(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def open_folder(path: Path) -> None:
+    path.unlink()
+    path.parent.chmod(0o777)
+
+
+@fault(
+    "log-not-ours",
+    happens="a link, a pipe or another user's file takes the log's place, or others may "
+    "write to its folder",
+    client="the answer, repaired as ever",
+    log="one sentence in mitmproxy's log, with the repair; after that, how many lines "
+    "were lost, and on",
+)
+@pytest.mark.parametrize("meddle", [link_log, pipe_log, open_folder])
+def test_log_that_is_not_ours_alone_is_not_written_to(
+    start: Start, tmp_path: Path, meddle: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "logs" / "pairs.jsonl"
+    stage = start(options={"normalize_pairs": str(path)})
+    answered(stage, path)
+    with stage.bystander(recorded=False):
+        meddle(path)
+        stage.works()
+        stage.mitmdump.wait_for(CANNOT)
+        assert not path.with_name("target").exists()
+        path.parent.chmod(0o700)
+        path.unlink(missing_ok=True)
+        answered(stage, path)
+    stage.mitmdump.stop()
+    assert stage.mitmdump.log.count(CANNOT) == 1
+    assert (
+        "or set normalize_pairs to a file in a folder of your own" in stage.mitmdump.log
+    )
+
+
 POWERLESS = """\
 # Root may write anywhere; without this power it is as everybody else.
 import ctypes

@@ -10,8 +10,8 @@ _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 class ParameterLearned(Adaptation):
     """Drop what a 400 or 422 names, ask again, and remember it. refusal.py reads it.
 
-    At most three times for one request. Remembered for this host and model until
-    mitmproxy ends.
+    At most three times for one request. Remembered for this host, model and client
+    until mitmproxy ends. What an error repeats of the request names nothing.
     """
 
     name = LEARNED

@@ -1,0 +1,226 @@
+"""The strings of one request, found again in what its provider says of it.
+
+A provider quotes a request in many ways: escaped, printed by Python, as HTML, cut short,
+in other white space or case. So both sides are compared by their letters and digits
+alone. Needed for errors only, and bounded, whatever is asked and answered.
+"""
+
+import json
+import re
+import string
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .letters import Folded, Span, folded
+
+MASK = "***"
+MOST = 64 * 1024
+"""Characters of a text that are compared."""
+
+_WINDOW = 12  # letters and digits in a row that are no coincidence
+_SHORT = 4  # of a string, or of a word with a digit
+_CUT = 6  # of the beginning of a string that is cut short
+_LONG = 48  # characters of a word that is looked for alone
+_LARGE = 4 * 1024 * 1024  # characters of a request
+_BUDGET = 4 * _LARGE  # characters of it that are read for all its errors
+_REMEMBERED = 64  # texts
+_DEEP = 64  # levels of a request
+# What is the API's own word in a request, not the client's.
+_PROTOCOL = frozenset((
+    "role", "type", "model", "object", "tool_choice", "reasoning_effort", "effort",
+    "service_tier", "verbosity", "modalities", "detail", "encoding_format", "format",
+    "required", "mode",
+))  # fmt: skip
+_NAME = re.compile(r"[\w.$-]{1,40}")
+_TYPE = re.compile(
+    r"[\w.-]{1,13}"
+)  # the API's own words are short, such as json_schema
+# A word that is hardly another's by chance: it has a digit, or joins several.
+_WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
+_ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
+_COMMON = frozenset(("done", "ping", "keepalive", "heartbeat"))  # ends and comments
+_BLOB = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
+
+_ELLIPSIS = re.compile(r"\*{2,}|\.{3}|…|\\u2026|&hellip;|[\[(<]truncated")
+_CUT_OFF = re.compile(rf"{_ELLIPSIS.pattern}|[\"'`]|\Z")
+# Where a mask has to stop, so that a line of JSON stays one.
+_EDGE = re.compile(r"\\.|(?P<edge>\"|\n(?:(?:data|event|id|retry)?: ?)?)", re.DOTALL)
+_KEY = re.compile(r"\"[a-zA-Z_]{1,30}\"\s*:")  # of an object: it names what is there
+_LITERAL = re.compile(r"\d{1,3}|true|false|null")
+_MARKS = string.whitespace + ":,;()[]{}<>"  # what an escape may end with is none
+
+
+class Echo:
+    """The strings of one request.
+
+    Args:
+        body: The request's body; None if it is not known: then all may repeat it.
+        secrets: Strings of its headers and its query.
+    """
+
+    def __init__(self, body: bytes | None, secrets: Iterable[str] = ()) -> None:
+        self._body = body
+        self._secrets = tuple(secrets)
+        self._text: str | None = None  # all strings, folded
+        self._whole: set[str] = set()  # those that are shorter than a window
+        self._starts: set[str] = set()
+        self._ends: set[str] = set()
+        self._budget = _BUDGET
+        self._found: dict[str, list[Span]] = {}
+
+    def hidden(self, text: str) -> str:
+        """Return *text* without what repeats the request."""
+        rest = MASK if len(text) > MOST else ""
+        text = text[:MOST]
+        found = folded(text)
+        if len(found) >= _SHORT and found not in _COMMON:
+            text = "".join(_masked(text, self.spans(text)))
+        return _BLOB.sub(MASK, text) + rest
+
+    def is_own(self, text: str) -> bool:
+        """Tell whether *text* is a whole string of the request."""
+        request, found = self._read(), folded(text[:MOST])
+        return found in self._whole or f"\0{found}\0" in request
+
+    def spans(self, text: str) -> list[Span]:
+        """Return where *text*, of `MOST` characters, repeats the request, in order."""
+        if text in self._found:
+            return self._found[text]
+        request = self._read()
+        letters = Folded(text)
+        self._budget -= len(request)
+        if self._body is None or self._budget < 0:  # it cannot be told
+            spans = letters.spans([(0, len(letters.text), True)])
+        else:
+            marks = letters.merged(self._marks(letters, request))
+            spans = letters.spans(
+                (start, end, is_whole or f"\0{letters.text[start:end]}\0" in request)
+                for start, end, is_whole in marks
+            )
+        if len(self._found) >= _REMEMBERED:
+            self._found.clear()
+        self._found[text] = spans
+        return spans
+
+    def _marks(self, letters: Folded, request: str) -> Iterator[tuple[int, int, bool]]:
+        """Yield what is the request's in the letters of a text: from, to, all of it."""
+        text = letters.text
+        wanted = {text[at : at + _WINDOW] for at in range(len(text) - _WINDOW + 1)}
+        known = {
+            window
+            for at in range((len(request) - _WINDOW + 1) if wanted else 0)
+            if (window := request[at : at + _WINDOW]) in wanted
+        }
+        for at in range(len(text) if known else 0):
+            if text[at : at + _WINDOW] in known:
+                yield at, at + _WINDOW, False
+        yield from self._short_ones(letters)
+        yield from self._cut_ones(letters)
+
+    def _short_ones(self, letters: Folded) -> Iterator[tuple[int, int, bool]]:
+        """Yield where strings stand that are shorter than a window."""
+        text = letters.text
+        for at in filter(letters.begins_word, range(len(text))):
+            for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
+                if text[at:end] in self._whole and letters.begins_word(end):
+                    yield at, end, True
+
+    def _cut_ones(self, letters: Folded) -> Iterator[tuple[int, int, bool]]:
+        """Yield where a string breaks off, or goes on."""
+        text = letters.text
+        for size in range(_SHORT, _WINDOW):
+            for end in letters.ends(_CUT_OFF):
+                if end >= size and text[end - size : end] in self._starts:
+                    yield end - size, end, False
+            for start in letters.starts(_ELLIPSIS):
+                if text[start : start + size] in self._ends:
+                    yield start, min(start + size, len(text)), False
+
+    def _read(self) -> str:
+        """Return the strings of the request as letters and digits, each between NULs."""
+        if self._text is None:
+            texts = [*_strings(self._body or b""), *self._secrets]
+            # What is no text, an image say, is found by its beginning, or as such.
+            texts = [
+                _BLOB.sub(lambda blob: blob[0][:200], each)
+                if len(each) > MOST
+                else each
+                for each in dict.fromkeys(texts)
+            ]
+            is_known = self._body is not None and sum(map(len, texts)) <= _LARGE
+            self._body = b"" if is_known else None
+            found = [self._take(each) for each in texts if is_known]
+            self._text = "\0".join(["", *filter(None, found), ""])
+        return self._text
+
+    def _take(self, text: str) -> str:
+        """Return a string of the request folded; a short one, and its ends, are kept."""
+        found = folded(text)
+        words = [each for each in _WORD.findall(text) if len(each) < _LONG]
+        short = [found, *(folded(each) for each in words if _ODD.search(each))]
+        self._whole.update(each for each in short if len(each) < _WINDOW)
+        for size in range(
+            _SHORT if text in self._secrets else _CUT, min(len(found) + 1, _WINDOW)
+        ):
+            self._starts.add(found[:size])
+            self._ends.add(found[-size:])
+        return found
+
+
+def _masked(text: str, spans: Iterable[Span]) -> Iterator[str]:
+    at = 0
+    for span in spans:
+        yield text[at : span.start]
+        at = span.start
+        for found in _EDGE.finditer(text, span.start, span.end):
+            if found["edge"]:
+                yield _mask(text, at, found.start())
+                yield found[0]
+                at = found.end()
+        yield _mask(text, at, span.end)
+        at = span.end
+    yield text[at:]
+
+
+def _mask(text: str, start: int, end: int) -> str:
+    part = text[start:end]
+    shown = part.strip(_MARKS)
+    key = _KEY.match(text, max(text.rfind('"', 0, start + 1), 0))
+    if not shown or (key and end <= key.end()) or _LITERAL.fullmatch(shown):
+        return part
+    before, _, after = part.partition(shown)
+    is_bare = '"' in text and before[:1] in tuple(":,[")
+    return f"{before}{f'"{MASK}"' if is_bare else MASK}{after}"
+
+
+def _strings(body: bytes) -> Iterator[str]:
+    """Yield the strings of a request's *body* that its client has written."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        yield body.decode(errors="replace")
+        return
+    model = value.get("model") if isinstance(value, dict) else None
+    yield from (each for each in _texts(value, _DEEP) if each != model)
+
+
+def _texts(value: Any, deep: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif not deep:
+        yield json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each, deep - 1)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if not _NAME.fullmatch(key):
+                yield key
+            found = each if isinstance(each, list) else [each]
+            if key in _PROTOCOL:
+                found = [text for text in found if not _is_type(text)]
+            yield from _texts(found, deep - 1)
+
+
+def _is_type(value: Any) -> bool:
+    return isinstance(value, str) and bool(_TYPE.fullmatch(value))

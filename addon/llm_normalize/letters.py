@@ -1,0 +1,149 @@
+"""Texts as their letters and digits alone, however they are spelled.
+
+So a text is found again that was escaped, printed by Python, made HTML or a URL, or set
+in other white space or case.
+"""
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
+
+_WORDY = (
+    "\u2e80"  # from here on a character says as much as two, and words have no ends
+)
+# What stands for other characters, or for none. From the first backslash of a run only.
+_SPELLED = re.compile(
+    r"(?P<field>(?:\A|(?<=\n))(?:data|event|id|retry)?:)"
+    r"|(?P<utf16>(?<!\\)(?:\\++u[0-9a-fA-F]{4})++)"
+    r"|(?P<hex>(?<!\\)(?:\\++x[0-9a-fA-F]{2})++)"
+    r"|(?P<octal>(?<!\\)(?:\\++[0-3][0-7]{2})++)"
+    r"|(?P<white>(?<!\\)\\++[abfnrtv])"
+    r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});)"
+    r"|(?P<url>(?:%[0-9a-fA-F]{2})++)"
+    r"|(?P<tag></?(?:br|wbr|p|b|em|mark|span)\s?/?>)"
+)
+_DROPPED = re.compile(
+    r"[\x00-/:-@\[-`{-\xa0\xad\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
+)
+_PLACES = re.compile(r"([\u2e80-\U0010ffff])")
+
+
+class Span(NamedTuple):
+    """A part of a text that repeats another.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        size: Its letters and digits.
+        is_whole: Whether it holds a whole string of that.
+    """
+
+    start: int
+    end: int
+    size: int
+    is_whole: bool
+
+    def holds(self, found: re.Match[str]) -> bool:
+        """Tell whether all letters and digits of what was *found* are in it."""
+        before = found.string[found.start() : self.start]
+        after = found.string[self.end : found.end()]
+        is_near = found.start() < self.end and self.start < found.end()
+        return is_near and not folded(before) and not folded(after)
+
+
+class Folded:
+    """The letters and digits of a text, and where they stand in it."""
+
+    def __init__(self, text: str) -> None:
+        chars: list[str] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end, what in _unspelled(text):
+            for char in what.casefold():
+                if not _DROPPED.match(char):
+                    times = 1 if char < _WORDY else 2
+                    chars += [char] * times
+                    self._starts += [start] * times
+                    self._ends += [end] * times
+        self.text = "".join(chars)
+        self._spelled = text
+
+    def ends(self, pattern: re.Pattern[str]) -> set[int]:
+        """Return where it goes no further because of what *pattern* is."""
+        found = pattern.finditer(self._spelled)
+        return {bisect_right(self._ends, each.start()) for each in found}
+
+    def starts(self, pattern: re.Pattern[str]) -> set[int]:
+        """Return where it goes on after what *pattern* is."""
+        found = pattern.finditer(self._spelled)
+        return {bisect_left(self._starts, each.end()) for each in found}
+
+    def begins_word(self, at: int) -> bool:
+        """Tell whether something stands between a character and the one before."""
+        if not 0 < at < len(self.text) or max(self.text[at - 1 : at + 1]) >= _WORDY:
+            return True
+        return self._starts[at] > self._ends[at - 1]
+
+    def merged(
+        self, marks: Iterable[tuple[int, int, bool]]
+    ) -> list[tuple[int, int, bool]]:
+        """Return *marks* in order, those that touch in one."""
+        merged: list[tuple[int, int, bool]] = []
+        for start, end, is_whole in sorted(marks):
+            if merged and start <= merged[-1][1]:
+                first, last, was = merged[-1]
+                merged[-1] = first, max(last, end), was or is_whole
+            else:
+                merged.append((start, end, is_whole))
+        return merged
+
+    def spans(self, marks: Iterable[tuple[int, int, bool]]) -> list[Span]:
+        """Return *marks* as parts of the text."""
+        return [
+            Span(self._starts[start], self._ends[end - 1], end - start, is_whole)
+            for start, end, is_whole in marks
+            if end
+        ]
+
+
+def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield from where, to where, and which characters *text* means there."""
+    at = 0
+    for found in _SPELLED.finditer(text):
+        start, end = found.span()
+        for place in range(at, start):
+            yield place, place + 1, text[place]
+        yield start, end, _meant(found)
+        at = end
+    for place in range(at, len(text)):
+        yield place, place + 1, text[place]
+
+
+def folded(text: str) -> str:
+    """Return the letters and digits of *text*."""
+    found = _DROPPED.sub("", _SPELLED.sub(_meant, text).casefold())
+    return found if found.isascii() else _PLACES.sub(r"\1\1", found)
+
+
+def _meant(found: re.Match[str]) -> str:
+    """Return the characters that an escape stands for."""
+    text = found[0]
+    kind = found.lastgroup
+    if kind == "entity":
+        return html.unescape(text)
+    if kind == "url":
+        return unquote(text)
+    if kind == "utf16":
+        units = [int(each[-4:], 16).to_bytes(2) for each in re.findall(r"u....", text)]
+        return b"".join(units).decode("utf-16-be", "replace")
+    if kind in ("hex", "octal"):
+        codes = re.findall(r"[0-9a-fA-F]+", text.replace("x", ""))
+        data = bytes(int(each, 16 if kind == "hex" else 8) for each in codes)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("latin-1")
+    return " "
