@@ -477,7 +477,9 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
     assert play.pipeline._patches.counted
     monkeypatch.setattr(play.pipeline, "_event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
-    assert play.feed(said) == said
+    out = play.feed(said)
+    assert out.endswith(said)
+    assert out.removesuffix(said).count(b"data: ") == 1  # the usage so far
 
 
 def test_nothing_is_known_behind_an_end_that_was_none() -> None:

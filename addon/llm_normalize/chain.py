@@ -150,6 +150,14 @@ class Chain:
             for chunk in held:
                 yield from self._draw(edits, step, [(chunk, at + 1, None)], None, b"")
 
+    def undo(self, n: int) -> None:
+        """Let the fixes hold nothing of event *n*, the last: it passes as it came."""
+        for each in list(self._edits):
+            try:
+                each.fix.undo(n)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(each.fix, error)
+
     def _draw(
         self,
         edits: list[_Edit],
@@ -174,6 +182,7 @@ class Chain:
                     self._turn_off(fix, error)
                     if reread is None or step.after or step.waiting:
                         continue  # a part has left already: the rest must follow
+                    self.undo(step.n)
                     step.fixes.clear()
                     yield Piece(step, reread(), raw)
                     return

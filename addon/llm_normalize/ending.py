@@ -171,10 +171,17 @@ class Ending:
 
     # -- a stream that does not come to its end ----------------------------------
 
-    def bail(self) -> None:
-        """Send all that waits as it is: the repair of this stream is over."""
-        for piece in self._take_waiting():
-            self._outlet.release(piece)
+    def bail(self, n: int, failed: Step | None) -> None:
+        """Send all that waits before block *n*: the repair of this stream is over.
+
+        Args:
+            n: The block.
+            failed: The step whose block is about to pass as it came, if any.
+        """
+        self._opening.waiting = self._finish.waiting = self._usage.waiting = None
+        self._outlet.rescue(failed)
+        if failed is None or self._usage.fix not in failed.fixes:
+            self._usage.flush(n - 1, self._envelope())
 
     def abandon(self) -> bool:
         """Close what waits in a stream that broke off; tell whether that is a loss."""

@@ -178,9 +178,14 @@ class EventParser:
         """What decides on where the next block ends, beside its bytes."""
         return self._boundary.one_by_one
 
-    def feed(self, data: bytes) -> list[Item]:
-        """Return what *data* completes, maybe nothing."""
-        items: list[Item] = []
+    @property
+    def held(self) -> int:
+        """How many bytes are kept."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes, items: list[Item] | None = None) -> list[Item]:
+        """Return what *data* completes, maybe nothing; *items*, if given, gets it."""
+        items = [] if items is None else items
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
         if not self._boundary.has_cr and b"\r" in data:
@@ -207,15 +212,18 @@ class EventParser:
         self.is_between = not (buffer or self._after_cr or self.in_oversized)
         return items
 
-    def end(self) -> list[Item]:
-        """Return the block that the stream's end leaves unclosed, if any."""
-        rest = self.take()
+    def end(self, _: bytes = b"", items: list[Item] | None = None) -> list[Item]:
+        """Return the block that the stream's end leaves unclosed, if any, as `feed`."""
+        items = [] if items is None else items
+        rest = bytes(self._buffer)
         if not rest:
-            return []
+            return items
         bare = rest.removeprefix(BOM) if self.count == 0 else rest
         event = Event(rest, self.count, closed=False, is_value=is_whole(bare))
         self.count += 1
-        return [event]
+        self.take()
+        items.append(event)
+        return items
 
     def take(self) -> bytes:
         """Give up the bytes that are kept, unread."""
