@@ -113,12 +113,16 @@ class Pipeline:
         n = failed.n if failed else self._parser.count
         if failed:
             self._chain.undo(n)
+        for release in (self._release, self._ending.bail):
+            try:
+                release(n, failed)
+            except Exception:
+                logger.exception("%s: a part that waited is lost", self._label)
+
+    def _release(self, n: int, _: Step | None) -> None:
+        """Send what the fixes hold before block *n*."""
         for piece in self._chain.flush(Step(n - 1, None)):
             self._leaving.emit(piece.step, piece.encode())
-        try:
-            self._ending.bail(n, failed)
-        except Exception:
-            logger.exception("%s: usage is lost", self._label)
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.

@@ -80,8 +80,9 @@ class Outlet:
 
     def send(self, piece: Piece) -> None:
         """Send *piece* now."""
+        held = self._all_but(piece)
         self._emit(piece.step, piece.encode())
-        self._let_go(piece)
+        self._held = held
 
     def hold(self, piece: Piece) -> Piece:
         """Note that *piece* waits, and return it."""
@@ -96,7 +97,7 @@ class Outlet:
 
     def drop(self, piece: Piece) -> None:
         """Send nothing for *piece*, which waited."""
-        self._let_go(piece)
+        self._held = self._all_but(piece)
         piece.step.waiting -= 1
         self._close(piece.step)
 
@@ -115,9 +116,8 @@ class Outlet:
             self._emit(step, data)
             self._close(step)
 
-    def _let_go(self, piece: Piece) -> None:
-        if self._held:
-            self._held = [each for each in self._held if each is not piece]
+    def _all_but(self, piece: Piece) -> list[Piece]:
+        return [each for each in self._held if each is not piece]
 
     def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
         """Send a chunk, or an event, that the provider left out after event *n*."""

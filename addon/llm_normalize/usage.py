@@ -52,8 +52,8 @@ class Usage:
         waiting = self._finish.waiting
         if waiting is not None and usage_of(waiting.chunk):
             if counts(usage):
-                waiting.chunk["usage"] = usage
                 waiting.fixed(fix)
+                waiting.chunk["usage"] = usage
                 self.pass_by()
         elif not self.sent and (counts(usage) or not self.kept):
             self.kept = usage
@@ -172,8 +172,8 @@ class Usage:
         if piece is None or not self._finish.all_finished or self._asked.usage:
             return
         if self.kept:
-            self.ride(piece.chunk)
             piece.fixed(self.fix)
+            self.ride(piece.chunk)
             self._finish.release()
 
     def give_choice(self, piece: Piece) -> None:
