@@ -45,6 +45,7 @@ LAYERS = (
         "difference",
         "distrust",
         "facts",
+        "finish_words",
         "line",
         "logfile",
         "pac",
@@ -183,7 +184,7 @@ def test_module_imports_only_from_layers_above(path: Path) -> None:
 def test_fix_knows_no_other_fix(path: Path) -> None:
     absolute, relative = imports(path)
     assert relative <= {
-        "boundary", "chunk", "conversion", "errors", "fields", "fix", "joining", "jsontext", "opened", "sse", "stream_state"
+        "boundary", "chunk", "conversion", "errors", "fields", "finish_words", "fix", "joining", "jsontext", "opened", "sse", "stream_state"
     }  # fmt: skip
     assert absolute <= STDLIB
 

@@ -761,3 +761,58 @@ def test_stream_that_breaks_off_gets_nothing_made_up(
 
 def test_module_logs_under_its_own_name() -> None:
     assert pipeline.logger is logging.getLogger("llm_normalize.pipeline")
+
+
+# -- finish reasons that are no success ----------------------------------------------
+
+SAID = chunk({"role": "assistant", "content": "Hi"})
+FAILURES = ("error", "model_error", "engine_overloaded", "timeout", "failed", "abort")
+
+
+@pytest.mark.parametrize("done", [b"", DONE])
+@pytest.mark.parametrize("word", FAILURES)
+def test_failure_as_a_finish_reason_is_an_error_and_no_finish(
+    word: str, done: bytes
+) -> None:
+    out = repaired(wire([SAID, chunk({}, finish=word), done]))
+    assert check_stream(out, Request(stream=True)) == []
+    meaning = meaning_of_stream(out)
+    (error,) = meaning.errors
+    assert word in error.message
+    assert meaning.choices[0].finish_reason is None
+    assert out.endswith(done)
+    assert out.count(b"[DONE]") == done.count(b"[DONE]")
+
+
+def test_failure_beside_the_last_words_costs_neither_them_nor_the_usage() -> None:
+    last = chunk({"content": "!"}, finish="overloaded", usage=dict(USAGE))
+    meaning = meaning_of_stream(repaired(wire([SAID, last])))
+    assert meaning.choices[0].text == "Hi!"
+    assert meaning.usage == USAGE
+    assert len(meaning.errors) == 1
+
+
+@pytest.mark.parametrize("value", [0, False, "", [], {}, None])
+def test_finish_that_says_nothing_ends_nothing(value: Any) -> None:
+    sent = wire([SAID, chunk({"content": "!"}, finish=value)])
+    out = repaired(sent)
+    assert out == wire([SAID, chunk({"content": "!"})])
+    # Before the provider's own `[DONE]` it is a finish reason that is missing.
+    assert repaired(sent + DONE).endswith(wire([chunk({}, finish="stop"), DONE]))
+
+
+@pytest.mark.parametrize("word", FAILURES)
+def test_failure_that_no_fix_is_wanted_for_gets_no_end(word: str) -> None:
+    sent = wire([SAID, chunk({}, finish=word)])
+    assert repaired(sent, STREAM, without("finish-error")) == sent
+
+
+def test_each_failure_of_several_choices_is_an_error() -> None:
+    more = chunk({}, finish="abort")["choices"] + [
+        {"index": 1, "delta": {}, "finish_reason": "timeout"}
+    ]
+    out = repaired(wire([SAID, {**SAID, "choices": more}]), Asked(stream=True, n=2))
+    assert [error.code for error in meaning_of_stream(out).errors] == [
+        "abort",
+        "timeout",
+    ]

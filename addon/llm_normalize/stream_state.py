@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from .chunk import LONG, Chunk, calls, deltas, function, index_of, name_of
+from .finish_words import FAILED, meaning
 from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
@@ -245,7 +246,8 @@ class Seen:
                 seen = self.choices[index] = ChoiceSeen()
             seen.role = seen.role or bool(delta.get("role"))
             seen.finished = seen.finished or bool(choice.get("finish_reason"))
-            self.error = self.error or bool(choice.get("error"))
+            failed = meaning(choice.get("finish_reason")) == FAILED
+            self.error = self.error or failed or bool(choice.get("error"))
             legacy = delta.get("function_call")
             if isinstance(legacy, dict) and legacy.get("name"):
                 seen.legacy_call = True

@@ -1,6 +1,8 @@
 """An error in a chunk that has choices, or in a choice."""
 
 from ..chunk import ENVELOPE, Chunk, choices, errors_in, speaks
+from ..errors import failures_in
+from ..finish_words import FAILED, meaning
 from ..fix import Example, Fix, chunk
 from ..jsontext import Json
 
@@ -54,18 +56,16 @@ class ErrorWithChoices(Fix):
             return None
         for part in (chunk, *choices(chunk)):
             part.pop("error", None)
-        for choice in choices(chunk):
-            if choice.get("finish_reason") == "error":
-                choice["finish_reason"] = None
+            if meaning(part.get("finish_reason")) == FAILED:
+                part["finish_reason"] = None
         return [chunk, {"error": error}] if speaks(chunk) else [{"error": error}]
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Leave the choices out of an error, and what chunks share."""
         if not isinstance(body, dict) or "choices" not in body:
             return None
-        failed = errors_in(body)
-        frame = ENVELOPE | {"choices"}
-        rest = {key: value for key, value in body.items() if key not in frame}
+        failed = errors_in(body) or failures_in(body)
+        rest = {k: v for k, v in body.items() if k not in ENVELOPE | {"choices"}}
         return rest if rest.get("error") or not failed else {"error": failed[0], **rest}
 
     def edit(self, chunk: Chunk) -> bool:
