@@ -144,9 +144,10 @@ BUDGET = {
     "addon": 310,
     "answers": 300,
     "reach": 300,
-    "stream_state": 278,
-    "pipeline": 350,
-    "sse": 300,
+    "chunk": 300,
+    "stream_state": 282,
+    "pipeline": 358,
+    "sse": 305,
     "upstream": 290,
 }
 LINES = 275

@@ -27,6 +27,7 @@ from llm_normalize.fix import (
     wire,
 )
 from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import dumps
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import Event
 from llm_normalize.step import Step
@@ -816,3 +817,88 @@ def test_each_failure_of_several_choices_is_an_error() -> None:
         "abort",
         "timeout",
     ]
+
+
+# -- errors that are chunks, too ---------------------------------------------------
+
+DIED = "upstream died"
+
+
+@pytest.mark.parametrize("before", [[SAID], [SAID, chunk({}, finish="stop")]])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": [], "errors": [{"code": 7009, "message": DIED}]},
+        {"choices": [], "detail": DIED},
+        {"choices": [], "message": DIED},
+        {"choices": None, "code": 50501, "msg": DIED},
+        {"choices": [], "success": False, "errors": [{"message": DIED}]},
+        {"choices": [], "success": False, "note": DIED},
+        {"choices": [], "code": 500, "note": DIED},
+        chunk(None, message=DIED, code=500),
+        chunk(None, error={"message": DIED}, usage=dict(USAGE)),
+        chunk({}, error=DIED),
+        chunk({}, errors=[{"message": DIED}]),
+        chunk({}, code=500, msg=DIED),
+        chunk({}, x_groq={"id": "req_1", "error": DIED}),
+        chunk(None, x_groq={"id": "req_1", "error": {"message": DIED}}),
+        chunk({}, base_resp={"status_code": 1002, "status_msg": DIED}),
+    ],
+)
+def test_error_that_is_a_chunk_too_arrives_as_an_error_and_nothing_is_forged(
+    before: list[Chunk], event: Chunk
+) -> None:
+    for done in (b"", DONE):
+        out = repaired(wire([*before, event, done]))
+        (error,) = meaning_of_stream(out).errors
+        assert DIED in error.message
+        sent = wire(before) + done
+        assert out.count(b'"finish_reason":"') == sent.count(b'"finish_reason":"')
+        assert out.count(b"[DONE]") == done.count(b"[DONE]")
+
+
+def test_errors_of_several_choices_all_arrive() -> None:
+    failed = [
+        {"index": at, "delta": {}, "error": {"message": f"no {at}"}} for at in (0, 1, 1)
+    ]
+    out = repaired(wire([SAID, {**SAID, "choices": failed}]), Asked(stream=True, n=2))
+    told = [error.message for error in meaning_of_stream(out).errors]
+    assert told == ["no 0", "no 1"]
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        chunk({"content": "!"}, message="a notice", code=1),
+        chunk(None, usage=dict(USAGE), message="fine"),
+        chunk({}, base_resp={"status_code": 0}),
+    ],
+)
+def test_notices_are_no_errors(notes: Chunk) -> None:
+    assert meaning_of_stream(repaired(wire([SAID, notes, DONE]))).errors == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b"event: error\ndata: " + dumps(chunk({"content": "!"})) + b"\n\n",
+        b"event: error\n\n",
+    ],
+)
+def test_no_success_is_forged_after_an_event_that_is_called_an_error(
+    event: bytes,
+) -> None:
+    out = repaired(wire([SAID]) + event + DONE)
+    assert b'"finish_reason":"' not in out
+    out = repaired(wire([SAID]) + event + wire([chunk({}, finish="stop")]))
+    assert b"[DONE]" not in out
+
+
+def test_no_success_is_forged_after_an_event_that_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 1000)
+    large = wire([{"error": {"message": "x" * 2000}}])
+    assert repaired(wire([SAID]) + large + DONE) == wire([SAID]) + large + DONE
+    stop = wire([chunk({}, finish="stop")])
+    assert repaired(wire([SAID]) + stop + large) == wire([SAID]) + stop + large

@@ -11,7 +11,7 @@ from .boundary import DONE
 from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
-from .failure import tells_only_failure
+from .failure import fails_instead, tells_only_failure
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
@@ -168,6 +168,7 @@ class Pipeline:
                 self._templates.forget()
                 self._leaving.settle()
                 self._ending.make_way(self._parser.count, last=False)
+                self._ending.other()
                 if self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
                     self._count_raw("too-large")
@@ -258,6 +259,8 @@ class Pipeline:
             if reason not in ("not-json", "not-a-chunk"):
                 self._pass(step, event.raw, reason)
                 return
+        if event.names_error:
+            self._ending.other()  # whatever it says: no success is made up after it
         framed = self._chain.frame(step, event)
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
@@ -308,7 +311,7 @@ class Pipeline:
             self._error(Piece(step, value, raw))
         elif is_chunk(value):
             for piece in self._chain.run(step, value, payload, raw):
-                if is_error(piece.chunk):
+                if "choices" not in piece.chunk:
                     self._error(piece)
                 else:
                     self.seen.note(piece.chunk)
@@ -321,7 +324,9 @@ class Pipeline:
         if isinstance(value, dict) and choices(value):
             return False
         is_body = self.seen.is_value and not self.seen.choices
-        return is_error(value) or (is_body and tells_only_failure(value))
+        if is_error(value) or fails_instead(value):
+            return True
+        return is_body and tells_only_failure(value)
 
     def _error(self, piece: Piece) -> None:
         known = len(piece.step.fixes)

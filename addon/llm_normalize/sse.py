@@ -118,6 +118,12 @@ class Event:
         known = (b"", b"data", b"event", b"id", b"retry")
         return self.is_value or any(line.name not in known for line in self.lines)
 
+    @property
+    def names_error(self) -> bool:
+        """Whether its event name says that it is an error."""
+        names = [line.value for line in self.lines if line.name == b"event"]
+        return any(name.strip().lower() == b"error" for name in names)
+
     def encode(self) -> bytes:
         """Return the block as its lines say now; a block without any is a newline."""
         body = b"".join(line.text + line.end for line in self.lines)
