@@ -9,6 +9,7 @@ _HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+_OWN = ("cached_tokens", "audio_tokens", "reasoning_tokens")
 
 
 class UsageMistyped(Fix):
@@ -63,8 +64,11 @@ def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
     changed = False
     for key in keys:
         given = counts.get(key)
-        if given is not None and type(given) is not int:
-            counts[key] = _whole(given)
+        if given is None or type(given) is int:
+            continue
+        made = _whole(given)
+        if made is not None or key in _COUNTS + _OWN:  # another's may be of any form
+            counts[key] = made
             changed = True
     return changed
 
