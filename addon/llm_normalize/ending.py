@@ -31,7 +31,7 @@ from .learning import frozen
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .usage import Usage
+from .usage import CHOICES, Usage
 
 AFTER = "choice-after-finish"
 
@@ -72,6 +72,9 @@ class Ending:
         if not indexes:
             self._usage.take(piece)
             return
+        if self._usage.notes:
+            piece.fixed(CHOICES)
+            self._usage.ride_notes(chunk)
         opened = set(self._finish.opened)
         self._finish.open(piece, indexes)
         finished = finished_of(chunk)
@@ -165,6 +168,8 @@ class Ending:
         """What decides on the next chunk; None while anything waits."""
         if self._opening.waiting or self._finish.waiting or self._usage.waiting:
             return None
+        if self._usage.notes:
+            return None
         envelope = self._envelope() | {"choices": None}
         own = (self._done, self._cut, envelope)
         return frozen([own, self._finish.state, self._usage.state])
@@ -213,6 +218,8 @@ class Ending:
         name = "finish-repeated"
         piece.fixed(name)
         self._finish.overrule(piece.chunk, name)
+        self._finish.take_rest(piece, name)
+        self._usage.keep_notes(piece.chunk, name)
         if usage_of(piece.chunk):
             self._usage.take_repeated(piece.chunk, name)
         return True
@@ -256,6 +263,7 @@ class Ending:
             last = self._finish.all_finished and not self._asked.usage
             if self._usage.kept and last:
                 self._usage.ride(chunk)
+            self._usage.ride_notes(chunk)
             self._outlet.add(n, chunk, "finish-missing")
 
     # -- what is added ---------------------------------------------------------

@@ -5,12 +5,16 @@ for, it rides on the last finish reason, so that no chunk without choices crashe
 client that did not ask for one. Part of the ending (ending.py).
 """
 
-from .chunk import Chunk, usage_of
+from .chunk import ENVELOPE, Chunk, usage_of
 from .conversion import counts
 from .finish import Finish
 from .jsontext import Json
 from .step import Outlet, Piece
 from .stream_state import Asked
+
+
+CHOICES = "choices-empty"
+_FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 
 class Usage:
@@ -33,6 +37,8 @@ class Usage:
         """The name of the fix that took them off."""
         self.waiting: Piece | None = None
         """A usage chunk that came before every choice had finished."""
+        self.notes: Chunk = {}
+        """What dropped chunks said beside choices and usage, not sent yet."""
         self._asked = asked
         self._on = on
         self._finish = finish
@@ -107,7 +113,10 @@ class Usage:
     def take(self, piece: Piece) -> None:
         """Take a chunk without choices: usage, or nothing."""
         if not usage_of(piece.chunk):
-            self._outlet.send(piece)
+            if piece.raw is None and "moderation" not in piece.chunk:  # a fix dropped it
+                self.keep_notes(piece.chunk, CHOICES)
+            else:
+                self._outlet.send(piece)
         elif self._asked.usage:
             over = self._finish.all_finished and not self._finish.doubted
             self._take_asked(piece, over=over)
@@ -117,7 +126,7 @@ class Usage:
     def take_last(self, piece: Piece) -> None:
         """Take a chunk whose choices are gone: its usage may not be the last."""
         if not usage_of(piece.chunk):
-            self._take_notes(piece.chunk)
+            self._take_notes(piece.chunk, CHOICES)
         elif self._asked.usage:
             self._take_asked(piece, over=False)
         else:
@@ -126,6 +135,7 @@ class Usage:
     def _take_asked(self, piece: Piece, *, over: bool) -> None:
         if self.sent and "usage-repeated" in self._on:
             piece.fixed("usage-repeated")
+            self.keep_notes(piece.chunk, "usage-repeated")
             return
         if self.waiting is not None:  # a later figure has come
             self.waiting.fixed("usage-early")
@@ -146,14 +156,30 @@ class Usage:
             return
         piece.fixed(name)
         self.keep(piece.chunk, name)
-        self._take_notes(piece.chunk)
+        self._take_notes(piece.chunk, name)
 
-    def _take_notes(self, chunk: Chunk) -> None:
-        """Let what a dropped *chunk* has beside choices and usage ride on the finish."""
-        if self._finish.waiting is not None:
-            for key, value in chunk.items():
-                if key not in ("choices", "usage") and value is not None:
-                    self._finish.waiting.chunk.setdefault(key, value)
+    def keep_notes(self, chunk: Chunk, fix: str) -> None:
+        """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.
+
+        On the finish that waits, else on the next chunk, or on one of its own.
+        """
+        notes = {k: v for k, v in chunk.items() if k not in _FRAME and v is not None}
+        waiting = self._finish.waiting
+        if notes and waiting is not None:
+            waiting.fixed(fix)
+            waiting.chunk |= {**notes, **waiting.chunk}
+        elif notes:
+            self.notes |= notes
+
+    def ride_notes(self, chunk: Chunk) -> bool:
+        """Put the notes that are kept on *chunk*; tell whether there were any."""
+        notes, self.notes = self.notes, {}
+        for key, value in notes.items():
+            chunk.setdefault(key, value)
+        return bool(notes)
+
+    def _take_notes(self, chunk: Chunk, fix: str) -> None:
+        self.keep_notes(chunk, fix)
         if self._finish.all_finished and not self._finish.doubted:
             self.ride_on_finish()
 
@@ -199,5 +225,12 @@ class Usage:
         elif self.kept:
             choices = [] if self._asked.usage else self._bare_choices()
             chunk = {**envelope, "choices": choices}
+            self.ride_notes(chunk)
             self.ride(chunk)
             self._outlet.add(n, chunk, self.fix)
+        open_ones = self._finish.opened - self._finish.finished
+        if self.notes and (self._asked.usage or open_ones):
+            choices = self._bare_choices() if open_ones else []
+            chunk = {**envelope, "choices": choices}
+            self.ride_notes(chunk)
+            self._outlet.add(n, chunk, CHOICES)
