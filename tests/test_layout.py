@@ -145,6 +145,7 @@ BUDGET = {
     "answers": 300,
     "reach": 300,
     "chunk": 300,
+    "ending": 280,
     "stream_state": 282,
     "pipeline": 358,
     "sse": 305,

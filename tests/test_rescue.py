@@ -21,8 +21,8 @@ from llm_normalize.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.content_null import ContentNull
 from llm_normalize.fixes.tool_call_name_late import ToolCallNameLate
-from llm_normalize.leaving import Leaving
 from llm_normalize.learning import Templates
+from llm_normalize.leaving import Leaving
 from llm_normalize.opening import Opening
 from llm_normalize.patches import Patches
 from llm_normalize.pipeline import Pipeline

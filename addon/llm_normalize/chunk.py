@@ -53,18 +53,22 @@ def is_error(value: Json) -> bool:
     told = value.get("base_resp")
     if isinstance(told, dict) and told.get("status_code") and not choices(value):
         return True
-    if value.get("choices") or not any(value.get(key) for key in _WORDS):
+    if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
         return False
     # Words alone may be a notice; an error has a code, a status, or says so.
     status = value.get("status", value.get("statusCode"))
     kind = f"{value.get('type')} {value.get('object')} {status}".lower()
     return (
         value.get("code") not in (None, 0, 200, "", "0", "200")
-        or any(value.get(key) for key in ("errors", "detail", "error_code"))
+        or any(_says(value.get(key)) for key in ("errors", "detail", "error_code"))
         or value.get("success") is False
         or bool(FAILURE.fullmatch(str(status)))
         or "error" in kind
     )
+
+
+def _says(value: Json) -> bool:
+    return any(value) if isinstance(value, list) else bool(value)
 
 
 def choices(chunk: Chunk) -> list[Chunk]:
@@ -194,7 +198,8 @@ def errors_in(chunk: Chunk) -> list[Json]:
     if not is_chunk(chunk):
         return []
     found = [each["error"] for each in _tellers(chunk) if each.get("error")]
-    found += [chunk["errors"]] if isinstance(chunk.get("errors"), list) else []
+    told = chunk.get("errors")
+    found += [told] if isinstance(told, list) and any(told) else []
     base = chunk.get("base_resp")
     if isinstance(base, dict) and base.get("status_code"):
         said = {"message": base.get("status_msg") or "", "type": "server_error"}

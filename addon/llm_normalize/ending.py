@@ -31,7 +31,7 @@ from .learning import frozen
 from .opening import Opening
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
-from .usage import CHOICES, Usage
+from .usage import Usage
 
 AFTER = "choice-after-finish"
 
@@ -72,9 +72,7 @@ class Ending:
         if not indexes:
             self._usage.take(piece)
             return
-        if self._usage.notes:
-            piece.fixed(CHOICES)
-            self._usage.ride_notes(chunk)
+        self._usage.add_notes(piece)
         opened = set(self._finish.opened)
         self._finish.open(piece, indexes)
         finished = finished_of(chunk)

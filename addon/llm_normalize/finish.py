@@ -179,9 +179,10 @@ class Finish:
         waiting = choices(self.waiting.chunk) if self.waiting else []
         for choice in waiting:
             rest = found.pop(index_of(choice), {})
-            if self.waiting and any(choice.get(key) is None for key in rest):
+            new = {k: v for k, v in rest.items() if choice.get(k) is None}
+            if self.waiting and new:
                 self.waiting.fixed(fix)
-                choice |= rest | {k: v for k, v in choice.items() if v is not None}
+                choice.update(new)
         more = [
             {"index": index, "delta": {}, "finish_reason": None, **rest}
             for index, rest in found.items()

@@ -73,9 +73,9 @@ class Templates:
         self.known.clear()
         self._lessons.clear()
 
-    def stop(self) -> None:
+    def stop(self, error: Exception) -> None:
         """Learn nothing more of this stream: a bug was met, which may cost no more."""
-        logger.exception("%s: no more templates are learned", self._label)
+        logger.error("%s: no more is learned", self._label, exc_info=error)
         self._over = True
         self.forget()
 
@@ -88,8 +88,8 @@ class Templates:
             self._watch(step)
         except RecursionError:  # nested too deep to be compared
             self.forget()
-        except Exception:
-            self.stop()
+        except Exception as error:  # noqa: BLE001 - it costs the templates only
+            self.stop(error)
 
     def _watch(self, step: Step) -> None:
         fitted = step.n + 1 - self.long

@@ -23,7 +23,7 @@ class Patches:
         count: Called with an event that was changed: its number, its bytes before and
             after, the template. Tells whether that will do, and no `Step` is wanted.
         label: Names the stream in log lines.
-        stop: Called at a bug in a template: nothing may be known any more.
+        stop: Called with a bug in a template: nothing may be known any more.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Patches:
         leaving: Leaving,
         count: Callable[[int, bytes, bytes, Template], bool],
         label: str,
-        stop: Callable[[], None] = lambda: None,
+        stop: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self.counted: Event | None = None
         """The last one, if it told usage: that is taken in when it has to be."""
@@ -64,8 +64,8 @@ class Patches:
                     out = template.patch(data)
                 else:
                     out = self._fit(template, data)
-            except Exception:  # it goes the long way
-                self._stop()
+            except Exception as error:  # noqa: BLE001 - it goes the long way
+                self._stop(error)
                 return None
             if out is None:
                 continue

@@ -12,7 +12,6 @@ from .jsontext import Json
 from .step import Outlet, Piece
 from .stream_state import Asked
 
-
 CHOICES = "choices-empty"
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
@@ -113,7 +112,9 @@ class Usage:
     def take(self, piece: Piece) -> None:
         """Take a chunk without choices: usage, or nothing."""
         if not usage_of(piece.chunk):
-            if piece.raw is None and "moderation" not in piece.chunk:  # a fix dropped it
+            if (
+                piece.raw is None and "moderation" not in piece.chunk
+            ):  # a fix dropped it
                 self.keep_notes(piece.chunk, CHOICES)
             else:
                 self._outlet.send(piece)
@@ -171,12 +172,17 @@ class Usage:
         elif notes:
             self.notes |= notes
 
-    def ride_notes(self, chunk: Chunk) -> bool:
-        """Put the notes that are kept on *chunk*; tell whether there were any."""
+    def add_notes(self, piece: Piece) -> None:
+        """Put the notes that are kept on a chunk that comes in."""
+        if self.notes:
+            piece.fixed(CHOICES)
+            self.ride_notes(piece.chunk)
+
+    def ride_notes(self, chunk: Chunk) -> None:
+        """Put the notes that are kept on *chunk*."""
         notes, self.notes = self.notes, {}
         for key, value in notes.items():
             chunk.setdefault(key, value)
-        return bool(notes)
 
     def _take_notes(self, chunk: Chunk, fix: str) -> None:
         self.keep_notes(chunk, fix)

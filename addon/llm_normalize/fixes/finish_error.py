@@ -30,9 +30,7 @@ class FinishError(Fix):
             [_TEXT, chunk({"content": "!"}, finish="error")],
             [_TEXT, chunk({"content": "!"}), {"error": failures_in(_FAILED)[0]}],
         ),
-        Example(
-            "word", [_TEXT, _BUSY], [_TEXT, {"error": failures_in(_BUSY)[0]}]
-        ),
+        Example("word", [_TEXT, _BUSY], [_TEXT, {"error": failures_in(_BUSY)[0]}]),
         Example.of_body(
             "body", completion(_HI, finish="error"), completion(_HI, finish="length")
         ),

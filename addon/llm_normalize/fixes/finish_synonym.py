@@ -7,6 +7,7 @@ from ..fix import DONE, Example, Fix, chunk, completion
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
 
+
 class FinishSynonym(Fix):
     """Say it in OpenAI's words; one that nobody knows is the fix `finish-error`'s."""
 

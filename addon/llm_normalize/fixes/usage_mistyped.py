@@ -8,8 +8,8 @@ _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
+_OWN = (*_COUNTS, "cached_tokens", "audio_tokens", "reasoning_tokens")
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details")
-_OWN = ("cached_tokens", "audio_tokens", "reasoning_tokens")
 
 
 class UsageMistyped(Fix):
@@ -67,7 +67,7 @@ def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
         if given is None or type(given) is int:
             continue
         made = _whole(given)
-        if made is not None or key in _COUNTS + _OWN:  # another's may be of any form
+        if made is not None or key in _OWN:  # another's may be of any form
             counts[key] = made
             changed = True
     return changed
