@@ -52,7 +52,7 @@ class Broken(Fix):
     examples = ()
 
     def edit(self, chunk):
-        if any(choice.get("finish_reason") for choice in chunk["choices"]):
+        if any(each.get("finish_reason") == "stop" for each in chunk["choices"]):
             raise ValueError("broken on purpose")
         return False
 """

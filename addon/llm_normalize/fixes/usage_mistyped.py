@@ -5,6 +5,7 @@ from ..fix import DONE, USAGE, Example, Fix, chunk, completion
 from ..jsontext import Json, Number
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
+_WORDS = {**USAGE, "prompt_tokens": "3"}
 _HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
@@ -24,11 +25,7 @@ class UsageMistyped(Fix):
     examples = (
         Example(
             "text",
-            [
-                _TEXT,
-                chunk({}, finish="stop", usage={**USAGE, "prompt_tokens": "3"}),
-                DONE,
-            ],
+            [_TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
             [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
         ),
         Example.of_body(
