@@ -1,5 +1,8 @@
 """Look for bytes that break a promise: what is checked stands in _fuzz_target.py.
 
+Begins with the inputs in tests/fuzz, each of which broke a promise once, and goes on
+with mutated answers, the same for the same `--seed`.
+
 Led by coverage where atheris has wheels, in an environment of its own (.venv-fuzz);
 elsewhere hypothesis draws the same mutations by chance. Each job is a process, which
 tells by lines how far it is; what it finds is told once, and it goes on.
@@ -27,6 +30,7 @@ from typing import Any, Callable
 import _venv
 
 DEFAULT_SECONDS = 60
+DEFAULT_SEED = 1
 EVERY = 5.0  # seconds between two lines of progress
 PATIENCE = 20.0  # seconds that a job may take longer than it was given
 SHRINKING = 5.0  # seconds to make a finding small
@@ -42,9 +46,10 @@ def parse(given: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
         description="Feed mutated answers through the repair and check its promises.",
         epilog=(
-            "Begins with tests/captures, the fixes' examples, and what lies in the "
-            "folder that LLM_CAPTURES names. Ends with exit code 1 if anything was "
-            "found. The first start makes the environments in .venv and .venv-fuzz."
+            "Replays what lies in tests/fuzz, then begins with tests/captures, the "
+            "fixes' examples, and what lies in the folder that LLM_CAPTURES names. Ends "
+            "with exit code 1 if anything was found. The first start makes the "
+            "environments in .venv and .venv-fuzz."
         ),
     )
     length = parser.add_mutually_exclusive_group()
@@ -56,7 +61,11 @@ def parse(given: list[str]) -> argparse.Namespace:
     )
     length.add_argument("--runs", type=int, metavar="N", help="how many inputs instead")
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="of the dice; drawn and told if missing"
+        "--seed",
+        type=int,
+        default=DEFAULT_SEED,
+        metavar="N",
+        help=f"of the dice (default: {DEFAULT_SEED}); 0 draws one, and says which",
     )
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="how many processes"
@@ -297,7 +306,7 @@ class Jobs:
 
         Args:
             until: When they should have ended, on the monotonic clock.
-            told: Called with each new finding.
+            told: Called with each new finding, to be put to the `findings`.
         """
         running = len(self._processes)
         line_at = time.monotonic() + EVERY
@@ -347,7 +356,6 @@ class Jobs:
         if "runs" in message:
             self._runs[number] = message["runs"]
         elif message["kind"] not in self.findings:
-            self.findings[message["kind"]] = message
             told(message)
 
     def _ended(self, number: int, by_itself: bool) -> None:
@@ -389,7 +397,7 @@ def engine_of(flags: argparse.Namespace) -> tuple[str, str]:
 def run(flags: argparse.Namespace) -> int:
     """Run the jobs and return the exit code."""
     engine, python = engine_of(flags)
-    seed = flags.seed if flags.seed is not None else random.randrange(1, 2**31)  # noqa: S311
+    seed = flags.seed or random.randrange(1, 2**31)  # noqa: S311
     if flags.seconds is None and flags.runs is None:
         flags.seconds = DEFAULT_SECONDS
     folder = Path(tempfile.mkdtemp(prefix="llm_normalize-fuzz-"))
@@ -397,6 +405,7 @@ def run(flags: argparse.Namespace) -> int:
     more = ["--fixes", str(flags.fixes.resolve())] if flags.fixes else []
 
     def told(finding: dict[str, str]) -> None:
+        jobs.findings[finding["kind"]] = finding
         place = Path(__file__).resolve()
         again = ["python3", str(place), *more, "--replay", finding["path"]]
         text = finding["text"].rstrip().replace("\n", "\n    ")
@@ -405,6 +414,10 @@ def run(flags: argparse.Namespace) -> int:
     jobs = Jobs()
     try:
         print(f"{engine}, {count}, seed {seed}, jobs {flags.jobs}", flush=True)
+        module = target(flags)
+        for path in module.kept():
+            for found in module.check(path.read_bytes()):
+                told({"kind": found.kind, "text": found.text, "path": str(path)})
         for number in range(flags.jobs):
             command = [python, str(Path(__file__).resolve()), *more]
             command += ["--engine", engine, "--job", str(folder)]

@@ -959,7 +959,7 @@ class _Reader:
             choice.text += _str(raw.get("text"))
         choice.logprobs += _logprobs(raw.get("logprobs"))
         reason = raw.get("finish_reason")
-        if reason is not None and reason != "":
+        if reason:  # `false`, `0` and the like say nothing
             choice.finish_reason = str(reason)
         usage = raw.get("usage")
         if isinstance(usage, dict) and usage:
@@ -1181,8 +1181,8 @@ def _error_texts(value: object) -> tuple[str, ...]:
 
 # --------------------------------------------------------------------- comparison
 
-# What providers say instead of OpenAI's reasons. A reason without entry may become
-# any that ends a text; `error` must not become a success.
+# What providers say instead of OpenAI's reasons. A reason without entry may mean
+# anything, a failure too: as `error`, it must not become a success.
 SYNONYMS = {
     "stop": "stop",
     "stop_sequence": "stop",
@@ -1236,7 +1236,8 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
     faults += _lost_usage(before, after)
     faults += _lost_errors(before, after)
     if before.streamed and after.streamed:
-        ended = all(c.finish_reason for c in before.choices.values())
+        choices = before.choices.values()
+        ended = all(c.finish_reason and not _has_failed(c) for c in choices)
         earned = ended and bool(before.choices) and not before.errors
         if before.done and not after.done:
             faults.append("done: [DONE] was lost")
@@ -1304,11 +1305,12 @@ def _finish_fault(
         if before.errors or (before.streamed and after.streamed and not before.done):
             return f"finish reason {new!r} was made up"
         return ""
-    meant = SYNONYMS.get(old.lower(), "")
+    meant = SYNONYMS.get(old.lower(), "error")
     if new is None:
-        return "" if meant == "error" or broke else f"finish reason {old!r} was lost"
-    allowed = {meant} if meant else {"stop", "length", "content_filter"}
-    if was.calls and meant in ("stop", "function_call", ""):
+        failed = meant == "error" and (after.errors or broke)
+        return "" if failed or broke else f"finish reason {old!r} was lost"
+    allowed = {meant}
+    if was.calls and meant in ("stop", "function_call"):
         allowed.add("tool_calls")
     if meant == "error":
         allowed = set(_FINISH_REASONS) - {"stop", "tool_calls", "function_call"}
@@ -1361,9 +1363,15 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
     for text in before.unread:
         if text not in after.unread and not any(text in other for other in told):
             yield f"unread: {_show(text)} was lost"
-    reasons = {choice.finish_reason for choice in before.choices.values()}
-    if after.errors and not (before.errors or before.unread or "error" in reasons):
+    failed = any(map(_has_failed, before.choices.values()))
+    if after.errors and not (before.errors or before.unread or failed):
         yield f"error: {_show(told[0])} was made up"
+
+
+def _has_failed(choice: Choice) -> bool:
+    """Say whether the finish reason of a choice may be a failure's."""
+    reason = choice.finish_reason
+    return reason is not None and SYNONYMS.get(reason.lower(), "error") == "error"
 
 
 def _equal_json(one: str, other: str) -> bool:

@@ -226,3 +226,22 @@ def test_words_alone_are_no_error_under_another_status(status: int) -> None:
 )
 def test_what_may_be_an_answer_keeps_its_status(body: Json) -> None:
     assert repaired(dumps(body), FIXES).status is None
+
+
+@pytest.mark.parametrize(
+    ("word", "status"), [("error", 500), ("engine_overloaded", 503), ("timeout", 504)]
+)
+def test_a_failure_as_the_finish_reason_of_nothing_is_an_error(
+    word: str, status: int
+) -> None:
+    silent = completion({"role": "assistant", "content": ""}, finish=word)
+    step = repaired(dumps(silent), FIXES)
+    assert step.status == status
+    assert word in loads(step.after[0])["error"]["message"]
+
+
+def test_a_failure_as_the_finish_reason_of_a_text_cuts_it_short() -> None:
+    said = completion({"role": "assistant", "content": "Hi"}, finish="model_error")
+    step = repaired(dumps(said), FIXES)
+    assert step.status is None
+    assert loads(step.after[0])["choices"][0]["finish_reason"] == "length"

@@ -179,10 +179,10 @@ def test_fix_that_fails_at_the_end_costs_only_itself(
 
 def test_notes_of_a_stream_that_says_nothing_else_leave_at_its_end() -> None:
     steps: list[Step] = []
-    notes = chunk(None, message="quota used up")
-    opening = chunk({"role": "assistant", "content": ""}, message="quota used up")
+    notes = chunk(None, note="quota used up")
+    opening = chunk({"role": "assistant", "content": ""}, note="quota used up")
     assert repaired(wire([notes]), steps=steps) == wire([opening])
-    assert repaired(wire([notes, TEXT])) == wire([{**TEXT, "message": "quota used up"}])
+    assert repaired(wire([notes, TEXT])) == wire([{**TEXT, "note": "quota used up"}])
 
 
 @pytest.mark.parametrize(

@@ -291,6 +291,7 @@ def test_mitmproxys_layers_know_better_than_its_words(
     assert client_left(made) is left
     broken(made, flow.Error.KILLED_MESSAGE)
     assert not client_left(made)
+    made.request.http_version, made.response = "HTTP/2.0", None
     broken(made, says)
     assert client_left(made)  # of one that cannot be found, the words count
     assert outlets == []

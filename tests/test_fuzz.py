@@ -52,7 +52,7 @@ class Broken(Fix):
     examples = ()
 
     def edit(self, chunk):
-        if any(choice.get("finish_reason") for choice in chunk["choices"]):
+        if any(each.get("finish_reason") == "stop" for each in chunk["choices"]):
             raise ValueError("broken on purpose")
         return False
 """
@@ -245,6 +245,14 @@ def test_seeds_are_captures_and_examples(target: Any) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "tests" / "fuzz").iterdir()), ids=lambda path: path.stem
+)
+def test_what_broke_a_promise_once_breaks_none(target: Any, path: Path) -> None:
+    assert path in target.kept()
+    assert target.check(path.read_bytes()) == []
+
+
 def test_same_seed_gives_the_same_mutations(target: Any) -> None:
     seeds = target.seeds()
     mutator = target.Mutator(seeds)

@@ -43,29 +43,41 @@ def fragment(index: int, arguments: str, **more: object) -> dict[str, object]:
 
 def test_fragment_waits_for_its_name() -> None:
     unnamed = Unnamed()
-    assert unnamed.take(0, fragment(0, "{", id="a")) is None
-    assert unnamed.take(0, fragment(0, "}")) is None
+    assert unnamed.take(0, fragment(0, "{", id="a"), 1) is None
+    assert unnamed.take(0, fragment(0, "}"), 1) is None
     named = {"index": 0, "function": {"name": "f"}}
-    assert unnamed.take(1, named) is named
-    assert unnamed.take(0, named) == {
+    assert unnamed.take(1, named, 1) is named
+    assert unnamed.take(0, named, 1) == {
         "index": 0,
         "id": "a",
         "function": {"name": "f", "arguments": "{}"},
     }
-    assert unnamed.release(None) == []
+    assert unnamed.release(None, 1) == []
 
 
 def test_fragment_that_says_nothing_is_dropped() -> None:
     unnamed = Unnamed()
-    assert unnamed.take(0, fragment(0, "", id=None)) is None
-    assert unnamed.release(None) == []
+    assert unnamed.take(0, fragment(0, "", id=None), 1) is None
+    assert unnamed.release(None, 1) == []
 
 
 def test_fragments_are_released_by_choice_or_when_there_are_too_many() -> None:
     unnamed = Unnamed()
-    unnamed.take(0, fragment(0, "a"))
-    unnamed.take(1, fragment(0, "b"))
-    assert unnamed.release({2}) == []
-    assert unnamed.release({1}) == [(1, fragment(0, "b"))]
-    unnamed.take(0, fragment(1, "x" * 70_000))
-    assert [place for place, _ in unnamed.release(set())] == [0, 0]
+    unnamed.take(0, fragment(0, "a"), 1)
+    unnamed.take(1, fragment(0, "b"), 1)
+    assert unnamed.release({2}, 1) == []
+    assert unnamed.release({1}, 1) == [(1, fragment(0, "b"))]
+    unnamed.take(0, fragment(1, "x" * 70_000), 1)
+    assert [place for place, _ in unnamed.release(set(), 1)] == [0, 0]
+
+
+def test_what_waited_before_an_event_waits_again_when_that_is_undone() -> None:
+    unnamed = Unnamed()
+    unnamed.take(0, fragment(0, "a"), 1)
+    unnamed.take(0, fragment(0, "b"), 2)
+    unnamed.release({0}, 2)
+    unnamed.undo(3)
+    assert unnamed.release(None, 3) == []
+    unnamed.undo(2)
+    unnamed.undo(3)
+    assert unnamed.release(None, 4) == [(0, fragment(0, "a"))]

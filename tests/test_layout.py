@@ -50,6 +50,7 @@ LAYERS = (
         "difference",
         "distrust",
         "facts",
+        "finish_words",
         "line",
         "logfile",
         "pac",
@@ -155,12 +156,14 @@ BUDGET = {
     "addon": 335,
     "answers": 308,
     "reach": 315,
-    "stream_state": 278,
-    "pipeline": 285,
-    "sse": 292,
+    "chunk": 300,
+    "ending": 280,
+    "stream_state": 282,
+    "pipeline": 358,
+    "sse": 305,
     "upstream": 290,
 }
-LINES = 270
+LINES = 275
 FIX_LINES = 80
 
 
@@ -195,7 +198,7 @@ def test_module_imports_only_from_layers_above(path: Path) -> None:
 def test_fix_knows_no_other_fix(path: Path) -> None:
     absolute, relative = imports(path)
     assert relative <= {
-        "boundary", "chunk", "conversion", "errors", "fields", "fix", "joining", "jsontext", "opened", "sse", "stream_state"
+        "boundary", "chunk", "conversion", "errors", "fields", "finish_words", "fix", "joining", "jsontext", "opened", "sse", "stream_state"
     }  # fmt: skip
     assert absolute <= STDLIB
 

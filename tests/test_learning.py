@@ -477,7 +477,9 @@ def test_bug_in_what_was_not_read_costs_the_repair_only(
     assert play.pipeline._patches.counted
     monkeypatch.setattr(play.pipeline, "_event", None)
     said = wire([chunk({}, finish=""), nim(" raw")])
-    assert play.feed(said) == said
+    out = play.feed(said)
+    assert out.endswith(said)
+    assert out.removesuffix(said).count(b"data: ") == 1  # the usage so far
 
 
 def test_nothing_is_known_behind_an_end_that_was_none() -> None:
@@ -556,3 +558,24 @@ def test_what_cannot_be_looked_into_is_never_the_same() -> None:
     assert frozen([hidden]) != frozen([hidden])
     step = Step(0, b"")
     assert frozen([step, None, Number("1.0")]) == frozen([step, None, Number("1.0")])
+
+
+def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:
+    def too_deep() -> object:
+        raise RecursionError
+
+    templates = Templates(too_deep, set)
+    templates.watch(Step(0, wire([text("Hi")]), [wire([text("Hi")])]))
+    assert (templates.known, templates.long) == ([], 1)
+
+
+def test_a_bug_in_learning_ends_the_learning(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> object:
+        raise RuntimeError
+
+    templates = Templates(fail, set, "label")
+    for _ in range(2):
+        templates.watch(Step(0, wire([text("Hi")]), [wire([text("Hi")])]))
+    assert [each.getMessage() for each in caplog.records] == [
+        "label: no more is learned"
+    ]

@@ -27,6 +27,7 @@ from llm_normalize.fix import (
     wire,
 )
 from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import dumps
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.sse import Event
 from llm_normalize.step import Step
@@ -555,7 +556,7 @@ def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pipe.end() == [stop]
 
 
-def test_bug_after_a_part_has_left_does_not_send_the_event_again(
+def test_bug_after_a_part_was_made_sends_the_event_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     original = Ending.chunk
@@ -566,7 +567,7 @@ def test_bug_after_a_part_has_left_does_not_send_the_event_again(
 
     monkeypatch.setattr(Ending, "chunk", fail)
     pipe = Pipeline(STREAM, FIXES)
-    assert pipe.feed(BOOM) == [wire([chunk({"role": "assistant", "content": "boom"})])]
+    assert pipe.feed(BOOM) == [BOOM]
 
 
 def test_observer_that_fails_costs_its_record_only(
@@ -761,3 +762,143 @@ def test_stream_that_breaks_off_gets_nothing_made_up(
 
 def test_module_logs_under_its_own_name() -> None:
     assert pipeline.logger is logging.getLogger("llm_normalize.pipeline")
+
+
+# -- finish reasons that are no success ----------------------------------------------
+
+SAID = chunk({"role": "assistant", "content": "Hi"})
+FAILURES = ("error", "model_error", "engine_overloaded", "timeout", "failed", "abort")
+
+
+@pytest.mark.parametrize("done", [b"", DONE])
+@pytest.mark.parametrize("word", FAILURES)
+def test_failure_as_a_finish_reason_is_an_error_and_no_finish(
+    word: str, done: bytes
+) -> None:
+    out = repaired(wire([SAID, chunk({}, finish=word), done]))
+    assert check_stream(out, Request(stream=True)) == []
+    meaning = meaning_of_stream(out)
+    (error,) = meaning.errors
+    assert word in error.message
+    assert meaning.choices[0].finish_reason is None
+    assert out.endswith(done)
+    assert out.count(b"[DONE]") == done.count(b"[DONE]")
+
+
+def test_failure_beside_the_last_words_costs_neither_them_nor_the_usage() -> None:
+    last = chunk({"content": "!"}, finish="overloaded", usage=dict(USAGE))
+    meaning = meaning_of_stream(repaired(wire([SAID, last])))
+    assert meaning.choices[0].text == "Hi!"
+    assert meaning.usage == USAGE
+    assert len(meaning.errors) == 1
+
+
+@pytest.mark.parametrize("value", [0, False, "", [], {}, None])
+def test_finish_that_says_nothing_ends_nothing(value: Any) -> None:
+    sent = wire([SAID, chunk({"content": "!"}, finish=value)])
+    out = repaired(sent)
+    assert out == wire([SAID, chunk({"content": "!"})])
+    # Before the provider's own `[DONE]` it is a finish reason that is missing.
+    assert repaired(sent + DONE).endswith(wire([chunk({}, finish="stop"), DONE]))
+
+
+@pytest.mark.parametrize("word", FAILURES)
+def test_failure_that_no_fix_is_wanted_for_gets_no_end(word: str) -> None:
+    sent = wire([SAID, chunk({}, finish=word)])
+    assert repaired(sent, STREAM, without("finish-error")) == sent
+
+
+def test_each_failure_of_several_choices_is_an_error() -> None:
+    more = chunk({}, finish="abort")["choices"] + [
+        {"index": 1, "delta": {}, "finish_reason": "timeout"}
+    ]
+    out = repaired(wire([SAID, {**SAID, "choices": more}]), Asked(stream=True, n=2))
+    assert [error.code for error in meaning_of_stream(out).errors] == [
+        "abort",
+        "timeout",
+    ]
+
+
+# -- errors that are chunks, too ---------------------------------------------------
+
+DIED = "upstream died"
+
+
+@pytest.mark.parametrize("before", [[SAID], [SAID, chunk({}, finish="stop")]])
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"choices": [], "errors": [{"code": 7009, "message": DIED}]},
+        {"choices": [], "detail": DIED},
+        {"choices": [], "message": DIED},
+        {"choices": None, "code": 50501, "msg": DIED},
+        {"choices": [], "success": False, "errors": [{"message": DIED}]},
+        {"choices": [], "success": False, "note": DIED},
+        {"choices": [], "code": 500, "note": DIED},
+        chunk(None, message=DIED, code=500),
+        chunk(None, error={"message": DIED}, usage=dict(USAGE)),
+        chunk({}, error=DIED),
+        chunk({}, errors=[{"message": DIED}]),
+        chunk({}, code=500, msg=DIED),
+        chunk({}, x_groq={"id": "req_1", "error": DIED}),
+        chunk(None, x_groq={"id": "req_1", "error": {"message": DIED}}),
+        chunk({}, base_resp={"status_code": 1002, "status_msg": DIED}),
+    ],
+)
+def test_error_that_is_a_chunk_too_arrives_as_an_error_and_nothing_is_forged(
+    before: list[Chunk], event: Chunk
+) -> None:
+    for done in (b"", DONE):
+        out = repaired(wire([*before, event, done]))
+        (error,) = meaning_of_stream(out).errors
+        assert DIED in error.message
+        sent = wire(before) + done
+        assert out.count(b'"finish_reason":"') == sent.count(b'"finish_reason":"')
+        assert out.count(b"[DONE]") == done.count(b"[DONE]")
+
+
+def test_errors_of_several_choices_all_arrive() -> None:
+    failed = [
+        {"index": at, "delta": {}, "error": {"message": f"no {at}"}} for at in (0, 1, 1)
+    ]
+    out = repaired(wire([SAID, {**SAID, "choices": failed}]), Asked(stream=True, n=2))
+    told = [error.message for error in meaning_of_stream(out).errors]
+    assert told == ["no 0", "no 1"]
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        chunk({"content": "!"}, message="a notice", code=1),
+        chunk(None, usage=dict(USAGE), message="fine"),
+        chunk({}, base_resp={"status_code": 0}),
+    ],
+)
+def test_notices_are_no_errors(notes: Chunk) -> None:
+    assert meaning_of_stream(repaired(wire([SAID, notes, DONE]))).errors == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b"event: error\ndata: " + dumps(chunk({"content": "!"})) + b"\n\n",
+        b"event: error\n\n",
+    ],
+)
+def test_no_success_is_forged_after_an_event_that_is_called_an_error(
+    event: bytes,
+) -> None:
+    out = repaired(wire([SAID]) + event + DONE)
+    assert b'"finish_reason":"' not in out
+    out = repaired(wire([SAID]) + event + wire([chunk({}, finish="stop")]))
+    assert b"[DONE]" not in out
+
+
+def test_no_success_is_forged_after_an_event_that_is_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 1000)
+    large = wire([{"error": {"message": "x" * 2000}}])
+    assert repaired(wire([SAID]) + large + DONE) == wire([SAID]) + large + DONE
+    stop = wire([chunk({}, finish="stop")])
+    assert repaired(wire([SAID]) + stop + large) == wire([SAID]) + stop + large

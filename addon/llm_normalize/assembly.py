@@ -74,7 +74,7 @@ def told(data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str) -> T
     """
     pipeline = Pipeline(replace(asked, usage=True), fixes, label=label)
     values = list(_values(b"".join(pipeline.feed(data) + pipeline.end())))
-    errors = [each["error"] for each in values if is_error(each)]
+    errors = [each["error"] for each in values if each.get("error")]
     chunks = [each for each in values if is_chunk(each) and not is_error(each)]
     return Told(body_of(chunks), errors, pipeline.raw_events.total())
 

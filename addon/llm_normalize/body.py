@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from .assembly import body_in, error_in
 from .chunk import choices, is_chunk, is_error, is_flat, messages, says
-from .errors import status_of
+from .errors import failures_in, status_of
 from .failure import tells_only_failure
 from .fix import Fix
 from .jsontext import Json, dumps, loads
@@ -108,6 +108,7 @@ def _told(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
     if any(says(message) for _, message in messages(value)) if found else False:
         return None
     wrong = [choice["error"] for choice in found if choice.get("error")]
+    wrong = wrong or failures_in(value)
     if wrong and not value.get("error"):
         return status_of({"error": wrong[0]})
     told = value.get("base_resp")

@@ -59,6 +59,7 @@ class Chain:
     def __init__(self, fixes: Sequence[Fix], label: str) -> None:
         self._label = label
         self._off: list[Fix] = []
+        self._due: list[tuple[Chunk, Fix, int]] = []  # flushed, and not drawn
         self._framing = [fix for fix in fixes if type(fix).event is not Fix.event]
         self._edits = [
             _Edit(
@@ -140,15 +141,35 @@ class Chain:
         """Yield what the fixes still hold, as `run` does."""
         edits = list(self._edits)
         for at, each in enumerate(edits):
+            self._due += [(part, each.fix, at + 1) for part in self._held(each.fix)]
+        while self._due:
+            part, fix, first = self._due[0]
+            step.fixed(fix.name)
+            pieces = self._draw(edits, step, [(part, first, None)], None, b"")
+            drawn = next(pieces, None)
+            del self._due[0]  # what fails before is due once more
+            if drawn is not None:
+                yield drawn
+            yield from pieces
+
+    def _held(self, fix: Fix) -> list[Chunk]:
+        """Return what *fix* still holds."""
+        try:
+            return fix.flush()
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(fix, error)
+            return []
+
+    def undo(self, n: int, *more: Fix) -> None:
+        """Let the fixes, and *more*, hold nothing of event *n*, the last.
+
+        It passes as it came.
+        """
+        for fix in (*(each.fix for each in self._edits), *more):
             try:
-                held = each.fix.flush()
+                fix.undo(n)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(each.fix, error)
-                continue
-            if held:
-                step.fixed(each.fix.name)
-            for chunk in held:
-                yield from self._draw(edits, step, [(chunk, at + 1, None)], None, b"")
+                self._turn_off(fix, error)
 
     def _draw(
         self,
@@ -172,10 +193,18 @@ class Chain:
                     parts = None if replace is None else replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(fix, error)
-                    if reread is None or step.after or step.waiting:
-                        continue  # a part has left already: the rest must follow
-                    step.fixes.clear()
-                    yield Piece(step, reread(), raw)
+                    # Where a part has left already, the rest must follow.
+                    again = None if step.after or step.waiting else reread
+                    if again is not None:
+                        self.undo(step.n, fix)
+                        step.fixes.clear()
+                    held: _Todo = [(each, at + 1, None) for each in self._held(fix)]
+                    if held:
+                        step.fixed(fix.name)
+                        yield from self._draw(edits, step, held[::-1], None, b"")
+                    if again is None:
+                        continue
+                    yield Piece(step, again(), raw)
                     return
                 if parts is not None:
                     step.fixed(fix.name)

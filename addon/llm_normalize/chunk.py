@@ -8,7 +8,10 @@ from .jsontext import Json
 
 type Chunk = dict[str, Any]
 
-_FAILURE = re.compile("[45][0-9][0-9]")
+_WORDS = frozenset(("errors", "message", "msg", "detail", "title", "error_msg"))
+"""Keys under which an error that is not wrapped has its words."""
+
+FAILURE = re.compile("[45][0-9][0-9]")
 """An HTTP status that tells of a failure."""
 
 
@@ -50,19 +53,22 @@ def is_error(value: Json) -> bool:
     told = value.get("base_resp")
     if isinstance(told, dict) and told.get("status_code") and not choices(value):
         return True
-    words = ("errors", "message", "msg", "detail", "title", "error_msg")
-    if "choices" in value or not any(value.get(key) for key in words):
+    if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
         return False
     # Words alone may be a notice; an error has a code, a status, or says so.
     status = value.get("status", value.get("statusCode"))
     kind = f"{value.get('type')} {value.get('object')} {status}".lower()
     return (
         value.get("code") not in (None, 0, 200, "", "0", "200")
-        or any(value.get(key) for key in ("errors", "detail", "error_code"))
+        or any(_says(value.get(key)) for key in ("errors", "detail", "error_code"))
         or value.get("success") is False
-        or bool(_FAILURE.fullmatch(str(status)))
+        or bool(FAILURE.fullmatch(str(status)))
         or "error" in kind
     )
+
+
+def _says(value: Json) -> bool:
+    return any(value) if isinstance(value, list) else bool(value)
 
 
 def choices(chunk: Chunk) -> list[Chunk]:
@@ -188,10 +194,36 @@ def repeats(old: Json, new: Json) -> bool:
 
 
 def errors_in(chunk: Chunk) -> list[Json]:
-    """Return the errors that choices of *chunk* bring."""
+    """Return the errors that *chunk* brings beside its choices or in them, each once."""
     if not is_chunk(chunk):
         return []
-    return [choice["error"] for choice in choices(chunk) if choice.get("error")]
+    found = [each["error"] for each in _tellers(chunk) if each.get("error")]
+    told = chunk.get("errors")
+    found += [told] if isinstance(told, list) and any(told) else []
+    base = chunk.get("base_resp")
+    if isinstance(base, dict) and base.get("status_code"):
+        said = {"message": base.get("status_msg") or "", "type": "server_error"}
+        found.append({**said, "param": None, "code": str(base["status_code"])})
+    if not found and not _WORDS.isdisjoint(chunk) and not speaks(chunk):
+        rest = {key: chunk[key] for key in chunk if key not in _CHUNK_FRAME}
+        found += [rest] if is_error(rest) else []
+    return [each for at, each in enumerate(found) if each and each not in found[:at]]
+
+
+def take_errors(chunk: Chunk) -> list[Json]:
+    """Return the errors that *chunk* brings, and take them out of it."""
+    found = errors_in(chunk)
+    for part in _tellers(chunk) if found else ():
+        part.pop("error", None)
+    for key in _WORDS | {"base_resp"} if found else ():
+        chunk.pop(key, None)
+    return found
+
+
+def _tellers(chunk: Chunk) -> list[Chunk]:
+    """Return the parts of *chunk* that may have an `error`."""
+    own = [each for key, each in chunk.items() if key.startswith("x_")]
+    return [chunk, *choices(chunk), *(each for each in own if isinstance(each, dict))]
 
 
 def news(old: Json, new: Json) -> Json:

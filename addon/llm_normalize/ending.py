@@ -72,6 +72,7 @@ class Ending:
         if not indexes:
             self._usage.take(piece)
             return
+        self._usage.add_notes(piece)
         opened = set(self._finish.opened)
         self._finish.open(piece, indexes)
         finished = finished_of(chunk)
@@ -165,16 +166,25 @@ class Ending:
         """What decides on the next chunk; None while anything waits."""
         if self._opening.waiting or self._finish.waiting or self._usage.waiting:
             return None
+        if self._usage.notes:
+            return None
         envelope = self._envelope() | {"choices": None}
         own = (self._done, self._cut, envelope)
         return frozen([own, self._finish.state, self._usage.state])
 
     # -- a stream that does not come to its end ----------------------------------
 
-    def bail(self) -> None:
-        """Send all that waits as it is: the repair of this stream is over."""
-        for piece in self._take_waiting():
-            self._outlet.release(piece)
+    def bail(self, n: int, failed: Step | None) -> None:
+        """Send all that waits before block *n*: the repair of this stream is over.
+
+        Args:
+            n: The block.
+            failed: The step whose block is about to pass as it came, if any.
+        """
+        self._opening.waiting = self._finish.waiting = self._usage.waiting = None
+        self._outlet.rescue(failed)
+        if failed is None or self._usage.fix not in failed.fixes:
+            self._usage.flush(n - 1, self._envelope())
 
     def abandon(self) -> bool:
         """Close what waits in a stream that broke off; tell whether that is a loss."""
@@ -206,6 +216,8 @@ class Ending:
         name = "finish-repeated"
         piece.fixed(name)
         self._finish.overrule(piece.chunk, name)
+        self._finish.take_rest(piece, name)
+        self._usage.keep_notes(piece.chunk, name)
         if usage_of(piece.chunk):
             self._usage.take_repeated(piece.chunk, name)
         return True
@@ -249,6 +261,7 @@ class Ending:
             last = self._finish.all_finished and not self._asked.usage
             if self._usage.kept and last:
                 self._usage.ride(chunk)
+            self._usage.ride_notes(chunk)
             self._outlet.add(n, chunk, "finish-missing")
 
     # -- what is added ---------------------------------------------------------

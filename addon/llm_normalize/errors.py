@@ -3,7 +3,8 @@
 import re
 from http import HTTPStatus
 
-from .chunk import Chunk
+from .chunk import Chunk, choices, is_chunk
+from .finish_words import FAILED, meaning, told
 from .jsontext import Json, dumps
 from .page import shown
 
@@ -76,6 +77,22 @@ _DEEP = 8  # levels of nesting in which words and codes are looked for
 def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chunk:
     """Return an error body with OpenAI's four keys."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def failures_in(chunk: Chunk) -> list[Chunk]:
+    """Return an error for each word of a failure among the finish reasons of *chunk*."""
+    said = choices(chunk) if is_chunk(chunk) else []
+    found = [each.get("finish_reason") for each in said]
+    words = [told(each) for each in found if meaning(each) == FAILED]
+    return [_failure(word) for word in dict.fromkeys(words)]
+
+
+def _failure(word: str) -> Chunk:
+    said = "The provider ended the answer with an error"
+    if word.lower() == FAILED:
+        return {"message": said, "type": "server_error", "param": None, "code": None}
+    said = f"The provider ended the answer with the finish reason {word!r}"
+    return {"message": said, "type": "server_error", "param": None, "code": word}
 
 
 def message_of(body: Chunk, status: int) -> str:

@@ -1,6 +1,6 @@
 """Whether a whole body has no answer, and says what went wrong."""
 
-from .chunk import Chunk, choices, is_chunk, is_error, says
+from .chunk import ENVELOPE, FAILURE, Chunk, choices, is_chunk, is_error, says
 from .errors import said
 from .jsontext import Json
 
@@ -39,6 +39,19 @@ def tells_only_failure(value: Json) -> bool:
         return False
     words = [said(value.get(key)) or "" for key in _FAILED]
     return any(map(str.isalpha, "".join(words)))
+
+
+def fails_instead(value: Json) -> bool:
+    """Tell whether *value*, an event whose `choices` are empty, says what went wrong."""
+    if not isinstance(value, dict) or value.get("choices", 0) not in (None, []):
+        return False
+    rest = {key: each for key, each in value.items() if key not in ENVELOPE}
+    status = [rest.get(key) for key in ("code", "status", "statusCode")]
+    return (
+        tells_only_failure(rest)
+        or rest.get("success") is False
+        or any(FAILURE.fullmatch(str(each)) for each in status)
+    )
 
 
 def _fails_inside(body: Chunk) -> bool:

@@ -38,6 +38,12 @@ def is_bare_finish(chunk: Chunk) -> bool:
     )
 
 
+def _rest_of(choice: Chunk) -> Chunk:
+    """Return what *choice* says beside its reason and its delta."""
+    frame = ("index", "delta", "finish_reason")
+    return {k: v for k, v in choice.items() if k not in frame and v is not None}
+
+
 class Finish:
     """The finish reasons of one stream.
 
@@ -163,6 +169,28 @@ class Finish:
             if choice["finish_reason"] == "stop" != reason:
                 choice["finish_reason"] = reason
                 piece.fixed(fix)
+
+    def take_rest(self, piece: Piece, fix: str) -> None:
+        """Let what the choices of *piece*, a repeated finish, bring ride on the first.
+
+        Where that has left, log probabilities follow it, without a reason.
+        """
+        found = {index_of(each): _rest_of(each) for each in choices(piece.chunk)}
+        waiting = choices(self.waiting.chunk) if self.waiting else []
+        for choice in waiting:
+            rest = found.pop(index_of(choice), {})
+            new = {k: v for k, v in rest.items() if choice.get(k) is None}
+            if self.waiting and new:
+                self.waiting.fixed(fix)
+                choice.update(new)
+        more = [
+            {"index": index, "delta": {}, "finish_reason": None, **rest}
+            for index, rest in found.items()
+            if isinstance(rest.get("logprobs"), dict) and any(rest["logprobs"].values())
+        ]
+        if more:
+            late = {**envelope_of(piece.chunk), "choices": more}
+            self._outlet.send(Piece(piece.step, late, None))
 
     def left_out(self) -> list[int]:
         """Return the choices that the provider's `[DONE]` says have finished."""

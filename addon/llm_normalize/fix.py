@@ -123,6 +123,9 @@ class Fix:
         """Return the chunks that the fix itself still holds at the stream's end."""
         return []
 
+    def undo(self, n: int) -> None:
+        """Hold nothing of event *n*, the last one, which passes as it came after all."""
+
     def body(self, body: Chunk) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""
         return False

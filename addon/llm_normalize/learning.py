@@ -6,12 +6,15 @@ seen twice, with other words, before anything goes unread. Whatever changes the 
 state makes it forget.
 """
 
+import logging
 from collections.abc import Callable
 
 from .jsontext import Number
 from .lesson import Lesson, learn, may_fit
 from .step import Step
 from .template import Template
+
+logger = logging.getLogger(__name__)
 
 MOST = 8
 """Templates of a stream that are kept: two kinds of text of a few choices."""
@@ -43,10 +46,14 @@ class Templates:
         state: Returns what decides, beside the event itself, on what becomes of the next
             one; None while that cannot be told.
         watched: Returns the keys whose words decide, too.
+        label: Names the stream in log lines.
     """
 
     def __init__(
-        self, state: Callable[[], object], watched: Callable[[], set[str]]
+        self,
+        state: Callable[[], object],
+        watched: Callable[[], set[str]],
+        label: str = "stream",
     ) -> None:
         self.known: list[Template] = []
         """What holds now, to be tried on an event."""
@@ -57,6 +64,8 @@ class Templates:
         self._before: object = None  # the state before the last event
         self._lessons: list[Lesson] = []  # seen once
         self._tries = 0
+        self._label = label
+        self._over = False
 
     def forget(self) -> None:
         """Know nothing any more."""
@@ -64,9 +73,25 @@ class Templates:
         self.known.clear()
         self._lessons.clear()
 
+    def stop(self, error: Exception) -> None:
+        """Learn nothing more of this stream: a bug was met, which may cost no more."""
+        logger.error("%s: no more is learned", self._label, exc_info=error)
+        self._over = True
+        self.forget()
+
     def watch(self, step: Step) -> None:
-        """Learn from an event that went the long way."""
+        """Learn from an event that went the long way. Never raises."""
         self.long += 1
+        if self._over:
+            return
+        try:
+            self._watch(step)
+        except RecursionError:  # nested too deep to be compared
+            self.forget()
+        except Exception as error:  # noqa: BLE001 - it costs the templates only
+            self.stop(error)
+
+    def _watch(self, step: Step) -> None:
         fitted = step.n + 1 - self.long
         may_try = self._tries < _TRIES + fitted // _FITTED
         tries = may_try and may_fit(step.before or b"")

@@ -35,6 +35,7 @@ class Leaving:
         self._observe = observe
         self._label = label
         self._out: list[bytes] = []
+        self._begun = 0  # what had been emitted when the step was begun
 
     def take(self) -> list[bytes]:
         """Return what has been emitted since the last call."""
@@ -62,6 +63,13 @@ class Leaving:
     def begin(self, step: Step) -> None:
         """Take up a step; what `emit` sends until `end` may not be all of it."""
         self.step = step
+        self._begun = len(self._out)
+
+    def undo(self, step: Step) -> None:
+        """Take back what has been emitted of *step*, which is being made."""
+        for data in step.after:
+            del self._out[self._out.index(data, self._begun)]
+        step.after.clear()
 
     def end(self, step: Step) -> None:
         """Let the step go, as far as nothing of it waits."""

@@ -5,10 +5,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .chunk import Chunk, calls, deltas, function, index_of, name_of, usage_of
+from .chunk import (
+    Chunk,
+    calls,
+    deltas,
+    function,
+    index_of,
+    is_chunk,
+    name_of,
+    usage_of,
+)
 from .jsontext import Json, loads
 from .step import Step
-from .template import COUNT, TEXT, Template, read, sameness
+from .template import COUNT, TEXT, Template, is_unicode, read, sameness
 
 # Words that fixes only ask for their presence; `_free_values` tells where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
@@ -31,7 +40,7 @@ class Lesson:
 def learn(step: Step, watched: set[str]) -> Lesson | None:
     """Return what an event that went the long way teaches, if anything."""
     raw = step.before or b""
-    if len(step.after) != 1 or step.moved or not may_fit(raw):
+    if len(step.after) != 1 or step.moved or not may_fit(raw) or not is_unicode(raw):
         return None
     parts, texts, told = _parted(raw)
     same = sameness(texts)
@@ -87,9 +96,9 @@ def _chunk_in(raw: bytes) -> Chunk:
     try:
         (payload,) = [line[5:] for line in raw.splitlines() if line[:5] == b"data:"]
         chunk = loads(payload.strip())
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    return chunk if isinstance(chunk, dict) else {}
+    return chunk if is_chunk(chunk) else {}
 
 
 def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:

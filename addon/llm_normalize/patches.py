@@ -23,6 +23,7 @@ class Patches:
         count: Called with an event that was changed: its number, its bytes before and
             after, the template. Tells whether that will do, and no `Step` is wanted.
         label: Names the stream in log lines.
+        stop: Called with a bug in a template: nothing may be known any more.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Patches:
         leaving: Leaving,
         count: Callable[[int, bytes, bytes, Template], bool],
         label: str,
+        stop: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self.counted: Event | None = None
         """The last one, if it told usage: that is taken in when it has to be."""
@@ -42,6 +44,7 @@ class Patches:
         self._leaving = leaving
         self._count = count
         self._label = label
+        self._stop = stop
 
     def of(self, data: bytes, n: int | None = None) -> bytes | None:
         """Return what leaves for *data* if it is one event that a template knows.
@@ -56,10 +59,14 @@ class Patches:
         if n is None and not (parser.is_between and len(data) <= LIMIT):
             return None
         for template in self._known:
-            if template.is_sole:
-                out = template.patch(data)
-            else:
-                out = self._fit(template, data)
+            try:
+                if template.is_sole:
+                    out = template.patch(data)
+                else:
+                    out = self._fit(template, data)
+            except Exception as error:  # noqa: BLE001 - it goes the long way
+                self._stop(error)
+                return None
             if out is None:
                 continue
             if n is None:
@@ -97,6 +104,8 @@ class Patches:
         texts = template.fit(raw)
         if texts is None:
             return None
-        for each in template.added(texts):
+        added = [*template.added(texts)]
+        out = b"".join(template.after(texts)) if template.out else raw
+        for each in added:
             self._seen.add_arguments(*each)
-        return b"".join(template.after(texts)) if template.out else raw
+        return out

@@ -11,7 +11,7 @@ from .boundary import DONE
 from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
-from .failure import tells_only_failure
+from .failure import fails_instead, tells_only_failure
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
@@ -23,6 +23,8 @@ from .stream_state import Asked, Seen
 from .template import Template
 
 logger = logging.getLogger(__name__)
+
+_OVER = "%s: repair failed, the rest passes as it is"
 
 
 class Pipeline:
@@ -57,14 +59,17 @@ class Pipeline:
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         outlet = Outlet(leaving.emit, leaving.close)
         self._ending = Ending(asked, self.seen, names, outlet)
-        self._templates = Templates(self._state, lambda: self._chain.watched)
+        self._templates = Templates(self._state, lambda: self._chain.watched, label)
+        known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
-            self._templates.known, self._parser, self.seen, leaving, count, label
+            known, self._parser, self.seen, leaving, count, label, stop
         )
         self.quick = self._patches.of
         """Return what leaves for one event that a template knows, else None."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
+        self._unread = False  # it was the parser's: not even blocks are told apart
+        self._due = b""  # bytes of the block at hand that have not been sent
 
     @property
     def events(self) -> int:
@@ -75,34 +80,48 @@ class Pipeline:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
         data = self._patches.of_all(data, out)
-        return out + self._run(self._parser.feed(data)) if data else out
+        if not data:
+            return out
+        self._run(data)
+        return out + self._leaving.take()
 
     def end(self) -> list[bytes]:
         """Return what leaves when the stream comes to a clean end. Never raises."""
-        out = self._run(self._parser.end())
+        self._run(b"")
+        self._guarded(self._end)
+        return self._leaving.take()
+
+    def _end(self) -> None:
         self._catch_up()
         self._templates.forget()
         self._leaving.settle()
+        if self._broken:
+            return
         if self._parser.in_oversized:
             self._ending.make_way(self._parser.count, last=True)
-        if not self._broken:
-            self._guarded(self._end)
-        return out + self._leaving.take()
-
-    def _end(self) -> None:
         self._flush(self._parser.count)
         self._ending.end(self._parser.count)
 
     def rescue(self) -> bytes:
         """Return all that is kept, as it came: the repair of this stream is over."""
-        self._bail()
+        self._bail(None)
         return b"".join(self._leaving.take()) + self._parser.take()
 
-    def _bail(self) -> None:
-        """Send all that waits as it is."""
+    def _bail(self, failed: Step | None) -> None:
+        """Send all that waits as it is, but nothing of the step that *failed*."""
         self._broken = True
-        self._ending.bail()
-        for piece in self._chain.flush(Step(self._parser.count, None)):
+        n = failed.n if failed else self._parser.count
+        if failed:
+            self._chain.undo(n)
+        for release in (self._release, self._ending.bail):
+            try:
+                release(n, failed)
+            except Exception:
+                logger.exception("%s: a part that waited is lost", self._label)
+
+    def _release(self, n: int, _: Step | None) -> None:
+        """Send what the fixes hold before block *n*."""
+        for piece in self._chain.flush(Step(n - 1, None)):
             self._leaving.emit(piece.step, piece.encode())
 
     def abandon(self) -> bool:
@@ -117,25 +136,47 @@ class Pipeline:
 
     # -- one block after another -----------------------------------------------
 
-    def _run(self, items: list[Item]) -> list[bytes]:
+    def _run(self, data: bytes) -> None:
+        """Take in the blocks that *data* completes; nothing is the stream's end."""
+        if self._unread:
+            self._leaving.pass_on(data)
+            return
+        items: list[Item] = []
+        held = self._parser.held
+        rest: bytes | None = None
+        try:
+            (self._parser.feed if data else self._parser.end)(data, items)
+        except Exception:
+            logger.exception(_OVER, self._label)
+            self._unread = True
+            done = sum(len(item.raw) for item in items)
+            kept = self._parser.take()[:held]
+            rest = data[done - held :] if done > held else kept[done:] + data
         for item in items:
-            match item:
-                case Gap():
-                    self._leaving.gap(item, self._ending.join)
-                case Oversized():
-                    self._catch_up()
-                    self._templates.forget()
-                    self._leaving.settle()
-                    self._ending.make_way(self._parser.count, last=False)
-                    if self._large != self._parser.count:  # not its next piece
-                        self._large = self._parser.count
-                        self._count_raw("too-large")
-                    self._leaving.verbatim = True
-                    self._leaving.pass_on(item.raw)
-                case _:
-                    self._leaving.settle()
-                    self._step(item)
-        return self._leaving.take()
+            self._due = item.raw
+            self._guarded(self._item, item)
+        if rest is not None:
+            self._due = rest
+            self._fail()
+
+    def _item(self, item: Item) -> None:
+        match item:
+            case Gap():
+                self._leaving.gap(item, self._ending.join)
+            case Oversized():
+                self._catch_up()
+                self._templates.forget()
+                self._leaving.settle()
+                self._ending.make_way(self._parser.count, last=False)
+                self._ending.other()
+                if self._large != self._parser.count:  # not its next part
+                    self._large = self._parser.count
+                    self._count_raw("too-large")
+                self._leaving.verbatim = True
+                self._leaving.pass_on(item.raw)
+            case _:
+                self._leaving.settle()
+                self._step(item)
 
     def _step(self, event: Event) -> None:
         patched = self._patches.of(event.raw, event.n)
@@ -148,16 +189,22 @@ class Pipeline:
         if self._broken:
             self._leaving.emit(step, event.raw)
         else:
-            self._guarded(lambda: self._event(step, event))
+            self._guarded(self._event, step, event)
+        self._due = b""
         self._leaving.end(step)
         self._templates.watch(step)
 
     def _catch_up(self) -> None:
         """Take in what the last event that was not read has counted."""
         event, self._patches.counted = self._patches.counted, None
-        if event is not None and not self._broken:
+        if event is None or self._broken:
+            return
+        try:
             with self._leaving.nothing():
-                self._guarded(lambda: self._event(Step(event.n, event.raw), event))
+                self._event(Step(event.n, event.raw), event)
+        except Exception:
+            logger.exception(_OVER, self._label)
+            self._bail(None)
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
@@ -168,17 +215,27 @@ class Pipeline:
             return None
         return self._chain.state, ending, frozen(self.seen.state), self._parser.state
 
-    def _guarded(self, act: Callable[[], None]) -> None:
+    def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
         """Run *act*; on a bug send all that waits as it came, and repair no more."""
         try:
-            act()
+            act(*of)
         except Exception:
-            logger.exception("%s: repair failed, the rest passes as it is", self._label)
-            self._bail()
-            step = self._leaving.step
-            if step and step.before and not step.after:
-                step.fixes.clear()
-                self._leaving.emit(step, step.before)
+            logger.exception(_OVER, self._label)
+            self._fail()
+
+    def _fail(self) -> None:
+        """Send what waits, and what is due of the block at hand, each as it came."""
+        due, self._due = self._due, b""
+        step = self._leaving.step if due else None
+        if step is None:
+            self._bail(None)
+            if due:
+                self._leaving.pass_on(due)
+            return
+        self._leaving.undo(step)
+        self._bail(step)
+        step.fixes.clear()
+        self._leaving.emit(step, due)
 
     def _count_raw(self, reason: str) -> None:
         self.raw_events[reason] += 1
@@ -202,6 +259,8 @@ class Pipeline:
             if reason not in ("not-json", "not-a-chunk"):
                 self._pass(step, event.raw, reason)
                 return
+        if event.names_error:
+            self._ending.other()  # whatever it says: no success is made up after it
         framed = self._chain.frame(step, event)
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
@@ -252,7 +311,7 @@ class Pipeline:
             self._error(Piece(step, value, raw))
         elif is_chunk(value):
             for piece in self._chain.run(step, value, payload, raw):
-                if is_error(piece.chunk):
+                if "choices" not in piece.chunk:
                     self._error(piece)
                 else:
                     self.seen.note(piece.chunk)
@@ -265,7 +324,9 @@ class Pipeline:
         if isinstance(value, dict) and choices(value):
             return False
         is_body = self.seen.is_value and not self.seen.choices
-        return is_error(value) or (is_body and tells_only_failure(value))
+        if is_error(value) or fails_instead(value):
+            return True
+        return is_body and tells_only_failure(value)
 
     def _error(self, piece: Piece) -> None:
         known = len(piece.step.fixes)
@@ -277,8 +338,17 @@ class Pipeline:
     def _flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
         step = Step(n, None)
-        for piece in self._chain.flush(step):
-            self.seen.note(piece.chunk)
-            self._ending.chunk(piece)
+        held = self._chain.flush(step)
+        for piece in held:
+            sent = len(step.after) + step.waiting
+            try:
+                self.seen.note(piece.chunk)
+                self._ending.chunk(piece)
+            except Exception:
+                # The fixes do not hold it any more.
+                again = [] if len(step.after) + step.waiting > sent else [piece]
+                for each in (*again, *held):
+                    self._leaving.emit(step, each.encode())
+                raise
         if step.fixes:
             self._leaving.close(step)

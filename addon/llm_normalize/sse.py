@@ -118,6 +118,12 @@ class Event:
         known = (b"", b"data", b"event", b"id", b"retry")
         return self.is_value or any(line.name not in known for line in self.lines)
 
+    @property
+    def names_error(self) -> bool:
+        """Whether its event name says that it is an error."""
+        names = [line.value for line in self.lines if line.name == b"event"]
+        return any(name.strip().lower() == b"error" for name in names)
+
     def encode(self) -> bytes:
         """Return the block as its lines say now; a block without any is a newline."""
         body = b"".join(line.text + line.end for line in self.lines)
@@ -178,9 +184,14 @@ class EventParser:
         """What decides on where the next block ends, beside its bytes."""
         return self._boundary.one_by_one
 
-    def feed(self, data: bytes) -> list[Item]:
-        """Return what *data* completes, maybe nothing."""
-        items: list[Item] = []
+    @property
+    def held(self) -> int:
+        """How many bytes are kept."""
+        return len(self._buffer)
+
+    def feed(self, data: bytes, items: list[Item] | None = None) -> list[Item]:
+        """Return what *data* completes, maybe nothing; *items*, if given, gets it."""
+        items = [] if items is None else items
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
         if not self._boundary.has_cr and b"\r" in data:
@@ -207,15 +218,18 @@ class EventParser:
         self.is_between = not (buffer or self._after_cr or self.in_oversized)
         return items
 
-    def end(self) -> list[Item]:
-        """Return the block that the stream's end leaves unclosed, if any."""
-        rest = self.take()
+    def end(self, _: bytes = b"", items: list[Item] | None = None) -> list[Item]:
+        """Return the block that the stream's end leaves unclosed, if any, as `feed`."""
+        items = [] if items is None else items
+        rest = bytes(self._buffer)
         if not rest:
-            return []
+            return items
         bare = rest.removeprefix(BOM) if self.count == 0 else rest
         event = Event(rest, self.count, closed=False, is_value=is_whole(bare))
         self.count += 1
-        return [event]
+        self.take()
+        items.append(event)
+        return items
 
     def take(self) -> bytes:
         """Give up the bytes that are kept, unread."""

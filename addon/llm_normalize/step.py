@@ -76,14 +76,18 @@ class Outlet:
     ) -> None:
         self._emit = emit
         self._close = close
+        self._held: list[Piece] = []  # what waits, whoever holds it
 
     def send(self, piece: Piece) -> None:
         """Send *piece* now."""
+        held = self._all_but(piece)
         self._emit(piece.step, piece.encode())
+        self._held = held
 
     def hold(self, piece: Piece) -> Piece:
         """Note that *piece* waits, and return it."""
         piece.step.waiting += 1
+        self._held.append(piece)
         return piece
 
     def release(self, piece: Piece) -> None:
@@ -93,8 +97,27 @@ class Outlet:
 
     def drop(self, piece: Piece) -> None:
         """Send nothing for *piece*, which waited."""
+        self._held = self._all_but(piece)
         piece.step.waiting -= 1
         self._close(piece.step)
+
+    def rescue(self, failed: Step | None) -> None:
+        """Send all that waits, but nothing of the step that *failed*."""
+        held, self._held = self._held, []
+        for piece in held:
+            step = piece.step
+            step.waiting -= 1
+            if step is failed:
+                continue
+            try:
+                data = piece.encode()
+            except Exception:  # noqa: BLE001 - the repair is over, whatever it was
+                data = step.before if step.before and not step.after else b""
+            self._emit(step, data)
+            self._close(step)
+
+    def _all_but(self, piece: Piece) -> list[Piece]:
+        return [each for each in self._held if each is not piece]
 
     def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
         """Send a chunk, or an event, that the provider left out after event *n*."""

@@ -124,7 +124,11 @@ class Rewriter:
     def _give_in(self, data: bytes) -> bytes:
         """Return all that is kept, and *data*: the repair of this stream is over."""
         self._raw = True
-        return self.pipeline.rescue() + data
+        try:
+            return self.pipeline.rescue() + data
+        except Exception:
+            logger.exception("%s: what waited is lost", self._label)
+            return data
 
     def _break_off(self, reason: str) -> None:
         """End the answer so that the client notices, as its own decoder would have."""

@@ -10,7 +10,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Self
 
-from .chunk import LONG, Chunk, calls, deltas, function, index_of, name_of
+from .chunk import LONG, Chunk, calls, deltas, errors_in, function, index_of, name_of
+from .finish_words import FAILED, meaning
 from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
@@ -237,6 +238,7 @@ class Seen:
         """Take in a chunk as it leaves."""
         if len(self.envelope) < len(_SHARED):
             self._note_envelope(chunk)
+        self.error = self.error or bool(errors_in(chunk))
         for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)
             if seen is None:
@@ -245,7 +247,8 @@ class Seen:
                 seen = self.choices[index] = ChoiceSeen()
             seen.role = seen.role or bool(delta.get("role"))
             seen.finished = seen.finished or bool(choice.get("finish_reason"))
-            self.error = self.error or bool(choice.get("error"))
+            failed = meaning(choice.get("finish_reason")) == FAILED
+            self.error = self.error or failed
             legacy = delta.get("function_call")
             if isinstance(legacy, dict) and legacy.get("name"):
                 seen.legacy_call = True

@@ -86,7 +86,7 @@ class Template:
             return None
         text = raw[self._span]
         if not text or text.translate(None, _PLAIN):
-            if not (_IS_TEXT(text) and (text.isascii() or _is_unicode(text))):
+            if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
                 return None
             if self.out and b"\\" in text:
                 text = _respelled(text)
@@ -100,7 +100,7 @@ class Template:
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None
         texts = self._texts(raw)
-        if not raw.isascii() and not _is_unicode(raw):
+        if not raw.isascii() and not is_unicode(raw):
             return None
         return texts or None
 
@@ -132,7 +132,8 @@ class Template:
         return texts
 
 
-def _is_unicode(raw: bytes) -> bool:
+def is_unicode(raw: bytes) -> bool:
+    """Tell whether *raw* is UTF-8."""
     try:
         raw.decode()
     except UnicodeDecodeError:

@@ -5,12 +5,15 @@ for, it rides on the last finish reason, so that no chunk without choices crashe
 client that did not ask for one. Part of the ending (ending.py).
 """
 
-from .chunk import Chunk, usage_of
+from .chunk import ENVELOPE, Chunk, usage_of
 from .conversion import counts
 from .finish import Finish
 from .jsontext import Json
 from .step import Outlet, Piece
 from .stream_state import Asked
+
+CHOICES = "choices-empty"
+_FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 
 class Usage:
@@ -33,6 +36,8 @@ class Usage:
         """The name of the fix that took them off."""
         self.waiting: Piece | None = None
         """A usage chunk that came before every choice had finished."""
+        self.notes: Chunk = {}
+        """What dropped chunks said beside choices and usage, not sent yet."""
         self._asked = asked
         self._on = on
         self._finish = finish
@@ -52,8 +57,8 @@ class Usage:
         waiting = self._finish.waiting
         if waiting is not None and usage_of(waiting.chunk):
             if counts(usage):
-                waiting.chunk["usage"] = usage
                 waiting.fixed(fix)
+                waiting.chunk["usage"] = usage
                 self.pass_by()
         elif not self.sent and (counts(usage) or not self.kept):
             self.kept = usage
@@ -107,7 +112,12 @@ class Usage:
     def take(self, piece: Piece) -> None:
         """Take a chunk without choices: usage, or nothing."""
         if not usage_of(piece.chunk):
-            self._outlet.send(piece)
+            if (
+                piece.raw is None and "moderation" not in piece.chunk
+            ):  # a fix dropped it
+                self.keep_notes(piece.chunk, CHOICES)
+            else:
+                self._outlet.send(piece)
         elif self._asked.usage:
             over = self._finish.all_finished and not self._finish.doubted
             self._take_asked(piece, over=over)
@@ -117,7 +127,7 @@ class Usage:
     def take_last(self, piece: Piece) -> None:
         """Take a chunk whose choices are gone: its usage may not be the last."""
         if not usage_of(piece.chunk):
-            self._take_notes(piece.chunk)
+            self._take_notes(piece.chunk, CHOICES)
         elif self._asked.usage:
             self._take_asked(piece, over=False)
         else:
@@ -126,6 +136,7 @@ class Usage:
     def _take_asked(self, piece: Piece, *, over: bool) -> None:
         if self.sent and "usage-repeated" in self._on:
             piece.fixed("usage-repeated")
+            self.keep_notes(piece.chunk, "usage-repeated")
             return
         if self.waiting is not None:  # a later figure has come
             self.waiting.fixed("usage-early")
@@ -146,14 +157,35 @@ class Usage:
             return
         piece.fixed(name)
         self.keep(piece.chunk, name)
-        self._take_notes(piece.chunk)
+        self._take_notes(piece.chunk, name)
 
-    def _take_notes(self, chunk: Chunk) -> None:
-        """Let what a dropped *chunk* has beside choices and usage ride on the finish."""
-        if self._finish.waiting is not None:
-            for key, value in chunk.items():
-                if key not in ("choices", "usage") and value is not None:
-                    self._finish.waiting.chunk.setdefault(key, value)
+    def keep_notes(self, chunk: Chunk, fix: str) -> None:
+        """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.
+
+        On the finish that waits, else on the next chunk, or on one of its own.
+        """
+        notes = {k: v for k, v in chunk.items() if k not in _FRAME and v is not None}
+        waiting = self._finish.waiting
+        if notes and waiting is not None:
+            waiting.fixed(fix)
+            waiting.chunk |= {**notes, **waiting.chunk}
+        elif notes:
+            self.notes |= notes
+
+    def add_notes(self, piece: Piece) -> None:
+        """Put the notes that are kept on a chunk that comes in."""
+        if self.notes:
+            piece.fixed(CHOICES)
+            self.ride_notes(piece.chunk)
+
+    def ride_notes(self, chunk: Chunk) -> None:
+        """Put the notes that are kept on *chunk*."""
+        notes, self.notes = self.notes, {}
+        for key, value in notes.items():
+            chunk.setdefault(key, value)
+
+    def _take_notes(self, chunk: Chunk, fix: str) -> None:
+        self.keep_notes(chunk, fix)
         if self._finish.all_finished and not self._finish.doubted:
             self.ride_on_finish()
 
@@ -172,8 +204,8 @@ class Usage:
         if piece is None or not self._finish.all_finished or self._asked.usage:
             return
         if self.kept:
-            self.ride(piece.chunk)
             piece.fixed(self.fix)
+            self.ride(piece.chunk)
             self._finish.release()
 
     def give_choice(self, piece: Piece) -> None:
@@ -199,5 +231,12 @@ class Usage:
         elif self.kept:
             choices = [] if self._asked.usage else self._bare_choices()
             chunk = {**envelope, "choices": choices}
+            self.ride_notes(chunk)
             self.ride(chunk)
             self._outlet.add(n, chunk, self.fix)
+        open_ones = self._finish.opened - self._finish.finished
+        if self.notes and (self._asked.usage or open_ones):
+            choices = self._bare_choices() if open_ones else []
+            chunk = {**envelope, "choices": choices}
+            self.ride_notes(chunk)
+            self._outlet.add(n, chunk, CHOICES)

@@ -1,6 +1,7 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
 from ..chunk import Chunk, choices
+from ..errors import text_of
 from ..fix import Example, Fix, calling, chunk, completion, head
 from ..jsontext import Json
 from ..stream_state import Asked
@@ -69,10 +70,10 @@ def _merge(first: Chunk, more: Chunk) -> None:
             first[key] = old if value is None else value
         elif isinstance(old, dict) and isinstance(value, dict):
             _merge(old, value)
-        elif key in _TEXTS and isinstance(old, str) and isinstance(value, str):
-            first[key] = old + value
         elif value and list in (type(old), type(value)):
             first[key] = _listed(old) + _listed(value)
+        elif key in _TEXTS:
+            first[key] = (text_of(old) or "") + (text_of(value) or "")
 
 
 def _listed(value: Json) -> list[Json]:

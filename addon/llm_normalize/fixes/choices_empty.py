@@ -69,7 +69,9 @@ class ChoicesEmpty(Fix):
     def flush(self) -> list[Chunk]:
         """Send the notes of a stream that says nothing else: they may say why."""
         notes, self._notes = self._notes, {}
-        if not notes or self.seen.choices:
+        if not notes:
             return []
+        if self.seen.choices:  # they ride on what waits, or come alone
+            return [{**self._frame, **notes, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
         return [{**self._frame, "choices": [opened]}]

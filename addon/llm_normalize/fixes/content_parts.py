@@ -63,6 +63,11 @@ def _join(part: Chunk) -> bool:
     if not isinstance(part.get("content"), list):
         return False
     text, thought, others = join_parts(part.pop("content"))
+    known = part.get("reasoning_content")
+    if isinstance(known, str) and thought not in known:
+        thought = known if known in thought else known + thought
+    elif isinstance(known, str):
+        thought = known
     said = {"content": text, "reasoning_content": thought, "content_parts": others}
     part.update({key: each for key, each in said.items() if each})
     return True

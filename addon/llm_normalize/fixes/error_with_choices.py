@@ -1,6 +1,8 @@
 """An error in a chunk that has choices, or in a choice."""
 
-from ..chunk import ENVELOPE, Chunk, choices, errors_in, speaks
+from ..chunk import ENVELOPE, Chunk, choices, errors_in, speaks, take_errors
+from ..errors import failures_in
+from ..finish_words import FAILED, meaning
 from ..fix import Example, Fix, chunk
 from ..jsontext import Json
 
@@ -15,7 +17,6 @@ class ErrorWithChoices(Fix):
     changes = "`error` beside `choices`, or in one -> an event of its own"
     why = "Clients see a chunk like any other, and an answer cut short without a word."
     providers = ("OpenRouter", "NVIDIA NIM", "Lemonade")
-    key = "error"
     sources = (
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/apache/rocketmq-dashboard/issues/2178",
@@ -48,24 +49,21 @@ class ErrorWithChoices(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Part the error from the rest."""
-        errors = errors_in(chunk)
-        error = chunk.get("error") or next(iter(errors), None)
-        if not error:
+        found: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
+        if not found:
             return None
-        for part in (chunk, *choices(chunk)):
-            part.pop("error", None)
         for choice in choices(chunk):
-            if choice.get("finish_reason") == "error":
+            if meaning(choice.get("finish_reason")) == FAILED:
                 choice["finish_reason"] = None
-        return [chunk, {"error": error}] if speaks(chunk) else [{"error": error}]
+        return [chunk, *found] if speaks(chunk) else found
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Leave the choices out of an error, and what chunks share."""
         if not isinstance(body, dict) or "choices" not in body:
             return None
-        failed = errors_in(body)
-        frame = ENVELOPE | {"choices"}
-        rest = {key: value for key, value in body.items() if key not in frame}
+        inside = {"choices": body["choices"]}
+        failed = errors_in(inside) or failures_in(inside)
+        rest = {k: v for k, v in body.items() if k not in ENVELOPE | {"choices"}}
         return rest if rest.get("error") or not failed else {"error": failed[0], **rest}
 
     def edit(self, chunk: Chunk) -> bool:

@@ -1,18 +1,18 @@
 """`finish_reason: ""`, or `"null"`, where OpenAI sends null."""
 
 from ..chunk import Chunk, choices
+from ..finish_words import meaning
 from ..fix import Example, Fix, chunk
 
 _HI = {"role": "assistant", "content": "Hi"}
 _TEXT = chunk(_HI)
-_EMPTY = ("", "null", "none", "undefined", "false")
 
 
 class FinishEmpty(Fix):
     """Say null: the choice goes on."""
 
     name = "finish-empty"
-    changes = '`finish_reason: ""`, `"null"`, `false` -> `null`'
+    changes = '`finish_reason: ""`, `"null"`, `false`, `0` -> `null`'
     why = "Typed clients know no such reason; others take the first chunk for the last."
     providers = ("maple-proxy", "o3.fan", "Snowflake")
     sources = (
@@ -22,6 +22,7 @@ class FinishEmpty(Fix):
     examples = (
         Example("empty", [chunk(_HI, finish="")], [_TEXT], ended=False),
         Example("word", [chunk({}, finish="null")], [chunk({})], ended=False),
+        Example("number", [chunk({}, finish=0)], [chunk({})], ended=False),
         Example.untouched("null", [_TEXT]),
         Example.untouched("reason", [_TEXT, chunk({}, finish="stop")], ended=False),
     )
@@ -31,9 +32,7 @@ class FinishEmpty(Fix):
         changed = False
         for choice in choices(chunk):
             reason = choice.get("finish_reason")
-            if reason is False or (
-                isinstance(reason, str) and reason.lower() in _EMPTY
-            ):
+            if reason is not None and not meaning(reason):
                 choice["finish_reason"] = None
                 changed = True
         return changed

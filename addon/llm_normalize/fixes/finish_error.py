@@ -1,50 +1,52 @@
-"""`finish_reason: "error"`: the answer failed, and no error says so."""
-
-import copy
+"""A `finish_reason` that is a failure's, or nobody's word: `error`, `engine_overloaded`."""
 
 from ..chunk import Chunk, choices, speaks
-from ..errors import wrapped
+from ..errors import failures_in
+from ..finish_words import FAILED, meaning
 from ..fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HI = {"role": "assistant", "content": "Hi"}
-_WORDS = "The provider ended the answer with an error"
-_ERROR = wrapped(_WORDS, "server_error", None, None)
+_FAILED = chunk({}, finish="error")
+_BUSY = chunk({}, finish="engine_overloaded")
 
 
 class FinishError(Fix):
-    """Send an error event; a body, whose text is there, was cut short."""
+    """Send an error event with the word; a body, whose text is there, was cut short."""
 
     name = "finish-error"
-    changes = '`finish_reason: "error"` -> an error event; `length` in a body'
+    changes = '`finish_reason: "error"`, or an unknown word -> an error event; `length` in a body'
     why = "Typed clients raise at an unknown reason, or take it for a success."
-    providers = ("OpenRouter", "gateways", "Cohere")
+    providers = ("OpenRouter", "gateways", "Cohere", "Zhipu", "DeepSeek")
+    key = "finish_reason"
     sources = (
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
+        "https://api-docs.deepseek.com/api/create-chat-completion",
     )
     examples = (
         Example(
             "stream",
             [_TEXT, chunk({"content": "!"}, finish="error")],
-            [_TEXT, chunk({"content": "!"}), _ERROR],
+            [_TEXT, chunk({"content": "!"}), {"error": failures_in(_FAILED)[0]}],
         ),
-        Example("alone", [_TEXT, chunk({}, finish="ERROR")], [_TEXT, _ERROR]),
+        Example("word", [_TEXT, _BUSY], [_TEXT, {"error": failures_in(_BUSY)[0]}]),
         Example.of_body(
             "body", completion(_HI, finish="error"), completion(_HI, finish="length")
         ),
         Example.untouched("stop", [_TEXT, chunk({}, finish="stop")], ended=False),
+        Example.untouched("synonym", [_TEXT, chunk({}, finish="eos")], ended=False),
     )
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Part the failure from what the chunk says."""
-        failed = _failed(chunk)
-        if not failed:
+        found = failures_in(chunk)
+        if not found:
             return None
-        for choice in failed:
+        for choice in _failed(chunk):
             choice["finish_reason"] = None
-        error = copy.deepcopy(_ERROR)
-        return [chunk, error] if speaks(chunk) else [error]
+        errors: list[Chunk] = [{"error": each} for each in found]
+        return [chunk, *errors] if speaks(chunk) else errors
 
     def body(self, body: Chunk) -> bool:
         """Say that the text is not whole."""
@@ -56,7 +58,5 @@ class FinishError(Fix):
 
 def _failed(chunk: Chunk) -> list[Chunk]:
     return [
-        choice
-        for choice in choices(chunk)
-        if str(choice.get("finish_reason")).lower() == "error"
+        each for each in choices(chunk) if meaning(each.get("finish_reason")) == FAILED
     ]

@@ -73,6 +73,8 @@ def _says_something(delta: dict[str, Any]) -> bool:
 
 def _without_delta(choice: Chunk) -> Chunk:
     rest = {**choice, "delta": {}}
+    if _says_something(choice.get("delta") or {}):
+        rest.pop("text", None)
     if "logprobs" in rest:
         rest["logprobs"] = None
     return rest

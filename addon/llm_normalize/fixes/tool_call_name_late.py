@@ -41,31 +41,36 @@ class ToolCallNameLate(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""
-        changed = False
+        changed, n = False, self.seen.n
         for index, _, delta in deltas(chunk):
             known = self.seen.choice(index).calls
             found = calls(delta)
             named = [
-                call if index_of(call) in known else self._unnamed.take(index, call)
+                call if index_of(call) in known else self._unnamed.take(index, call, n)
                 for call in found
             ]
             kept = [call for call in named if call]
             if kept != found:
                 changed = True
-                self._frame, self._late = envelope_of(chunk), self.seen.n
+                self._frame, self._late = envelope_of(chunk), n
                 put_calls(delta, kept)
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send what waits before its choice ends, or when it is too much."""
+        n = self.seen.n
         ended = {index_of(each) for each in choices(chunk) if each.get("finish_reason")}
         # A finish beside a fragment is not the last: there are servers that repeat it.
-        due = self._unnamed.release(ended if self._late < self.seen.n else set())
+        due = self._unnamed.release(ended if self._late < n else set(), n)
         return [*map(self._alone, due), chunk] if due else None
 
     def flush(self) -> list[Chunk]:
         """Send what never got a name."""
-        return [self._alone(each) for each in self._unnamed.release(None)]
+        return [self._alone(each) for each in self._unnamed.release(None, -1)]
+
+    def undo(self, n: int) -> None:
+        """Let wait what waited before the event."""
+        self._unnamed.undo(n)
 
     def _alone(self, due: tuple[int, Chunk]) -> Chunk:
         index, call = due

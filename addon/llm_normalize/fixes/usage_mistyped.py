@@ -5,9 +5,11 @@ from ..fix import DONE, USAGE, Example, Fix, chunk, completion
 from ..jsontext import Json, Number
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
+_WORDS = {**USAGE, "prompt_tokens": "3"}
 _HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
+_OWN = (*_COUNTS, "cached_tokens", "audio_tokens", "reasoning_tokens")
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details")
 
 
@@ -23,11 +25,7 @@ class UsageMistyped(Fix):
     examples = (
         Example(
             "text",
-            [
-                _TEXT,
-                chunk({}, finish="stop", usage={**USAGE, "prompt_tokens": "3"}),
-                DONE,
-            ],
+            [_TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
             [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
         ),
         Example.of_body(
@@ -63,8 +61,11 @@ def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
     changed = False
     for key in keys:
         given = counts.get(key)
-        if given is not None and type(given) is not int:
-            counts[key] = _whole(given)
+        if given is None or type(given) is int:
+            continue
+        made = _whole(given)
+        if made is not None or key in _OWN:  # another's may be of any form
+            counts[key] = made
             changed = True
     return changed
 

@@ -1,0 +1,267 @@
+"""Whatever fails, wherever, and when: what came in leaves once, in a stream that goes on.
+
+Every function that an event passes is made to fail, at one of its calls after another.
+Each word of the streams below is in one event alone, so that none may be missing, and
+none may leave twice.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from llm_normalize import lesson, pipeline
+from llm_normalize.boundary import Boundary
+from llm_normalize.chain import Chain
+from llm_normalize.decoding import Decoder
+from llm_normalize.ending import Ending
+from llm_normalize.finish import Finish
+from llm_normalize.fix import DONE, Fix, calling, chunk, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.content_null import ContentNull
+from llm_normalize.fixes.tool_call_name_late import ToolCallNameLate
+from llm_normalize.learning import Templates
+from llm_normalize.leaving import Leaving
+from llm_normalize.opening import Opening
+from llm_normalize.patches import Patches
+from llm_normalize.pipeline import Pipeline
+from llm_normalize.sse import Event, EventParser
+from llm_normalize.step import Outlet, Piece, Step
+from llm_normalize.stream import Rewriter
+from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.template import Template
+from llm_normalize.usage import Usage
+
+TOOLS = Asked(stream=True, tools=True)
+USAGE = Asked(stream=True, usage=True)
+
+
+def words(name: str, count: int = 12, **more: Any) -> list[Any]:
+    texts = [f"<{name}{at}>" for at in range(count)]
+    return [chunk({"role": None, "content": text}, **more) for text in texts]
+
+
+def fragment(arguments: str, **more: Any) -> Any:
+    function = {"arguments": arguments, **more.pop("function", {})}
+    return calling({"index": 0, **more, "function": function})
+
+
+def counted(total: int) -> Any:
+    return {"prompt_tokens": 1, "completion_tokens": total - 1, "total_tokens": total}
+
+
+NULL = chunk({"role": "assistant", "content": None})
+STOP = chunk({}, finish="stop")
+STREAMS: dict[str, tuple[Asked, list[Any]]] = {
+    "text": (
+        TOOLS,
+        [
+            b": ping\r\n\r\n",
+            NULL,
+            *words("nim"),
+            b"data: {half\n\n",
+            b"event: a\ndata: <odd0>\n\n",
+            STOP,
+            chunk({"content": "<late0>"}),
+            STOP,
+            chunk(None, usage=counted(9001)),
+            DONE,
+        ],
+    ),
+    "calls": (
+        TOOLS,
+        [
+            NULL,
+            fragment("<arg0>", id="call_1"),
+            fragment("<arg1>"),
+            fragment("<arg2>", function={"name": "<name0>"}),
+            *[fragment(f"<arg{at}>") for at in range(3, 12)],
+            calling({"index": 1, "id": "call_2", "function": {"arguments": "<arg12>"}}),
+            calling({"index": 1, "function": {"arguments": "<arg13>"}}),
+            chunk({}, finish="tool_calls"),
+            DONE,
+        ],
+    ),
+    "nameless": (
+        TOOLS,
+        [
+            chunk({"role": "assistant", "content": "<open0>"}),
+            fragment("<arg0>", id="call_1"),
+            calling({"index": 1, "id": "call_2", "function": {"arguments": "<arg1>"}}),
+            DONE,
+        ],
+    ),
+    "usage": (
+        USAGE,
+        [
+            chunk({"role": "assistant", "content": "<open0>"}, usage=counted(8001)),
+            *[
+                each | {"usage": counted(8002 + at)}
+                for at, each in enumerate(words("count"))
+            ],
+            chunk(None, usage=counted(9001)),
+            chunk({"content": "<end0>"}, finish="stop"),
+            {"error": {"message": "<error0>", "code": 500}},
+        ],
+    ),
+}
+OUTPUT = {"take", "undo", "rescue", "bail", "restart"}  # what rescues has to work
+PLACES: list[tuple[Any, str]] = [
+    (owner, name)
+    for owner in (
+        Boundary, Chain, Ending, Event, EventParser, Finish, Leaving, Opening, Outlet,
+        Patches, Piece, Seen, Step, Template, Templates, Usage,
+    )
+    for name, value in vars(owner).items()
+    if callable(value) and not name.startswith("__") and name not in OUTPUT
+] + [(lesson, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
+METHODS = ("event", "edit", "replace", "flush", "error")
+FIX_PLACES = [
+    (fix, name)
+    for fix in FIXES
+    for name in METHODS
+    if getattr(fix, name) is not getattr(Fix, name)
+]
+# Without what sends, or gives up what waits: that cannot fail for good.
+LASTING = [
+    (owner, name)
+    for owner, name in PLACES + FIX_PLACES
+    if owner not in (Leaving, Outlet, Piece, Step)
+    and name not in ("flush", "_draw", "_held", "ride")
+]
+MOST = 6  # calls of one function that are made to fail, one after another
+
+
+class Failing:
+    """A function that fails at one of its calls, or from that one on."""
+
+    def __init__(self, real: Callable[..., Any], at: int, *, once: bool = True) -> None:
+        self.calls = 0
+        self._real = real
+        self._at = at
+        self._once = once
+
+    def __get__(self, owner: object, _: object) -> Callable[..., Any]:
+        return lambda *of, **more: self(owner, *of, **more)
+
+    def __call__(self, *of: Any, **more: Any) -> Any:
+        self.calls += 1
+        if self.calls == self._at or (self.calls > self._at > 0 and not self._once):
+            raise RuntimeError
+        return self._real(*of, **more)
+
+
+def run(stream: str, reads: int) -> bytes:
+    asked, events = STREAMS[stream]
+    rewriter = Rewriter(Pipeline(asked, FIXES), Decoder())
+    data = wire(events)
+    parts = [wire([each]) for each in events]  # one a read
+    if reads:
+        size = len(data) // reads + 1
+        parts = [data[at : at + size] for at in range(0, len(data), size)]
+    return b"".join(b"".join(rewriter(part)) for part in (*parts, b""))
+
+
+def faults(stream: str, out: bytes) -> Iterator[str]:
+    """Yield what is missing of *stream*, and what is there twice."""
+    sent = wire(STREAMS[stream][1])
+    for word in sorted(set(re.findall(rb"<\w+>|\{half|\[DONE\]", sent))):
+        if out.count(word) != 1:
+            yield f"{word!r} {out.count(word)} times"
+    if b'"total_tokens":9001' not in out and b"9001" in sent:
+        yield "usage is missing"
+    finishes, most = (each.count(b'"finish_reason":"') for each in (out, sent))
+    if not min(1, most) <= finishes <= max(1, most):
+        yield f"{finishes} finish reasons"
+
+
+def fails(
+    place: tuple[Any, str], stream: str, reads: int, *, once: bool = True
+) -> list[str]:
+    """Return what is wrong after a failure at each call of the function at *place*."""
+    owner, name = place
+    real = getattr(owner, name)
+    found: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        counter = Failing(real, 0)
+        patch.setattr(owner, name, counter)
+        assert not list(faults(stream, run(stream, reads)))
+        calls = counter.calls
+        step = max(1, calls // MOST)
+        for at in range(1, calls + 1, step):
+            patch.setattr(owner, name, Failing(real, at, once=once))
+            out = run(stream, reads)
+            found += [f"call {at}: {fault}" for fault in faults(stream, out)]
+    return found
+
+
+def named(place: tuple[Any, str]) -> str:
+    return f"{place[0].__name__}.{place[1]}"
+
+
+@pytest.mark.parametrize("reads", [0, 1, 90])
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("place", PLACES, ids=named)
+def test_a_failure_anywhere_loses_nothing_and_sends_nothing_twice(
+    place: tuple[Any, str], stream: str, reads: int
+) -> None:
+    assert fails(place, stream, reads) == []
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("place", LASTING, ids=named)
+def test_what_fails_for_good_loses_nothing_and_sends_nothing_twice(
+    place: tuple[Any, str], stream: str
+) -> None:
+    assert fails(place, stream, 0, once=False) == []
+
+
+def test_what_waits_and_cannot_be_written_leaves_as_it_came() -> None:
+    pipe = Pipeline(TOOLS, FIXES)
+    stop = wire([chunk({"role": None}, finish="stop")])
+    opened = pipe.feed(wire([chunk({"role": "assistant", "content": "Hi"})]) + stop)
+    assert pipe._ending._finish.waiting is not None
+    pipe._ending._finish.waiting.chunk = {"x": object()}
+    assert stop not in b"".join(opened)
+    assert pipe.rescue() == stop
+
+
+def test_what_waits_of_the_event_that_failed_leaves_with_it_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipe = Pipeline(TOOLS, FIXES)
+    hold = Outlet.hold
+
+    def fail(self: Outlet, piece: Piece) -> Piece:
+        hold(self, piece)
+        raise RuntimeError
+
+    monkeypatch.setattr(Outlet, "hold", fail)
+    stop = wire([chunk({"role": None}, finish="stop")])
+    assert b"".join(pipe.feed(stop)) == stop
+    assert pipe.rescue() == b""
+
+
+def test_a_fix_that_cannot_even_undo_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(ToolCallNameLate, "undo", fail)
+    monkeypatch.setattr(ContentNull, "edit", fail)
+    pipe = Pipeline(TOOLS, FIXES)
+    said = wire([chunk({"role": "assistant", "content": "Hi"})])
+    assert pipe.feed(said) == [said]
+
+
+def test_nothing_is_raised_where_even_the_rescue_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    pipe = Pipeline(TOOLS, FIXES)
+    for name in ("feed", "quick", "rescue"):
+        monkeypatch.setattr(pipe, name, fail)
+    rewriter = Rewriter(pipe, Decoder())
+    assert rewriter(b"data: x\n\n") + rewriter(b"y") == [b"data: x\n\n", b"y"]
