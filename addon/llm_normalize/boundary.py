@@ -16,11 +16,24 @@ DONE = b"[DONE]"
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MARK = re.compile(rb'\\.|["{}\[\]\r\n]', re.DOTALL)
+_TEXT = re.compile(rb'(?:[^"\\\r\n]++|\\.)*+', re.DOTALL)
+_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
 _BLANKS = re.compile(rb"[ \t]*")
 _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
 # An event, where one line end parts them; `data:` alone may belong to the one before.
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
 _FIELDS = (b"data", b"event", b"id", b"retry")
+
+MARKS = 50_000
+"""Brackets of one value, or of one line, that are looked at: what has more passes raw."""
+VALUES = 5000
+"""Values that may be glued on one line."""
+LINES = 5000
+"""Lines of one block that are looked at, without comments."""
+EVENT = 128
+"""What one event of common size costs, where finding one bracket costs 1."""
+_LINE = 16  # what one line of a block costs, and one value of several in a line
+_DEEP = 200  # levels of nesting; what is deeper is not read either (jsontext.py)
 
 
 class ValueScan:
@@ -29,6 +42,8 @@ class ValueScan:
     def __init__(self) -> None:
         self.broken = False
         """Whether no value can come of it: a line ends in a string, or is blank."""
+        self.marks = 0
+        """Brackets that were found."""
         self._end = -1  # of the value, once it is known
         self._at = 0  # bytes that were looked at
         self._depth = 0
@@ -45,7 +60,12 @@ class ValueScan:
         if self._end >= 0:
             return start + self._end
         at = start + self._at
-        for mark in _MARK.finditer(data, at):
+        while True:
+            if self._quoted:
+                at = _after(_TEXT, data, at)
+            mark = _MARK.search(data, at)
+            if mark is None:
+                break
             at = mark.end()
             char = mark.group()
             if char in b"\r\n":
@@ -54,10 +74,14 @@ class ValueScan:
                     return -1
             elif char == b'"':
                 self._quoted = not self._quoted
-            elif self._quoted or len(char) > 1:
+            elif len(char) > 1:
                 continue
             elif char in b"{[":
                 self._depth += 1
+                self.marks += 1
+                if self._depth > _DEEP or self.marks > MARKS:
+                    self.broken = True
+                    return -1
             else:
                 self._depth -= 1
                 if self._depth <= 0:
@@ -89,13 +113,17 @@ def value_end(data: bytes, start: int = 0) -> int:
 def values_in(data: bytes) -> list[bytes]:
     """Return the objects and arrays (`[DONE]`) that *data*, one line, is made of.
 
-    They may be glued as they are, or by a `data:`. None where there is anything else.
+    They may be glued as they are, or by a `data:`. None where there is anything else,
+    or too many.
     """
-    values = []
+    values = list[bytes]()
+    marks = 0
     at = _after(_GLUE, data, 0)
     while at < len(data):
-        end = value_end(data, at)
-        if not end:
+        scan = ValueScan()
+        end = scan.find(data, at) if data.startswith((b"{", b"["), at) else -1
+        marks += scan.marks
+        if end < 0 or marks > MARKS or len(values) == VALUES:
             return []
         values.append(data[at:end])
         at = _after(_GLUE, data, end)
@@ -119,6 +147,8 @@ class Boundary:
         self.has_cr = False
         """Whether the stream uses `\r`."""
         self.one_by_one = False  # a single line end parts the events
+        self.cost = 0
+        """What has been looked at: see `EVENT`. Whoever counts it sets it back."""
         self.restart()
 
     def restart(self) -> None:
@@ -130,6 +160,17 @@ class Boundary:
         self._sought = 0  # bytes that hold no line end, or only the value and blanks
         self._data: tuple[int, int, int] | None = None  # the last line with data
         self._data_lines = 0
+        self._lines = 0  # that were looked at
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing of the block has been looked at."""
+        return not (self._sought or self._is_plain or self._scan)
+
+    @property
+    def too_many(self) -> int:
+        """Bytes of a block of so many lines that no more of it is looked at; else 0."""
+        return self._line if self._lines > LINES else 0
 
     def find(self, buffer: bytearray, start: int, skip: int) -> int:
         """Return where the block that begins at *start* ends; -1 as long as it does not.
@@ -169,7 +210,9 @@ class Boundary:
 
     def _value(self, buffer: bytearray, start: int, scan: ValueScan) -> int:
         """Return where a value and its line end, if there is one, end."""
+        before = scan.marks
         at = scan.find(buffer, start + self._begin)
+        self.cost += scan.marks - before
         if scan.broken:
             self._sought = 0
             return self._block(buffer, start)
@@ -196,7 +239,7 @@ class Boundary:
                 return at + 2
         end = 0
         while not end:
-            end = self._next_line(buffer, start)
+            end = -1 if self.too_many else self._next_line(buffer, start)
         return end
 
     def _next_line(self, buffer: bytearray, start: int) -> int:
@@ -205,6 +248,11 @@ class Boundary:
         end = self._end_of_whole(buffer, start, line)
         if end:
             return end
+        if buffer.startswith(b":", line) and not self.one_by_one:
+            comments = _COMMENTS.match(buffer, line)
+            if comments:  # at once: a hostile block may have millions
+                self._line = self._sought = comments.end() - start
+                return 0
         found = _LINE_END.search(buffer, max(line, start + self._sought))
         if found is None:
             self._sought = len(buffer) - start
@@ -222,6 +270,8 @@ class Boundary:
             self._data_lines += 1
             self._data = (line - start, found.start() - start, found.end() - start)
         self._line = self._sought = found.end() - start
+        self._lines += 1
+        self.cost += _LINE
         return 0
 
     def _end_of_whole(self, buffer: bytearray, start: int, line: int) -> int:
@@ -234,6 +284,7 @@ class Boundary:
         begin, stop, end = (start + at for at in self._data)
         self._data = None  # looked at once
         payload = _payload(bytes(buffer[begin:stop]))
+        self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
         if self._data_lines > 1 or not _is_whole(payload):
             return 0
         self.one_by_one = self.one_by_one or bool(values_in(payload))
@@ -246,6 +297,7 @@ class Boundary:
         0 if it goes on, with a value of several lines or the fields of an event.
         """
         payload = _payload(line)
+        self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
         if not payload:
             return 0 if self._line or line.startswith(_FIELDS) else 1
         if self._data_lines:  # of a value that was cut off, if another is whole

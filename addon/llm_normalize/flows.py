@@ -1,5 +1,6 @@
 """Small questions to mitmproxy's flows, and what only mitmproxy can do with them."""
 
+import contextlib
 import logging
 import re
 from collections.abc import Sequence
@@ -10,7 +11,9 @@ from urllib.parse import urlsplit
 from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
+from mitmproxy.utils import human
 
+from .decoding import LARGEST, decode
 from .legible import brief
 from .reset import reset_stream
 from .routes import NATIVE
@@ -125,16 +128,40 @@ def answers_events(response: http.Response) -> bool:
     return is_event_stream(response.headers.get("content-type", ""))
 
 
+def largest() -> int:
+    """Return how many bytes a body may inflate to: what `body_size_limit` says."""
+    options = getattr(ctx, "options", None)  # there are none outside of mitmproxy
+    limit = human.parse_size(getattr(options, "body_size_limit", None))
+    return LARGEST if limit is None else limit
+
+
+def content_of(message: http.Message) -> bytes:
+    """Return the decoded body of *message*, empty where none is there.
+
+    mitmproxy's `content` and `text` inflate without a bound, so they are not used.
+
+    Raises:
+        ValueError: It cannot be decoded, or is too large.
+    """
+    raw = message.raw_content or b""
+    most = largest()
+    if isinstance(message, http.Request):
+        # A long prompt is no bomb; but it is decoded where all streams wait.
+        most = max(min(most, LARGEST), len(raw))
+    return decode(raw, message.headers.get("content-encoding", ""), most)
+
+
 def asked_of(flow: http.HTTPFlow, *, strict: bool, body: bytes | None = None) -> Asked:
     """Return what the request of *flow* asked; with *body*, before that was changed."""
     request, response = flow.request, flow.response
-    if body is not None:
-        asked = Asked.from_body(body)
-    elif request.raw_content is None and response is not None:
-        # Sent on unread (stream_large_bodies): the answer tells what was asked.
+    with contextlib.suppress(ValueError):
+        if body is None and request.raw_content is not None:
+            body = content_of(request)
+    if body is None and response is not None:
+        # Sent on unread (stream_large_bodies, say): the answer tells what was asked.
         asked = Asked(stream=answers_events(response))
     else:
-        asked = Asked.from_body(request.get_content(strict=False))
+        asked = Asked.from_body(body)
     begun = response.timestamp_start if response else request.timestamp_start
     name = flow.metadata.get(ASKED)
     if isinstance(name, str):

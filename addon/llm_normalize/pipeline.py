@@ -4,10 +4,11 @@ Unchanged events leave as the bytes they came as. Every block is one `Step`, whi
 """
 
 import logging
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from .boundary import DONE
+from .boundary import DONE, EVENT, LINES, MARKS
 from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
@@ -17,12 +18,27 @@ from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
 from .leaving import Leaving
 from .patches import Patches
-from .sse import Event, EventParser, Gap, Item, Oversized
+from .sse import Comments, Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 from .template import Template
 
 logger = logging.getLogger(__name__)
+
+TURN = 1500 * EVENT
+"""What is looked at before other streams have their turn: so many events, or pieces of
+them. A provider that sends more at once, of which no two are alike, has the rest of it
+passed on as it is; events that are alike cost next to nothing (template.py).
+"""
+_PARTS = 512
+"""Parts of one event: choices, tool calls, events on one line. What has more passes raw."""
+_CALL = 3  # what a tool call costs, where a choice, or an event, costs 1
+_SHOWN = 50
+"""Comments of one run that have a record of their own; the others share one."""
+_FEW = 10_000  # bytes of an event whose brackets are not counted
+_COMMENT = "comment-sent"
+_COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
+_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n").fullmatch
 
 
 class Pipeline:
@@ -54,6 +70,7 @@ class Pipeline:
         self._chain = Chain(made, label)
         names = {fix.name for fix in made}
         verbatim = "line-end-cr" not in names
+        self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         outlet = Outlet(leaving.emit, leaving.close)
         self._ending = Ending(asked, self.seen, names, outlet)
@@ -71,11 +88,15 @@ class Pipeline:
         """Blocks begun so far."""
         return self._parser.count
 
+    def refill(self, spare: float = TURN) -> None:
+        """Let *spare* of what comes be looked at: see `TURN`."""
+        self._parser.spare = spare
+
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
         data = self._patches.of_all(data, out)
-        return out + self._run(self._parser.feed(data)) if data else out
+        return out + self._run(self._parser.read(data)) if data else out
 
     def end(self) -> list[bytes]:
         """Return what leaves when the stream comes to a clean end. Never raises."""
@@ -117,7 +138,7 @@ class Pipeline:
 
     # -- one block after another -----------------------------------------------
 
-    def _run(self, items: list[Item]) -> list[bytes]:
+    def _run(self, items: Iterable[Item]) -> list[bytes]:
         for item in items:
             match item:
                 case Gap():
@@ -127,11 +148,18 @@ class Pipeline:
                     self._templates.forget()
                     self._leaving.settle()
                     self._ending.make_way(self._parser.count, last=False)
+                    self._ending.other()
                     if self._large != self._parser.count:  # not its next piece
                         self._large = self._parser.count
                         self._count_raw("too-large")
                     self._leaving.verbatim = True
                     self._leaving.pass_on(item.raw)
+                case Comments():
+                    self._leaving.settle()
+                    self._comments(item)
+                case _ if _ALL_COMMENTS(item.raw):
+                    self._leaving.settle()
+                    self._comments(Comments(item.raw, item.n, 1))
                 case _:
                     self._leaving.settle()
                     self._step(item)
@@ -143,6 +171,7 @@ class Pipeline:
             self._leaving.pass_on(patched)
             return
         self._catch_up()
+        self._parser.spare -= EVENT
         step = Step(event.n, event.raw)
         self._leaving.begin(step)
         if self._broken:
@@ -151,6 +180,24 @@ class Pipeline:
             self._guarded(lambda: self._event(step, event))
         self._leaving.end(step)
         self._templates.watch(step)
+
+    def _comments(self, item: Comments) -> None:
+        """Send a bare newline for each comment, now: nothing else depends on them."""
+        self._leaving.verbatim = not self._drops_comments or self._broken
+        if self._leaving.verbatim:
+            self._leaving.pass_on(item.raw)
+            return
+        found = item.raw.split(b"\n\n", _SHOWN)
+        rest = found.pop()
+        for at, comment in enumerate(found):
+            self._drop(item.n + at, comment + b"\n\n", 1)
+        if rest:
+            self._drop(item.n + len(found), rest, item.count - len(found))
+
+    def _drop(self, n: int, comments: bytes, count: int) -> None:
+        step = Step(n, comments, [b"\n" * count], [_COMMENT])
+        self._leaving.pass_on(step.after[0])
+        self._leaving.close(step)
 
     def _catch_up(self) -> None:
         """Take in what the last event that was not read has counted."""
@@ -202,7 +249,19 @@ class Pipeline:
             if reason not in ("not-json", "not-a-chunk"):
                 self._pass(step, event.raw, reason)
                 return
+        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
+            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
+            if not 0 < bare.count(b"\n") < LINES:
+                self._pass(step, event.raw, "too-many")
+                return
+            event = Event(bare, event.n, event.closed)
+            step.fixed(_COMMENT)
         framed = self._chain.frame(step, event)
+        self._parser.spare -= len(framed) * EVENT
+        if len(framed) > 2 * _PARTS:
+            step.fixes.clear()
+            self._pass(step, event.raw, "too-many")
+            return
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
             if not each.closed and each.data != DONE:
@@ -239,6 +298,8 @@ class Pipeline:
             self._flush(step.n - 1)
             self._ending.done(Piece(step, {}, raw))
             return ""
+        if len(payload) > _FEW and payload.count(b"{") + payload.count(b"[") > MARKS:
+            return "too-many"
         try:
             value = loads(payload)
         except RepeatedKeyError:
@@ -247,6 +308,10 @@ class Pipeline:
             return "bad-encoding"
         except (ValueError, RecursionError):
             return "not-json"
+        parts = _parts(value) if len(payload) > _FEW else 1
+        self._parser.spare -= (parts - 1) * EVENT
+        if parts > _CALL * _PARTS:
+            return "too-many"
         if self._is_error(value):
             self._flush(step.n - 1)
             self._error(Piece(step, value, raw))
@@ -282,3 +347,20 @@ class Pipeline:
             self._ending.chunk(piece)
         if step.fixes:
             self._leaving.close(step)
+
+
+def _parts(value: Json) -> int:
+    """Return how many parts a chunk has, that each cost as much as an event does."""
+    if isinstance(value, list):
+        return len(value)
+    found = choices(value) if isinstance(value, dict) else []
+    parts = len(found)
+    for choice in found:
+        if isinstance(choice, dict):
+            parts += _CALL * sum(_length(choice.get(key)) for key in ("delta", "message"))
+    return max(parts, 1)
+
+
+def _length(message: Json) -> int:
+    found = message.get("tool_calls") if isinstance(message, dict) else None
+    return len(found) if isinstance(found, list) else 0

@@ -11,7 +11,7 @@ from mitmproxy import http, tls
 
 from . import cors
 from .adapting import Adapted
-from .flows import ASKED, ROUTED, is_native, is_reverse
+from .flows import ASKED, ROUTED, content_of, is_native, is_reverse
 from .gate import is_asked, is_list, is_plain, not_found, refusal, refused
 from .keys import Keys, Secret, hide, key_of, put, take_off
 from .legible import brief
@@ -274,7 +274,12 @@ class Reach:
         response = flow.response
         if response is None or not response.raw_content:
             return
-        listed = self.models.listed(response.get_content(strict=False) or b"")
+        try:
+            listed = self.models.listed(content_of(response))
+        except ValueError as error:
+            host, why = brief(flow.request.host), brief(str(error))
+            logger.warning("normalize: the list of models of %s passes: %s", host, why)
+            return
         if listed is not None:
             response.headers.pop("content-encoding", None)
             response.content = listed

@@ -117,9 +117,9 @@ class Running:
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
-        return self.write(stats, status, end, self._figures())
+        return self.write(stats, status, end, self.figures())
 
-    def _figures(self) -> tuple[int, int, int]:
+    def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes have come so far, and how many bytes left."""
         rewriter = self.rewriter
         if rewriter is None:
@@ -169,7 +169,7 @@ class Running:
 
     def show(self) -> None:
         """Let mitmweb and the console show what has been sent so far."""
-        self._show(self.answer.told(self.status, "running", *self._figures()))
+        self._show(self.answer.told(self.status, "running", *self.figures()))
 
     def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
@@ -184,7 +184,7 @@ class Running:
 
     def grew(self) -> None:
         """Have the flow shown anew where more than twice as much has left since."""
-        _, _, left = self._figures()
+        _, _, left = self.figures()
         if self.settings.shown and left and left >= 2 * self._shown:
             self._shown = left
             self.show()

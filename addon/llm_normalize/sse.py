@@ -11,20 +11,25 @@ block which needs no repair can leave exactly as it came. Rules: WHATWG HTML, se
   a connection alive, so they come out as `Gap`s too.
 """
 
+import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .boundary import Boundary, is_whole
+from .boundary import EVENT, Boundary, is_whole
 
 LIMIT = 8 * 1024 * 1024
 """Bytes of one block that are kept; a larger one passes through unread."""
 
 BOM = b"\xef\xbb\xbf"
+_COLON = ord(":")
 
 # Atomic groups: without them "\r\n" could be read as two line ends by backtracking.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = re.compile(rb"[\r\n]+")
+_COMMENTS = re.compile(rb"(?:(?::[^\r\n]*+\n)++\n)++")
+_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 @dataclass(slots=True)
@@ -146,7 +151,31 @@ class Oversized:
     raw: bytes
 
 
-type Item = Event | Gap | Oversized
+@dataclass(slots=True)
+class Comments:
+    """Blocks of nothing but comments, one behind another.
+
+    Attributes:
+        raw: The bytes as they came.
+        n: The place of the first one.
+        count: How many there are.
+    """
+
+    raw: bytes
+    n: int
+    count: int
+
+    def events(self) -> Iterator[Event]:
+        """Yield each as a block of its own."""
+        for at, raw in enumerate(self.raw.split(b"\n\n")[:-1]):
+            yield Event(raw + b"\n\n", self.n + at)
+
+
+type Item = Event | Gap | Oversized | Comments
+
+
+def _apart(item: Item) -> Iterable[Item]:
+    return item.events() if isinstance(item, Comments) else (item,)
 
 
 def encode(payload: bytes) -> bytes:
@@ -162,6 +191,8 @@ class EventParser:
         """Blocks begun so far; what is known unfed counts, too."""
         self.is_between = True
         """Whether nothing of a block has come, nor may come of a line end before it."""
+        self.spare = math.inf
+        """What may still be looked at: see `EVENT`. What comes then passes as it is."""
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
@@ -180,6 +211,10 @@ class EventParser:
 
     def feed(self, data: bytes) -> list[Item]:
         """Return what *data* completes, maybe nothing."""
+        return [each for item in self.read(data) for each in _apart(item)]
+
+    def read(self, data: bytes) -> Iterator[Item]:
+        """Yield what *data* completes, one by one: `spare` may change meanwhile."""
         items: list[Item] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
@@ -187,25 +222,36 @@ class EventParser:
             self._boundary.has_cr = True
         buffer = self._buffer
         buffer += data
-        start = 0
-        while start < len(buffer):
-            if buffer[start] in b"\r\n":
-                start = self._gap(start, items)
-                continue
-            self._after_cr = False
-            end = self._find_end(start)
-            if self._is_too_large(start, end):
-                self._exceed(start, items)
-                start = 0
-                continue
-            if end < 0:
+        while True:
+            if items:
+                yield from items
+                items.clear()
+            if not buffer:
                 break
-            self._block(bytes(buffer[start:end]), items)
-            start = end
-        if start:
-            del buffer[:start]
+            if buffer[0] in b"\r\n":
+                end = self._gap(items)
+            elif self.spare < 0 and (end := self._end_of_all()):
+                self._pass(end, items)
+            elif buffer[0] == _COLON and (found := self._comments()):
+                end = found.end()
+                raw = found.group()
+                items.append(Comments(raw, self.count, raw.count(b"\n\n")))
+                self.count += items[0].count
+                self._after_cr = False
+            else:
+                self._after_cr = False
+                end = self._find_end()
+                self.spare -= self._boundary.cost
+                self._boundary.cost = 0
+                if large := self._boundary.too_many or self._is_too_large(end):
+                    self._exceed(large, items)
+                    end = 0
+                elif end < 0:
+                    break
+                else:
+                    self._block(bytes(buffer[:end]), items)
+            del buffer[:end]  # which moves nothing
         self.is_between = not (buffer or self._after_cr or self.in_oversized)
-        return items
 
     def end(self) -> list[Item]:
         """Return the block that the stream's end leaves unclosed, if any."""
@@ -224,21 +270,28 @@ class EventParser:
         self._boundary.restart()
         return rest
 
-    def _find_end(self, start: int) -> int:
+    def _find_end(self) -> int:
         skip = 0
-        if self.count == 0 and self._buffer.startswith(BOM[:1], start):
-            head = bytes(self._buffer[start : start + len(BOM)])
+        if self.count == 0 and self._buffer.startswith(BOM[:1]):
+            head = bytes(self._buffer[: len(BOM)])
             if head != BOM and BOM.startswith(head):
                 return -1
             skip = len(BOM) if head == BOM else 0
-        return self._boundary.find(self._buffer, start, skip)
+        return self._boundary.find(self._buffer, 0, skip)
 
-    def _gap(self, start: int, items: list[Item]) -> int:
-        joins = self._after_cr and self._buffer[start : start + 1] == b"\n"
+    def _comments(self) -> re.Match[bytes] | None:
+        """Return the blocks of comments that begin here, all at once."""
+        boundary = self._boundary
+        if boundary.one_by_one or not boundary.is_fresh:
+            return None
+        return _COMMENTS.match(self._buffer)
+
+    def _gap(self, items: list[Item]) -> int:
+        joins = self._after_cr and self._buffer[:1] == b"\n"
         # All at once: a hostile read may bring millions.
-        match = None if joins else _LINE_ENDS.match(self._buffer, start)
-        end = match.end() if match else start + 1
-        raw = bytes(self._buffer[start:end])
+        match = None if joins else _LINE_ENDS.match(self._buffer)
+        end = match.end() if match else 1
+        raw = bytes(self._buffer[:end])
         self._after_cr = raw.endswith(b"\r")
         items.append(Gap(raw, joins))
         return end
@@ -249,15 +302,35 @@ class EventParser:
         items.append(Event(raw, self.count, found.is_closed, found.is_value))
         self.count += 1
 
-    def _is_too_large(self, start: int, end: int) -> bool:
-        size = (len(self._buffer) if end < 0 else end) - start
+    def _is_too_large(self, end: int) -> int:
+        """Return how many bytes of a block that is too large are passed on at once."""
+        size = len(self._buffer) if end < 0 else end
         # Not counting a last "\n" that might as well have come with the next read.
-        return size - (end >= 0 and self._buffer[end - 2 : end] == b"\r\n") > LIMIT
+        size -= end >= 0 and self._buffer[end - 2 : end] == b"\r\n"
+        return LIMIT + 1 if size > LIMIT else 0
 
-    def _exceed(self, start: int, items: list[Item]) -> None:
-        """Pass the block at *start* on, from as many bytes on whatever the reads."""
-        cut = start + LIMIT + 1
-        head, rest = bytes(self._buffer[start:cut]), bytes(self._buffer[cut:])
+    def _end_of_all(self) -> int:
+        """Return where the last block ends that has come; of a line of values, anywhere."""
+        buffer = self._buffer
+        ends = (buffer.rfind(each) + len(each) for each in _BLANK_LINES if each in buffer)
+        end = max(ends, default=0)
+        if self._boundary.one_by_one or buffer[0] in b"{[":
+            end = max(end, buffer.rfind(b"\n") + 1) or len(buffer)
+        return end
+
+    def _pass(self, end: int, items: list[Item]) -> None:
+        """Pass all blocks up to *end* on, unread."""
+        raw = bytes(self._buffer[:end])
+        self._boundary.restart()
+        self._after_cr = raw.endswith(b"\r")
+        self.count += max(raw.count(b"\n\n"), 1)
+        items.append(Oversized(raw))
+        if not raw.endswith((b"\r", b"\n")):
+            self._by_lines, self._oversized = True, raw[-1:]
+
+    def _exceed(self, cut: int, items: list[Item]) -> None:
+        """Pass the block that begins here on, from *cut* bytes on whatever the reads."""
+        head, rest = bytes(self._buffer[:cut]), bytes(self._buffer[cut:])
         value = head.removeprefix(BOM).lstrip(b" \t").startswith((b"{", b"["))
         self._by_lines = value or self._boundary.one_by_one
         self._oversized = head[-1:] if self._by_lines else head[-3:]

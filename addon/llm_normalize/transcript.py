@@ -72,7 +72,13 @@ def _so_far(response: http.Response) -> bytes:
     """Return what has left of an answer by now, decoded as far as it goes."""
     data = response.raw_content or b""
     decoder = decoder_for(response.headers.get("content-encoding", ""))
-    return b"".join(decoder.feed(data)) if decoder is not None else data
+    found, size = [], 0
+    for step in decoder.feed(data) if decoder is not None else (data,):
+        found.append(step)
+        size += len(step)
+        if size > LIMIT:
+            break
+    return b"".join(found)
 
 
 def _is_answer(metadata: contentviews.Metadata) -> bool:
