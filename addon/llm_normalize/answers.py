@@ -330,7 +330,16 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         give_up=lambda: break_off(flow),
         label=label,
         kept=running.kept,
+        soon=_soon,
     )
+
+
+def _soon(act: Callable[[], None]) -> None:
+    """Call *act* in the next turn of the event loop."""
+    try:
+        asyncio.get_running_loop().call_soon(act)
+    except RuntimeError:  # in a thread, where nobody waits
+        act()
 
 
 def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> None:

@@ -16,7 +16,7 @@ DONE = b"[DONE]"
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MARK = re.compile(rb'\\.|["{}\[\]\r\n]', re.DOTALL)
-_TEXT = re.compile(rb'(?:[^"\\\r\n]++|\\.)*+', re.DOTALL)
+_TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)
 _COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
 _BLANKS = re.compile(rb"[ \t]*")
 _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
@@ -24,7 +24,7 @@ _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
 _FIELDS = (b"data", b"event", b"id", b"retry")
 
-MARKS = 50_000
+MARKS = 25_000
 """Brackets of one value, or of one line, that are looked at: what has more passes raw."""
 VALUES = 5000
 """Values that may be glued on one line."""

@@ -13,7 +13,8 @@ from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
 from mitmproxy.utils import human
 
-from .decoding import LARGEST, decode
+from .decoding import LARGEST, LargeBodyError, decode
+from .jsontext import is_crowded
 from .legible import brief
 from .reset import reset_stream
 from .routes import NATIVE
@@ -26,6 +27,9 @@ ASKED = "llm_normalize_asked"
 """Where a flow's metadata holds the model asked for, where another one was sent."""
 ROUTED = "llm_normalize_routed"
 """Where it holds the URL that was asked, and the target of its route."""
+
+CONTAINERS = 50_000
+"""Objects and arrays of what is read where all streams wait; a long talk has thousands."""
 
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
@@ -135,20 +139,27 @@ def largest() -> int:
     return LARGEST if limit is None else limit
 
 
-def content_of(message: http.Message) -> bytes:
+def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     """Return the decoded body of *message*, empty where none is there.
 
     mitmproxy's `content` and `text` inflate without a bound, so they are not used.
 
+    Args:
+        message: A request or an answer.
+        containers: How many objects and arrays of JSON are too many.
+
     Raises:
-        ValueError: It cannot be decoded, or is too large.
+        ValueError: It cannot be decoded, or is too large, or has too many values.
     """
     raw = message.raw_content or b""
     most = largest()
     if isinstance(message, http.Request):
-        # A long prompt is no bomb; but it is decoded where all streams wait.
+        # A long prompt is no bomb; but it is read where all streams wait.
         most = max(min(most, LARGEST), len(raw))
-    return decode(raw, message.headers.get("content-encoding", ""), most)
+    found = decode(raw, message.headers.get("content-encoding", ""), most)
+    if is_crowded(found, containers):
+        raise LargeBodyError("it has too many values")
+    return found
 
 
 def asked_of(flow: http.HTTPFlow, *, strict: bool, body: bytes | None = None) -> Asked:

@@ -25,20 +25,23 @@ from .template import Template
 
 logger = logging.getLogger(__name__)
 
-TURN = 1500 * EVENT
+TURN = 1250 * EVENT
 """What is looked at before other streams have their turn: so many events, or pieces of
 them. A provider that sends more at once, of which no two are alike, has the rest of it
 passed on as it is; events that are alike cost next to nothing (template.py).
 """
 _PARTS = 512
-"""Parts of one event: choices, tool calls, events on one line. What has more passes raw."""
-_CALL = 3  # what a tool call costs, where a choice, or an event, costs 1
+"""Tool calls of one event, and events on one line. What has more passes raw."""
+_CALL = 6  # what a tool call costs, where a choice costs 1, and an event 2
+_KNOWN = 6  # what an event costs that a template knows, see `EVENT`
+_WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
+_BYTES = 6  # 64 of them cost as much as a bracket
 _FEW = 10_000  # bytes of an event whose brackets are not counted
 _COMMENT = "comment-sent"
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
-_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n").fullmatch
+_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
 class Pipeline:
@@ -95,7 +98,11 @@ class Pipeline:
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
-        data = self._patches.of_all(data, out)
+        parser = self._parser
+        parser.spare -= len(data) >> _BYTES
+        if parser.spare >= 0:
+            data = self._patches.of_all(data, out)
+            parser.spare -= _KNOWN * len(out)
         return out + self._run(self._parser.read(data)) if data else out
 
     def end(self) -> list[bytes]:
@@ -149,7 +156,9 @@ class Pipeline:
                     self._leaving.settle()
                     self._ending.make_way(self._parser.count, last=False)
                     self._ending.other()
-                    if self._large != self._parser.count:  # not its next piece
+                    if item.is_many:
+                        self._count_raw("too-many")
+                    elif self._large != self._parser.count:  # not its next piece
                         self._large = self._parser.count
                         self._count_raw("too-large")
                     self._leaving.verbatim = True
@@ -168,6 +177,7 @@ class Pipeline:
     def _step(self, event: Event) -> None:
         patched = self._patches.of(event.raw, event.n)
         if patched is not None:
+            self._parser.spare -= _KNOWN
             self._leaving.pass_on(patched)
             return
         self._catch_up()
@@ -179,7 +189,10 @@ class Pipeline:
         else:
             self._guarded(lambda: self._event(step, event))
         self._leaving.end(step)
-        self._templates.watch(step)
+        if len(event.raw) > _WATCHED:
+            self._templates.forget()
+        else:
+            self._templates.watch(step)
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
@@ -257,8 +270,8 @@ class Pipeline:
             event = Event(bare, event.n, event.closed)
             step.fixed(_COMMENT)
         framed = self._chain.frame(step, event)
-        self._parser.spare -= len(framed) * EVENT
-        if len(framed) > 2 * _PARTS:
+        self._parser.spare -= (len(framed) - 1) * EVENT
+        if len(framed) > _PARTS:
             step.fixes.clear()
             self._pass(step, event.raw, "too-many")
             return
@@ -308,8 +321,8 @@ class Pipeline:
             return "bad-encoding"
         except (ValueError, RecursionError):
             return "not-json"
-        parts = _parts(value) if len(payload) > _FEW else 1
-        self._parser.spare -= (parts - 1) * EVENT
+        parts = _parts(value)
+        self._parser.spare -= parts * EVENT // 2
         if parts > _CALL * _PARTS:
             return "too-many"
         if self._is_error(value):
@@ -350,17 +363,15 @@ class Pipeline:
 
 
 def _parts(value: Json) -> int:
-    """Return how many parts a chunk has, that each cost as much as an event does."""
+    """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
     if isinstance(value, list):
         return len(value)
     found = choices(value) if isinstance(value, dict) else []
-    parts = len(found)
+    count = len(found)
     for choice in found:
         if isinstance(choice, dict):
-            parts += _CALL * sum(_length(choice.get(key)) for key in ("delta", "message"))
-    return max(parts, 1)
-
-
-def _length(message: Json) -> int:
-    found = message.get("tool_calls") if isinstance(message, dict) else None
-    return len(found) if isinstance(found, list) else 0
+            for key in ("delta", "message"):
+                message = choice.get(key)
+                calls = message.get("tool_calls") if isinstance(message, dict) else ()
+                count += _CALL * max(len(calls) - 1, 0) if isinstance(calls, list) else 0
+    return max(count - 2, 0)

@@ -11,6 +11,7 @@ from mitmproxy import http, tls
 
 from . import cors
 from .adapting import Adapted
+from .decoding import LargeBodyError
 from .flows import ASKED, ROUTED, content_of, is_native, is_reverse
 from .gate import is_asked, is_list, is_plain, not_found, refusal, refused
 from .keys import Keys, Secret, hide, key_of, put, take_off
@@ -185,11 +186,19 @@ class Reach:
         if self.models.names and is_list(request):
             self._lists.add(flow.id)
         adapted = None
-        renamed = request.raw_content and self.models.rename(request.raw_content)
-        if renamed and not request.headers.get("content-encoding"):
-            adapted = Adapted(
-                request.raw_content or b"", [(MAPPED, "changed", "model")]
-            )
+        secret = self.keys.secret(request.host, request.port)
+        try:
+            content = content_of(request) if is_asked(request) else _plain(request)
+        except ValueError as error:
+            if routed or secret or self.gate:  # nobody knows what would go there
+                status = 413 if isinstance(error, LargeBodyError) else 400
+                message = f"The body of the request is not read: {error}."
+                flow.response = refusal(status, message, None)
+                return None
+            content = b""
+        renamed = content and self.models.rename(content)
+        if renamed:
+            adapted = Adapted(content, [(MAPPED, "changed", "model")])
             request.content, flow.metadata[ASKED] = renamed  # and its length
         if routed is not None and routed.target.is_native:
             try:
@@ -197,7 +206,6 @@ class Reach:
             except ValueError as error:
                 flow.response = refusal(400, str(error), None)
                 return None
-        secret = self.keys.secret(request.host, request.port)
         if secret is not None and (self.gate is None or flow.id in self._let_in):
             self._put_key(flow, secret)
         return adapted
@@ -293,6 +301,12 @@ class Reach:
         if self._keyed.pop(flow.id, None) is not None:
             self._sent[flow.id] = key_of(flow)
             take_off(flow)
+
+
+def _plain(request: http.Request) -> bytes:
+    """Return the body of *request* if it is not encoded."""
+    is_encoded = bool(request.headers.get("content-encoding"))
+    return b"" if is_encoded else request.raw_content or b""
 
 
 def _is_here(request: http.Request) -> bool:

@@ -30,6 +30,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 _COMMENTS = re.compile(rb"(?:(?::[^\r\n]*+\n)++\n)++")
 _BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_LONGEST = 4  # bytes of one of them
 
 
 @dataclass(slots=True)
@@ -42,12 +43,16 @@ class Line:
     @property
     def name(self) -> bytes:
         """The field name; empty for a comment."""
-        return self.text.partition(b":")[0]
+        at = self.text.find(b":")
+        return self.text if at < 0 else self.text[:at]
 
     @property
     def value(self) -> bytes:
         """The field value, without the one space that may follow the colon."""
-        return self.text.partition(b":")[2].removeprefix(b" ")
+        at = self.text.find(b":")
+        if at < 0:
+            return b""
+        return self.text[at + 1 + self.text.startswith(b" ", at + 1) :]
 
 
 @dataclass(slots=True)
@@ -83,13 +88,18 @@ class Event:
         if self.n == 0 and text.startswith(BOM):
             self.bom = True
             text = text.removeprefix(BOM)
-        lines = []
-        start = 0
-        for match in _LINE_END.finditer(text):
-            lines.append(Line(text[start : match.start()], match.group()))
-            start = match.end()
-        if start < len(text):
-            lines.append(Line(text[start:], b""))
+        if b"\r" in text:
+            lines = []
+            start = 0
+            for match in _LINE_END.finditer(text):
+                lines.append(Line(text[start : match.start()], match.group()))
+                start = match.end()
+            rest = text[start:]
+        else:  # far faster, for a long line
+            *ended, rest = text.split(b"\n")
+            lines = [Line(each, b"\n") for each in ended]
+        if rest:
+            lines.append(Line(rest, b""))
         if self.closed and lines and not self.is_value:
             self.blank = lines.pop().end
         return lines
@@ -146,9 +156,15 @@ class Gap:
 
 @dataclass(slots=True)
 class Oversized:
-    """A piece of a block that is larger than `LIMIT`; passes as it is."""
+    """A piece of a block that is larger than `LIMIT`; passes as it is.
+
+    Attributes:
+        raw: The bytes as they came.
+        is_many: Whether it is of blocks that are not looked at, for there are too many.
+    """
 
     raw: bytes
+    is_many: bool = False
 
 
 @dataclass(slots=True)
@@ -230,7 +246,7 @@ class EventParser:
                 break
             if buffer[0] in b"\r\n":
                 end = self._gap(items)
-            elif self.spare < 0 and (end := self._end_of_all()):
+            elif self.spare < 0 and (end := self._end_of_all(len(data))):
                 self._pass(end, items)
             elif buffer[0] == _COLON and (found := self._comments()):
                 end = found.end()
@@ -309,13 +325,20 @@ class EventParser:
         size -= end >= 0 and self._buffer[end - 2 : end] == b"\r\n"
         return LIMIT + 1 if size > LIMIT else 0
 
-    def _end_of_all(self) -> int:
-        """Return where the last block ends that has come; of a line of values, anywhere."""
+    def _end_of_all(self, new: int) -> int:
+        """Return where the last block ends that has come; of a line of values, anywhere.
+
+        Args:
+            new: Bytes of this read: what was there before ends no block.
+        """
         buffer = self._buffer
-        ends = (buffer.rfind(each) + len(each) for each in _BLANK_LINES if each in buffer)
-        end = max(ends, default=0)
+        start = max(len(buffer) - new - _LONGEST, 0)
+        end = 0
+        for each in _BLANK_LINES:
+            at = buffer.rfind(each, start)
+            end = max(end, at + len(each) if at >= 0 else 0)
         if self._boundary.one_by_one or buffer[0] in b"{[":
-            end = max(end, buffer.rfind(b"\n") + 1) or len(buffer)
+            end = max(end, buffer.rfind(b"\n", start) + 1) or len(buffer)
         return end
 
     def _pass(self, end: int, items: list[Item]) -> None:
@@ -324,7 +347,7 @@ class EventParser:
         self._boundary.restart()
         self._after_cr = raw.endswith(b"\r")
         self.count += max(raw.count(b"\n\n"), 1)
-        items.append(Oversized(raw))
+        items.append(Oversized(raw, is_many=True))
         if not raw.endswith((b"\r", b"\n")):
             self._by_lines, self._oversized = True, raw[-1:]
 

@@ -9,7 +9,7 @@ from .body import LARGE, repair_body
 from .decoding import LargeBodyError, decode
 from .errors import phrase
 from .flows import content_of
-from .jsontext import is_container, is_crowded
+from .jsontext import is_container
 from .legible import brief
 from .running import Running
 from .step import Step
@@ -20,8 +20,10 @@ _JSON = "application/json"
 type Figures = tuple[int, int, int]
 """Events, bytes that came, bytes that leave."""
 
+_CONTAINERS = 200_000
+"""Objects and arrays of a body that is repaired; log probabilities have many."""
 _OBJECTS = 1000
-"""Objects of a body that is repaired at once: some cost as much as a hundred others."""
+"""Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
 
 
 def is_slow(response: http.Response) -> bool:
@@ -33,7 +35,8 @@ def is_slow(response: http.Response) -> bool:
         return True
     except ValueError:
         return False
-    return content.count(b"{") > _OBJECTS
+    parts = content.count(b"{") + content.count(b"\n") + content.count(b"\r")
+    return parts > _OBJECTS
 
 
 def repair_whole(
@@ -49,11 +52,9 @@ def repair_whole(
     content = step = None
     try:
         # What has been streamed has left already.
-        content = None if response.stream else content_of(response)
+        content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
-        if content and is_crowded(content):
-            logger.warning("%s: the body passes: it has too many values", label)
-        elif content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
+        if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except ValueError as error:
         why = brief(str(error))
