@@ -127,7 +127,7 @@ KNOWS_MITMPROXY = {
     "whole",
 }
 BRINGS = {
-    "decoding": {"brotli"},
+    "decoding": {"brotli"},  # and, by name, what is there for zstd
     "homepage": {"jinja2"},
     "upstream": {"certifi", "tornado"},
 }
@@ -136,16 +136,18 @@ BRINGS = {
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "argparse", "asyncio", "atexit", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "fcntl",
-    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "importlib", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "zlib",
 }  # fmt: skip
 BUDGET = {
     "addon": 310,
-    "answers": 300,
-    "reach": 300,
+    "answers": 355,
+    "boundary": 325,
+    "decoding": 375,
+    "reach": 325,
     "stream_state": 278,
-    "pipeline": 285,
-    "sse": 292,
+    "pipeline": 390,
+    "sse": 405,
     "upstream": 290,
 }
 LINES = 270

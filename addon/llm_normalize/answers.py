@@ -138,9 +138,7 @@ class Answers:
         self._end(flow.response, running, _repair(flow, flow.response, running))
         return None
 
-    def _end(
-        self, response: http.Response, running: Running, figures: Figures
-    ) -> None:
+    def _end(self, response: http.Response, running: Running, figures: Figures) -> None:
         rewriter = running.rewriter
         if rewriter is None:
             status = response.status_code
@@ -284,9 +282,7 @@ def _is_good(response: http.Response) -> bool:
     return 200 <= response.status_code < 300  # noqa: PLR2004
 
 
-def _repair(
-    flow: http.HTTPFlow, response: http.Response, running: Running
-) -> Figures:
+def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> Figures:
     """Repair an answer that is here in one piece, and return its figures."""
     if not (flow.request.is_http2 or flow.request.is_http3):
         # mitmproxy cannot send them by HTTP/1, and would fail at them.

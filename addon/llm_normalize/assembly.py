@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
 from .boundary import DONE, EVENT
 from .chunk import Chunk, choices, is_chunk, is_error, is_flat
 from .conversion import body_of

@@ -373,5 +373,7 @@ def _parts(value: Json) -> int:
             for key in ("delta", "message"):
                 message = choice.get(key)
                 calls = message.get("tool_calls") if isinstance(message, dict) else ()
-                count += _CALL * max(len(calls) - 1, 0) if isinstance(calls, list) else 0
+                count += (
+                    _CALL * max(len(calls) - 1, 0) if isinstance(calls, list) else 0
+                )
     return max(count - 2, 0)

@@ -286,7 +286,8 @@ class Reach:
             listed = self.models.listed(content_of(response))
         except ValueError as error:
             host, why = brief(flow.request.host), brief(str(error))
-            logger.warning("normalize: the list of models of %s passes: %s", host, why)
+            said = "normalize: the list of models of %s passes as it is (%s)"
+            logger.warning(said, host, why)
             return
         if listed is not None:
             response.headers.pop("content-encoding", None)

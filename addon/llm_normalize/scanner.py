@@ -30,7 +30,9 @@ _FIELD = re.compile(
 _LINE = re.compile(r"[^\r\n]+")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=lambda _: None, parse_int=lambda _: None, parse_float=lambda _: None
+    object_pairs_hook=lambda _: None,
+    parse_int=lambda _: None,
+    parse_float=lambda _: None,
 )
 _DEEP = 20  # levels
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .boundary import EVENT, Boundary, is_whole
+from .boundary import Boundary, is_whole
 
 LIMIT = 8 * 1024 * 1024
 """Bytes of one block that are kept; a larger one passes through unread."""

@@ -39,9 +39,7 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_whole(
-    response: http.Response, running: Running, label: str
-) -> Figures:
+def repair_whole(response: http.Response, running: Running, label: str) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
 
     Returns:
