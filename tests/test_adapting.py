@@ -114,6 +114,7 @@ def test_body_in_an_unknown_encoding_stays() -> None:
     made = chat_flow(request=KEYED)
     made.request.headers["content-encoding"] = "what"
     assert adapted(made) is None
+    assert body_of(made.request) is None
 
 
 @pytest.mark.parametrize(

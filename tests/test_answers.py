@@ -784,8 +784,7 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
 
     async def play() -> bytes:
         task = asyncio.ensure_future(waiting(proxy, made, dumps(body)))
-        while not begun.is_set():
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(begun.wait)
         other = proxy.stream(chat_flow(), BAD)  # the loop is free
         assert not task.done()
         go_on.set()

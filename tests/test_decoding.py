@@ -234,6 +234,16 @@ def test_zstd_that_breaks_after_its_beginning_is_corrupt() -> None:
     assert decode("zstd", data + b"\xff" * 9) == (TEXT, True)
 
 
+def test_what_a_slice_gave_before_its_corrupt_byte_comes_out_once() -> None:
+    data = zstandard.compress(b"ab") + b"\x28\xb5\x2f\xfd" + b"\xff" * 9
+    assert len(data) < decoding._SLICE
+    assert decode("zstd", data) == (b"ab", True)
+
+
+def test_what_has_no_encoding_may_end_anywhere() -> None:
+    assert Decoder().is_complete
+
+
 def test_zstd_that_wants_much_memory_is_refused() -> None:
     wide = zstandard.ZstdCompressionParameters(window_log=24)
     compressor = zstandard.ZstdCompressor(compression_params=wide).compressobj()

@@ -142,11 +142,11 @@ STDLIB = {
 BUDGET = {
     "addon": 310,
     "answers": 355,
-    "boundary": 325,
+    "boundary": 330,
     "decoding": 375,
     "reach": 325,
     "stream_state": 278,
-    "pipeline": 390,
+    "pipeline": 395,
     "sse": 405,
     "upstream": 290,
 }

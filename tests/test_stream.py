@@ -376,7 +376,7 @@ ORDINARY: dict[str, Callable[[int], Any]] = {
     "texts": lambda n: chunk({"content": f"w{n}"}),
     "keys": lambda n: chunk({"content": f"w{n}"}, **{f"k{n}": 1}),
     "ids": lambda n: chunk({"content": f"w{n}"}, id=f"c{n}"),
-    "calls": lambda n: chunk({"tool_calls": [rest(f"a{n}")]}, **{f"k{n}": 1}),
+    "calls": lambda n: chunk({"tool_calls": [rest(0, f"a{n}")]}, **{f"k{n}": 1}),
     "choices": lambda n: chunk(
         None,
         choices=[{"index": at, "delta": {"content": f"w{n}"}} for at in range(2)],
@@ -433,3 +433,10 @@ def test_comments_pass_where_they_are_not_to_be_dropped() -> None:
     assert b"".join(Pipeline(Asked(stream=True), fixes).feed(data)) == data
     many = b": a\n" * 20_000 + wire([TEXT])
     assert b"".join(Pipeline(Asked(stream=True), fixes).feed(many)) == many
+
+
+def test_event_of_very_many_values_passes_as_it_is() -> None:
+    client = Client()
+    data = b"data: " + b'{"choices":[]}' * 600 + b"\n\n"
+    assert client.read(data) == data
+    assert client.pipeline.raw_events == {"too-many": 1}

@@ -185,13 +185,14 @@ class Answers:
         """Repair a large answer in a thread, so that no stream waits for it."""
         answer, entries = running.answer, list[Entry | Known]()
         write = answer.write
-        if write is not None:  # the log takes them from one thread alone
+        if write is not None:
             answer.write = entries.append
         async with self._aside:
             figures = await asyncio.to_thread(_repair, flow, response, running)
-        answer.write = write
-        for entry in entries:
-            write(entry)
+        if write is not None:  # the log takes them from one thread alone
+            answer.write = write
+            for entry in entries:
+                write(entry)
         return figures
 
     def broke(self, flow: http.HTTPFlow, settings: Callable[[], Settings]) -> None:

@@ -24,7 +24,7 @@ _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
 _FIELDS = (b"data", b"event", b"id", b"retry")
 
-MARKS = 25_000
+MARKS = 50_000
 """Brackets of one value, or of one line, that are looked at: what has more passes raw."""
 VALUES = 5000
 """Values that may be glued on one line."""
@@ -33,6 +33,7 @@ LINES = 5000
 EVENT = 128
 """What one event of common size costs, where finding one bracket costs 1."""
 _LINE = 16  # what one line of a block costs, and one value of several in a line
+_STEPS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _DEEP = 200  # levels of nesting; what is deeper is not read either (jsontext.py)
 
 
@@ -68,28 +69,20 @@ class ValueScan:
                 break
             at = mark.end()
             char = mark.group()
-            if char in b"\r\n":
-                if self._ends_badly(data, start, mark.start()):
-                    self.broken = True
-                    return -1
-            elif char == b'"':
+            if char == b'"':
                 self._quoted = not self._quoted
-            elif len(char) > 1:
-                continue
-            elif char in b"{[":
-                self._depth += 1
+            elif char in b"\r\n":
+                self.broken = self._ends_badly(data, start, mark.start())
+            elif step := _STEPS.get(char):
+                self._depth += step
                 self.marks += 1
-                if self._depth > _DEEP or self.marks > MARKS:
-                    self.broken = True
-                    return -1
-            else:
-                self._depth -= 1
+                self.broken = self._depth > _DEEP or self.marks > MARKS
                 if self._depth <= 0:
                     self._end = at - start
                     return at
-        # A backslash at the end waits for what it escapes.
-        waits = len(data) > at and data.endswith(b"\\")
-        self._at = len(data) - waits - start
+            if self.broken:
+                return -1
+        self._at = _end_of(data, at) - start
         return -1
 
     def _ends_badly(self, data: bytes | bytearray, start: int, at: int) -> bool:
@@ -100,6 +93,11 @@ class ValueScan:
         if since == at and data[at - 1 : at + 1] == b"\r\n":
             return False
         return not data[since:at].strip()
+
+
+def _end_of(data: bytes | bytearray, at: int) -> int:
+    """Return where *data* ends, but for a backslash behind *at* that escapes what follows."""
+    return len(data) - (len(data) > at and data.endswith(b"\\"))
 
 
 def value_end(data: bytes, start: int = 0) -> int:
@@ -246,13 +244,8 @@ class Boundary:
         """Return where the block ends by its next line; -1 if that has not come, or 0."""
         line = start + self._line
         end = self._end_of_whole(buffer, start, line)
-        if end:
+        if end or self._skips_comments(buffer, start, line):
             return end
-        if buffer.startswith(b":", line) and not self.one_by_one:
-            comments = _COMMENTS.match(buffer, line)
-            if comments:  # at once: a hostile block may have millions
-                self._line = self._sought = comments.end() - start
-                return 0
         found = _LINE_END.search(buffer, max(line, start + self._sought))
         if found is None:
             self._sought = len(buffer) - start
@@ -273,6 +266,16 @@ class Boundary:
         self._lines += 1
         self.cost += _LINE
         return 0
+
+    def _skips_comments(self, buffer: bytearray, start: int, line: int) -> bool:
+        """Skip comments from *line* on, at once: a hostile block may have millions."""
+        if self.one_by_one or not buffer.startswith(b":", line):
+            return False
+        comments = _COMMENTS.match(buffer, line)
+        if comments is None:
+            return False
+        self._line = self._sought = comments.end() - start
+        return True
 
     def _end_of_whole(self, buffer: bytearray, start: int, line: int) -> int:
         """Return where the block's one data line ends, if it is a whole value.

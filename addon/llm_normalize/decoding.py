@@ -54,8 +54,10 @@ class LargeBodyError(ValueError):
 class Decoder:
     """Bytes as they are on the wire, for bodies without a content encoding."""
 
-    is_complete = True
-    """Whether the body may end here."""
+    @property
+    def is_complete(self) -> bool:
+        """Whether the body may end here."""
+        return True
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what *data* decodes to, in steps.

@@ -33,6 +33,7 @@ passed on as it is; events that are alike cost next to nothing (template.py).
 _PARTS = 512
 """Tool calls of one event, and events on one line. What has more passes raw."""
 _CALL = 6  # what a tool call costs, where a choice costs 1, and an event 2
+_SAID = ("delta", "message")
 _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
@@ -145,7 +146,7 @@ class Pipeline:
 
     # -- one block after another -----------------------------------------------
 
-    def _run(self, items: Iterable[Item]) -> list[bytes]:
+    def _run(self, items: Iterable[Item | Comments]) -> list[bytes]:
         for item in items:
             match item:
                 case Gap():
@@ -262,19 +263,7 @@ class Pipeline:
             if reason not in ("not-json", "not-a-chunk"):
                 self._pass(step, event.raw, reason)
                 return
-        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
-            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
-            if not 0 < bare.count(b"\n") < LINES:
-                self._pass(step, event.raw, "too-many")
-                return
-            event = Event(bare, event.n, event.closed)
-            step.fixed(_COMMENT)
-        framed = self._chain.frame(step, event)
-        self._parser.spare -= (len(framed) - 1) * EVENT
-        if len(framed) > _PARTS:
-            step.fixes.clear()
-            self._pass(step, event.raw, "too-many")
-            return
+        framed = self._frame(step, event)
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
             if not each.closed and each.data != DONE:
@@ -289,6 +278,24 @@ class Pipeline:
                 if not closed:
                     self._make_way(step.n)
             self._pass(step, raw, reason)
+
+    def _frame(self, step: Step, event: Event) -> list[Event]:
+        """Return what the framing fixes make of *event*; nothing if it passes as it is."""
+        whole = event
+        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
+            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
+            if not 0 < bare.count(b"\n") < LINES:
+                self._pass(step, event.raw, "too-many")
+                return []
+            event = Event(bare, event.n, event.closed)
+            step.fixed(_COMMENT)
+        framed = self._chain.frame(step, event)
+        self._parser.spare -= (len(framed) - 1) * EVENT
+        if len(framed) <= _PARTS:
+            return framed
+        step.fixes.clear()
+        self._pass(step, whole.raw, "too-many")
+        return []
 
     def _make_way(self, n: int) -> None:
         """Send all that is held before block *n*, which nothing can follow."""
@@ -311,16 +318,9 @@ class Pipeline:
             self._flush(step.n - 1)
             self._ending.done(Piece(step, {}, raw))
             return ""
-        if len(payload) > _FEW and payload.count(b"{") + payload.count(b"[") > MARKS:
-            return "too-many"
-        try:
-            value = loads(payload)
-        except RepeatedKeyError:
-            return "repeated-key"
-        except UnicodeDecodeError:
-            return "bad-encoding"
-        except (ValueError, RecursionError):
-            return "not-json"
+        value, reason = _read(payload)
+        if reason:
+            return reason
         parts = _parts(value)
         self._parser.spare -= parts * EVENT // 2
         if parts > _CALL * _PARTS:
@@ -362,18 +362,26 @@ class Pipeline:
             self._leaving.close(step)
 
 
+def _read(payload: bytes) -> tuple[Json, str]:
+    """Return the value in *payload*, or why it is not read."""
+    if len(payload) > _FEW and payload.count(b"{") + payload.count(b"[") > MARKS // 2:
+        return None, "too-many"
+    try:
+        return loads(payload), ""
+    except RepeatedKeyError:
+        return None, "repeated-key"
+    except UnicodeDecodeError:
+        return None, "bad-encoding"
+    except (ValueError, RecursionError):
+        return None, "not-json"
+
+
 def _parts(value: Json) -> int:
     """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
     if isinstance(value, list):
         return len(value)
     found = choices(value) if isinstance(value, dict) else []
-    count = len(found)
-    for choice in found:
-        if isinstance(choice, dict):
-            for key in ("delta", "message"):
-                message = choice.get(key)
-                calls = message.get("tool_calls") if isinstance(message, dict) else ()
-                count += (
-                    _CALL * max(len(calls) - 1, 0) if isinstance(calls, list) else 0
-                )
-    return max(count - 2, 0)
+    said = [each.get(key) for each in found if isinstance(each, dict) for key in _SAID]
+    calls = [each.get("tool_calls") for each in said if isinstance(each, dict)]
+    more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
+    return max(len(found) + _CALL * more - 2, 0)

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from json.decoder import scanstring
 from typing import Literal
 
 type Path = tuple[str | int, ...]
@@ -99,7 +98,7 @@ def text_at(text: str, key: str) -> tuple[int, int] | None:
             at = _after_space(text, at + 1)
             if not text.startswith('"', at):
                 return None
-            name, at = scanstring(text, at + 1)
+            name, at = _DECODER.raw_decode(text, at)
             at = _after_space(text, at)
             if not text.startswith(":", at):
                 return None

@@ -187,10 +187,10 @@ class Comments:
             yield Event(raw + b"\n\n", self.n + at)
 
 
-type Item = Event | Gap | Oversized | Comments
+type Item = Event | Gap | Oversized
 
 
-def _apart(item: Item) -> Iterable[Item]:
+def _apart(item: Item | Comments) -> Iterable[Item]:
     return item.events() if isinstance(item, Comments) else (item,)
 
 
@@ -229,9 +229,9 @@ class EventParser:
         """Return what *data* completes, maybe nothing."""
         return [each for item in self.read(data) for each in _apart(item)]
 
-    def read(self, data: bytes) -> Iterator[Item]:
+    def read(self, data: bytes) -> Iterator[Item | Comments]:
         """Yield what *data* completes, one by one: `spare` may change meanwhile."""
-        items: list[Item] = []
+        items: list[Item | Comments] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
         if not self._boundary.has_cr and b"\r" in data:
@@ -248,24 +248,10 @@ class EventParser:
                 end = self._gap(items)
             elif self.spare < 0 and (end := self._end_of_all(len(data))):
                 self._pass(end, items)
-            elif buffer[0] == _COLON and (found := self._comments()):
-                end = found.end()
-                raw = found.group()
-                items.append(Comments(raw, self.count, raw.count(b"\n\n")))
-                self.count += items[0].count
-                self._after_cr = False
-            else:
-                self._after_cr = False
-                end = self._find_end()
-                self.spare -= self._boundary.cost
-                self._boundary.cost = 0
-                if large := self._boundary.too_many or self._is_too_large(end):
-                    self._exceed(large, items)
-                    end = 0
-                elif end < 0:
+            elif not (end := self._comments(items)):
+                end = self._next(items)
+                if end < 0:
                     break
-                else:
-                    self._block(bytes(buffer[:end]), items)
             del buffer[:end]  # which moves nothing
         self.is_between = not (buffer or self._after_cr or self.in_oversized)
 
@@ -286,6 +272,19 @@ class EventParser:
         self._boundary.restart()
         return rest
 
+    def _next(self, items: list[Item | Comments]) -> int:
+        """Add the next block, and return where it ends; -1 if it has not ended."""
+        self._after_cr = False
+        end = self._find_end()
+        self.spare -= self._boundary.cost
+        self._boundary.cost = 0
+        if large := self._boundary.too_many or self._is_too_large(end):
+            self._exceed(large, items)
+            return 0
+        if end >= 0:
+            self._block(bytes(self._buffer[:end]), items)
+        return end
+
     def _find_end(self) -> int:
         skip = 0
         if self.count == 0 and self._buffer.startswith(BOM[:1]):
@@ -295,14 +294,21 @@ class EventParser:
             skip = len(BOM) if head == BOM else 0
         return self._boundary.find(self._buffer, 0, skip)
 
-    def _comments(self) -> re.Match[bytes] | None:
-        """Return the blocks of comments that begin here, all at once."""
+    def _comments(self, items: list[Item | Comments]) -> int:
+        """Add the blocks of comments that begin here, and return where they end; or 0."""
         boundary = self._boundary
-        if boundary.one_by_one or not boundary.is_fresh:
-            return None
-        return _COMMENTS.match(self._buffer)
+        if self._buffer[0] != _COLON or boundary.one_by_one or not boundary.is_fresh:
+            return 0
+        found = _COMMENTS.match(self._buffer)
+        if found is None:
+            return 0
+        comments = Comments(found.group(), self.count, found.group().count(b"\n\n"))
+        items.append(comments)
+        self.count += comments.count
+        self._after_cr = False
+        return found.end()
 
-    def _gap(self, items: list[Item]) -> int:
+    def _gap(self, items: list[Item | Comments]) -> int:
         joins = self._after_cr and self._buffer[:1] == b"\n"
         # All at once: a hostile read may bring millions.
         match = None if joins else _LINE_ENDS.match(self._buffer)
@@ -312,7 +318,7 @@ class EventParser:
         items.append(Gap(raw, joins))
         return end
 
-    def _block(self, raw: bytes, items: list[Item]) -> None:
+    def _block(self, raw: bytes, items: list[Item | Comments]) -> None:
         self._after_cr = raw.endswith(b"\r")
         found = self._boundary
         items.append(Event(raw, self.count, found.is_closed, found.is_value))
@@ -341,7 +347,7 @@ class EventParser:
             end = max(end, buffer.rfind(b"\n", start) + 1) or len(buffer)
         return end
 
-    def _pass(self, end: int, items: list[Item]) -> None:
+    def _pass(self, end: int, items: list[Item | Comments]) -> None:
         """Pass all blocks up to *end* on, unread."""
         raw = bytes(self._buffer[:end])
         self._boundary.restart()
@@ -351,7 +357,7 @@ class EventParser:
         if not raw.endswith((b"\r", b"\n")):
             self._by_lines, self._oversized = True, raw[-1:]
 
-    def _exceed(self, cut: int, items: list[Item]) -> None:
+    def _exceed(self, cut: int, items: list[Item | Comments]) -> None:
         """Pass the block that begins here on, from *cut* bytes on whatever the reads."""
         head, rest = bytes(self._buffer[:cut]), bytes(self._buffer[cut:])
         value = head.removeprefix(BOM).lstrip(b" \t").startswith((b"{", b"["))
@@ -362,7 +368,7 @@ class EventParser:
         self.count += 1
         self._buffer += self._pass_oversized(rest, items)
 
-    def _pass_oversized(self, data: bytes, items: list[Item]) -> bytes:
+    def _pass_oversized(self, data: bytes, items: list[Item | Comments]) -> bytes:
         """Pass the block that is too large on, and return what comes after it.
 
         It ends at a blank line; where line ends part the events, at the next of them.
