@@ -284,7 +284,7 @@ def _is_good(response: http.Response) -> bool:
 
 
 def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> Figures:
-    """Repair an answer that is here in one piece, and return its figures."""
+    """Repair an answer whose body is complete, and return its figures."""
     if not (flow.request.is_http2 or flow.request.is_http3):
         # mitmproxy cannot send them by HTTP/1, and would fail at them.
         response.trailers = None
@@ -301,7 +301,7 @@ def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> F
 
 
 def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> None:
-    """Let an answer that has come in one piece leave as a stream, if one was asked."""
+    """Turn an answer whose body is complete into a stream, if one was asked."""
     if not (running.asked.stream and _is_good(response)):
         return
     if is_native(flow) and not is_answer(response):

@@ -380,7 +380,7 @@ def _parts(value: Json) -> int:
     """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
     if isinstance(value, list):
         return len(value)
-    found = choices(value) if isinstance(value, dict) else []
+    found: list[Json] = choices(value) if isinstance(value, dict) else []
     said = [each.get(key) for each in found if isinstance(each, dict) for key in _SAID]
     calls = [each.get("tool_calls") for each in said if isinstance(each, dict)]
     more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))

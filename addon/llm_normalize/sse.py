@@ -156,10 +156,10 @@ class Gap:
 
 @dataclass(slots=True)
 class Oversized:
-    """A piece of a block that is larger than `LIMIT`; passes as it is.
+    """Part of a block that is larger than `LIMIT`; passes as it is.
 
     Attributes:
-        raw: The bytes as they came.
+        raw: Its bytes, unchanged.
         is_many: Whether it is of blocks that are not looked at, for there are too many.
     """
 
@@ -172,7 +172,7 @@ class Comments:
     """Blocks of nothing but comments, one behind another.
 
     Attributes:
-        raw: The bytes as they came.
+        raw: Their bytes, unchanged.
         n: The place of the first one.
         count: How many there are.
     """

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 _JSON = "application/json"
 type Figures = tuple[int, int, int]
-"""Events, bytes that came, bytes that leave."""
+"""Events, bytes received, bytes sent."""
 
 _CONTAINERS = 200_000
 """Objects and arrays of a body that is repaired; log probabilities have many."""
