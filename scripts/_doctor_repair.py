@@ -1,6 +1,8 @@
 """What the addon makes of an answer: its own hooks' code, on a flow without a network."""
 
+import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,6 +19,7 @@ from llm_normalize.stream import Rewriter
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"
+_READ = 64 * 1024
 _URL = "http://provider/v1/chat/completions"
 # Nothing is fetched: that would be a request that nobody announced.
 _SETTINGS = Settings(
@@ -67,6 +70,10 @@ class Repaired:
     warnings: list[str]
 
 
+async def _wait(waits: Awaitable[None]) -> None:
+    await waits
+
+
 def repaired(answer: Answer) -> Repaired:
     """Return what becomes of *answer* on its way through the addon."""
     exchange = _flow(answer)
@@ -79,7 +86,9 @@ def repaired(answer: Answer) -> Repaired:
         out: bytes | None = None
         if isinstance(rewriter, Rewriter):
             rewriter.on_growth = _nobody_looks
-            out = _joined(rewriter(answer.data)) if answer.data else b""
+            data = answer.data  # no read is larger, nor is one looked at as a whole
+            reads = (data[at : at + _READ] for at in range(0, len(data), _READ))
+            out = b"".join(_joined(rewriter(read)) for read in reads)
             out += b"" if answer.broke else _joined(rewriter(b""))
         elif not answer.broke:
             response.data.content = answer.data
@@ -87,7 +96,9 @@ def repaired(answer: Answer) -> Repaired:
             exchange.error = flow.Error(answer.broke)
             answers.broke(exchange, lambda: _SETTINGS)
         else:
-            answers.end(exchange)
+            waits = answers.end(exchange)
+            if waits is not None:  # it is large
+                asyncio.run(_wait(waits))
     told: dict[str, Any] = exchange.metadata[KEY]
     if out is None and not answer.broke:
         out = response.raw_content

@@ -1,7 +1,9 @@
 import gzip
 from typing import Any
 
+import brotli
 import pytest
+import zstandard
 
 from llm_normalize.adaptation import LEARNED, Adaptation
 from llm_normalize.adaptations import ADAPTATIONS
@@ -112,6 +114,30 @@ def test_body_in_an_unknown_encoding_stays() -> None:
     made = chat_flow(request=KEYED)
     made.request.headers["content-encoding"] = "what"
     assert adapted(made) is None
+    assert body_of(made.request) is None
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("br", brotli.compress(bytes(100_000_000))),
+        ("zstd", zstandard.compress(bytes(100_000_000))),
+        ("gzip, br", brotli.compress(gzip.compress(bytes(100_000_000)))),
+        ("", b"[" + b"{}," * 60_000 + b"{}]"),
+    ],
+)
+def test_bomb_stays_and_the_log_says_so(
+    encoding: str, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = chat_flow()
+    if encoding:
+        made.request.headers["content-encoding"] = encoding
+    made.request.raw_content = body
+    assert adapted(made) is None
+    assert made.request.raw_content is body
+    (said,) = messages(caplog)
+    assert said.startswith(f"normalize: a request to {HOST} is not read (it ")
+    assert said.endswith("nothing in it is adapted or mapped")
 
 
 def test_what_it_keeps_it_keeps_exactly() -> None:

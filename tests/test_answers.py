@@ -1,8 +1,10 @@
+import asyncio
 import gzip
 import io
 import json
+import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -281,12 +283,12 @@ def test_a_body_that_another_addon_streams_stays(proxy: Proxy) -> None:
 def test_an_encoding_that_cannot_be_undone_passes_streamed(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    headers = {"content-type": SSE, "content-encoding": "zstd", "content-length": "9"}
+    headers = {"content-type": SSE, "content-encoding": "what", "content-length": "9"}
     made = chat_flow(headers=headers)
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is True
     assert headers_of(made) == headers
-    assert "not undone (zstd)" in messages(caplog)[0]
+    assert "not undone (what)" in messages(caplog)[0]
     proxy.addon.response(made)
     (record,) = proxy.records()
     assert (record["end"], record["changed"]) == ("complete", 0)
@@ -788,3 +790,102 @@ def test_stream_that_runs_when_mitmproxy_ends_is_kept_as_broken_off(
     assert response_of(made).raw_content == out
     assert made.metadata[KEY]["end"] == "upstream-broke"
     assert made.comment.endswith("; mitmproxy ended")
+
+
+def waiting(proxy: Proxy, made: http.HTTPFlow, data: bytes) -> Awaitable[None]:
+    """Play an answer in one piece that is repaired aside."""
+    proxy.addon.responseheaders(made)
+    response_of(made).raw_content = data
+    waits = proxy.addon.response(made)
+    assert waits is not None
+    return waits
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, pairs: bool
+) -> None:
+    if not pairs:
+        proxy.set(normalize_pairs="")
+    begun, go_on = threading.Event(), threading.Event()
+    threads = set[int]()
+
+    def repair(*given: Any) -> Any:
+        threads.add(threading.get_ident())
+        begun.set()
+        assert go_on.wait(10)
+        return repair_body(*given)
+
+    monkeypatch.setattr(whole, "repair_body", repair)
+    body = {**BAD_BODY, "padding": "x" * 7_000_000}
+    made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
+
+    async def play() -> bytes:
+        task = asyncio.ensure_future(waiting(proxy, made, dumps(body)))
+        await asyncio.to_thread(begun.wait)
+        other = proxy.stream(chat_flow(), BAD)  # the loop is free
+        assert not task.done()
+        go_on.set()
+        await task
+        return other
+
+    assert proxy.context.master.event_loop.run_until_complete(play()) == GOOD
+    assert threads
+    assert threading.get_ident() not in threads
+    response = response_of(made)
+    assert json.loads(response.content or b"")["choices"][0]["message"]["content"] == ""
+    assert response.headers["content-type"] == "application/json"
+    kinds = [each["type"] for each in proxy.records()]
+    assert kinds.count("flow") == 2 * pairs
+    assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
+
+
+def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=["api.openai.com=workers-ai:https://cf.test/base"])
+    made = chat_flow(
+        host="api.openai.com",
+        request={
+            "model": "m",
+            "messages": [{"role": "user", "content": "?"}],
+            "stream": True,
+        },
+        headers={"content-type": "application/json"},
+    )
+    response, made.response = made.response, None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    made.response = response
+    text = "word " * 300_000
+    data = dumps({"result": {"response": text}, "success": True})
+    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, data))
+    out = response_of(made).content or b""
+    assert out.startswith(b"data: ")
+    assert out.endswith(b"data: [DONE]\n\n")
+    chunks = [json.loads(each[6:]) for each in out.split(b"\n\n")[:-2]]
+    said = [each["choices"][0]["delta"].get("content", "") for each in chunks]
+    assert "".join(said) == text
+
+
+def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
+    made = chat_flow()
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
+    reads = [wire([each]).replace(b"data: ", b"data:") for each in odd]
+
+    async def one_turn() -> bytes:
+        return b"".join(proxy.feed(made, each) for each in reads)
+
+    async def many_turns() -> bytes:
+        out = b""
+        for each in reads:
+            out += proxy.feed(made, each)
+            await asyncio.sleep(0)
+        return out
+
+    run = proxy.context.master.event_loop.run_until_complete
+    proxy.addon.responseheaders(made)
+    out = run(one_turn())
+    assert 1000 < out.count(b"data: ") < 1500
+    assert out.count(b"data:") == 2000
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    assert run(many_turns()).count(b"data: ") == 2000

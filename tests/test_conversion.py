@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import form
+from growth import MOST, growth
 from llm_normalize.chunk import Chunk
 from llm_normalize.conversion import body_of, chunks_of
 from llm_normalize.fix import USAGE, chunk, completion, wire
@@ -700,3 +701,15 @@ def test_a_body_after_chunks_adds_no_second_answer() -> None:
         [chunk({"role": "assistant", "content": "Hi"}), said(), b"data: [DONE]\n\n"]
     )
     assert form.meaning_of_stream(repaired(data, PLAIN)).choices[0].text == "Hi"
+
+
+def test_lists_of_many_chunks_are_joined_in_linear_time() -> None:
+    def make(count: int) -> list[Chunk]:
+        return [chunk({"annotations": [at]}) for at in range(count)]
+
+    def work(chunks: list[Chunk]) -> None:
+        (choice,) = body_of(chunks)["choices"]
+        assert choice["message"]["annotations"] == [*range(len(chunks))]
+        assert chunks[0]["choices"][0]["delta"] == {"annotations": [0]}
+
+    assert growth(make, work, 4000) < MOST

@@ -1,13 +1,28 @@
 import gzip
 import random
+import sys
 import zlib
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
 
 import brotli
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.decoding import STEP, CorruptBodyError, Decoder, decoder_for
+from llm_normalize import decoding
+from llm_normalize.decoding import (
+    LARGEST,
+    STEP,
+    CorruptBodyError,
+    Decoder,
+    LargeBodyError,
+    decoder_for,
+)
+from llm_normalize.decoding import (
+    decode as decode_whole,
+)
 from streams import cuts
 
 TEXT = b"".join(b'data: {"n":%d}\n\n' % n for n in range(200))
@@ -24,6 +39,9 @@ ENCODERS = {
     "deflate": zlib.compress,
     "raw deflate": raw_deflate,
     "br": brotli.compress,
+    "zstd": zstandard.compress,
+    "gzip, br": lambda data: brotli.compress(gzip.compress(data)),
+    "br, identity, zstd": lambda data: zstandard.compress(brotli.compress(data)),
 }
 
 
@@ -63,15 +81,19 @@ def kept(decoder: Decoder) -> int:
     )
 
 
+def encoding_of(name: str) -> str:
+    return name.removeprefix("raw ")
+
+
 @pytest.mark.parametrize("name", ENCODERS)
 def test_each_encoding_is_undone_in_any_cut(name: str) -> None:
-    encoding = name.rpartition(" ")[2]
+    encoding = encoding_of(name)
     assert decode(encoding, ENCODERS[name](TEXT)) == (TEXT, False)
 
 
 @given(st.sampled_from(list(ENCODERS)), st.binary(max_size=200))
 def test_any_body_is_undone_in_any_cut(name: str, body: bytes) -> None:
-    encoding = name.rpartition(" ")[2]
+    encoding = encoding_of(name)
     assert decode(encoding, ENCODERS[name](body)) == (body, False)
 
 
@@ -81,7 +103,16 @@ def test_names_are_read_loosely(encoding: str) -> None:
     assert run(encoding, [ENCODERS[name](TEXT)]) == (TEXT, False)
 
 
-@pytest.mark.parametrize("encoding", ["zstd", "gzip, br", "gzip, gzip", "compress"])
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        "compress",
+        "gzip, compress",
+        "gzip, gzip",
+        "gzip, x-gzip",
+        "br, gzip, zstd, deflate",
+    ],
+)
 def test_what_cannot_be_undone_has_no_decoder(encoding: str) -> None:
     assert decoder_for(encoding) is None
 
@@ -129,16 +160,16 @@ def test_padding_between_members_is_ignored_in_any_cut() -> None:
     assert decode("gzip", data) == (b"onetwo", False)
 
 
-@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate", "br"])
+@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate", "br", "zstd"])
 @pytest.mark.parametrize(
     "garbage",
-    [b"junk" * 9, b"\r\n", b"\x1f", b"\x1fjunk", b"\xff\xff", b"\0\0junk", b"j\x1f\x8b\x08"],
+    [b"junk" * 9, b"\x28\xb5junk", b"\r\n", b"\x1f", b"\x1fjunk", b"\xff\xff", b"\0\0junk", b"j\x1f\x8b\x08"],
 )  # fmt: skip
 def test_garbage_after_a_whole_body_is_ignored_in_any_cut(
     name: str, garbage: bytes
 ) -> None:
     # So do browsers, Java and Python's clients; curl fails at it, and Node at some.
-    encoding = name.rpartition(" ")[2]
+    encoding = encoding_of(name)
     assert decode(encoding, ENCODERS[name](TEXT) + garbage) == (TEXT, False)
 
 
@@ -161,7 +192,7 @@ def test_brotli_that_breaks_after_its_beginning_is_corrupt() -> None:
     assert decode("br", data + b"\xff" * 9) == (TEXT, True)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
 def test_what_is_not_compressed_is_corrupt(encoding: str) -> None:
     assert decode(encoding, b"\xff\xfedata: 1\n\n" * 3) == (b"", True)
 
@@ -189,10 +220,112 @@ def test_a_wrong_checksum_costs_no_byte_of_the_body_in_any_cut() -> None:
     assert decode("gzip", data[:-8] + b"\0" * 8) == (TEXT, True)
 
 
+def test_zstd_frames_in_a_row_are_one_body() -> None:
+    skipped = b"\x53\x2a\x4d\x18\x04\0\0\0junk"
+    data = zstandard.compress(TEXT) + skipped + zstandard.compress(b"more")
+    assert decode("zstd", data) == (TEXT + b"more", False)
+
+
+def test_zstd_that_breaks_after_its_beginning_is_corrupt() -> None:
+    compressor = zstandard.ZstdCompressor().compressobj()
+    data = compressor.compress(TEXT) + compressor.flush(
+        zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    )
+    assert decode("zstd", data + b"\xff" * 9) == (TEXT, True)
+
+
+def test_what_a_slice_gave_before_its_corrupt_byte_comes_out_once() -> None:
+    data = zstandard.compress(b"ab") + b"\x28\xb5\x2f\xfd" + b"\x08" * 9
+    assert len(data) < decoding._SLICE
+    assert decode("zstd", data) == (b"ab", True)
+
+
+def test_what_has_no_encoding_may_end_anywhere() -> None:
+    assert Decoder().is_complete
+
+
+def test_zstd_that_wants_much_memory_is_refused() -> None:
+    wide = zstandard.ZstdCompressionParameters(window_log=24)
+    compressor = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    assert decode("zstd", compressor.compress(TEXT) + compressor.flush()) == (b"", True)
+
+
+class OtherZstd(ModuleType):
+    """The interface of Python 3.14, in the words of its manual."""
+
+    DecompressionParameter = SimpleNamespace(window_log_max=100)
+
+    @staticmethod
+    def ZstdDecompressor(*, options: dict[int, int]) -> object:  # noqa: N802 - its name
+        assert options == {100: 23}
+        return zstandard.ZstdDecompressor().decompressobj()
+
+
+@pytest.mark.parametrize("name", ["compression.zstd", "backports.zstd"])
+def test_zstd_is_undone_by_the_library_that_is_there(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in ("zstandard", "compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, each, None)
+    assert decoding._zstd() is None
+    monkeypatch.setitem(sys.modules, name.partition(".")[0], ModuleType("parent"))
+    monkeypatch.setitem(sys.modules, name, OtherZstd(name))
+    make = decoding._zstd()
+    assert make is not None
+    decoder = decoding._Sliced(lambda: decoding._Zstd(make))
+    assert b"".join(decoder.feed(zstandard.compress(TEXT) * 2)) == TEXT * 2
+
+
+BOMBS = {
+    "gzip": gzip.compress(bytes(3 * LARGEST)),
+    "deflate": zlib.compress(bytes(3 * LARGEST)),
+    "br": brotli.compress(bytes(3 * LARGEST)),
+    "zstd": zstandard.compress(bytes(3 * LARGEST)),
+    "br, zstd": zstandard.compress(brotli.compress(bytes(3 * LARGEST))),
+}
+
+
+@pytest.mark.parametrize("encoding", BOMBS)
+def test_a_whole_body_inflates_to_its_bound_and_no_further(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    feed = decoding._Sliced.feed
+
+    def counted(decoder: decoding._Sliced, data: bytes) -> Iterator[bytes]:
+        for step in feed(decoder, data):
+            seen.append(len(step))
+            yield step
+
+    monkeypatch.setattr(decoding._Sliced, "feed", counted)
+    with pytest.raises(LargeBodyError):
+        decode_whole(BOMBS[encoding], encoding)
+    assert sum(seen) < 2 * LARGEST
+    assert len(decode_whole(BOMBS[encoding], encoding, 3 * LARGEST)) == 3 * LARGEST
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_whole_body_that_is_cut_off_is_corrupt(name: str) -> None:
+    data, encoding = ENCODERS[name](TEXT), encoding_of(name)
+    assert decode_whole(data, encoding) == TEXT
+    assert decode_whole(b"", encoding) == b""
+    if name != "identity":
+        with pytest.raises(CorruptBodyError):
+            decode_whole(data[:-1], encoding)
+
+
+def test_a_whole_body_without_an_encoding_has_a_bound_too() -> None:
+    assert decode_whole(b"1234", "", 4) == b"1234"
+    with pytest.raises(LargeBodyError, match="larger than 3 bytes"):
+        decode_whole(b"1234", "none", 3)
+    with pytest.raises(CorruptBodyError, match="not undone"):
+        decode_whole(b"1234", "compress")
+
+
 @pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate"])
 def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
     data = ENCODERS[name](bytes(200 * STEP))
-    steps = [len(step) for step in made(name.rpartition(" ")[2]).feed(data)]
+    steps = [len(step) for step in made(encoding_of(name)).feed(data)]
     assert sum(steps) == 200 * STEP
     assert max(steps) <= STEP
 
@@ -214,7 +347,7 @@ def test_what_one_read_inflates_to_leaves_with_that_read(name: str) -> None:
     body = TEXT * 200
     assert len(body) > 5 * STEP
     data = ENCODERS[name](body)
-    encoding = name.rpartition(" ")[2]
+    encoding = encoding_of(name)
     assert run(encoding, [data]) == (body, False)
     assert run(encoding, [data[:20], data[20:]]) == (body, False)
 
@@ -260,7 +393,7 @@ def test_brotli_before_1_2_is_fed_in_small_slices(old_brotli: type[OldBrotli]) -
 
 def empty_pieces(name: str) -> int:
     """Count the empty ones among the pieces of a body that comes byte by byte."""
-    decoder = made(name.rpartition(" ")[2])
+    decoder = made(encoding_of(name))
     data = ENCODERS[name](TEXT)
     reads = [data[at : at + 1] for at in range(len(data))]
     pieces = [piece for read in reads for piece in decoder.feed(read)]

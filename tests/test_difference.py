@@ -142,3 +142,9 @@ def test_any_text_can_be_compared(before: str | None, after: list[str]) -> None:
 @pytest.mark.parametrize("text", ["", "data:", "data: {}\n\n", "data: x", "\r\n"])
 def test_what_did_not_change_has_no_change(text: str) -> None:
     assert changes(text, [text]) == []
+
+
+def test_changes_are_counted_as_far_as_it_pays() -> None:
+    old = {f"k{at}": at for at in range(5000)}
+    (*_, last) = changes(json.dumps(old), ["{}"])
+    assert str(last) == "event: at least 960 changes more → …"

@@ -19,6 +19,7 @@ from typing import Any
 
 import brotli
 import pytest
+import zstandard
 from mitmproxy import contentviews, http
 from mitmproxy import io as flow_io
 
@@ -474,18 +475,47 @@ def test_corrupt_gzip_breaks_the_answer_off_before_the_provider_is_done(
         never.set()
 
 
-def test_zstd_passes_as_it_is(reverse: Mitmdump, provider: Provider) -> None:
-    # Any bytes will do: they are not looked at.
-    data = b"\x28\xb5\x2f\xfd not really"
+def test_unknown_encoding_passes_as_it_is(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    data = b"any bytes: nobody looks at them"
     gate = threading.Event()
-    script = provider.script(data, gate, data, headers={"content-encoding": "zstd"})
+    script = provider.script(data, gate, data, headers={"content-encoding": "compress"})
     with Http1Client(connect(reverse.port)) as client:
         reply = client.post(script.path, ASKED)
-        assert reply.headers["content-encoding"] == "zstd"
+        assert reply.headers["content-encoding"] == "compress"
         assert reply.until(data) == data
         gate.set()
         assert reply.rest() == data * 2
-    reverse.wait_for("an encoding that is not undone (zstd)")
+    reverse.wait_for("an encoding that is not undone (compress)")
+
+
+def test_zstd_over_gzip_is_undone_as_it_passes(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    packers = zlib.compressobj(wbits=31), zstandard.ZstdCompressor().compressobj()
+    gate = threading.Event()
+
+    def packed(data: bytes, *, last: bool = False) -> bytes:
+        gzip, zstd = packers
+        data = gzip.compress(data) + gzip.flush(
+            zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH
+        )
+        flush = (
+            zstandard.COMPRESSOBJ_FLUSH_FINISH
+            if last
+            else zstandard.COMPRESSOBJ_FLUSH_BLOCK
+        )
+        return zstd.compress(data) + zstd.flush(flush)
+
+    parts = packed(NIM[0]), gate, packed(b"".join(NIM[1:]), last=True)
+    script = provider.script(*parts, headers={"content-encoding": "gzip, zstd"})
+    with Http1Client(connect(reverse.port)) as client:
+        reply = client.post(script.path, ASKED)
+        assert "content-encoding" not in reply.headers
+        assert reply.until(b"\n\n") == OPENAI[0]
+        gate.set()
+        assert reply.rest() == body_of(OPENAI)
 
 
 def test_observe_leaves_corrupt_gzip_alone(

@@ -1,3 +1,4 @@
+import gzip
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from types import SimpleNamespace
@@ -10,11 +11,13 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
 
-from llm_normalize import flows
+from llm_normalize.decoding import LARGEST
 from llm_normalize.flows import (
     answers_events,
+    asked_of,
     break_off,
     client_left,
+    content_of,
     gateway_status,
     is_ours,
     is_reverse,
@@ -28,6 +31,7 @@ from llm_normalize.flows import (
     show_anew,
 )
 from llm_normalize.selection import Hosts
+from llm_normalize.sending import Outlet
 from proxies import HOST, SSE, broken, chat_flow, headers_of, response_of
 
 HOSTS = Hosts.parse([HOST, "a.test:8443"])
@@ -284,7 +288,7 @@ def test_mitmproxys_layers_know_better_than_its_words(
     monkeypatch: pytest.MonkeyPatch, left: bool
 ) -> None:
     outlets = [SimpleNamespace(has_left=left), None]
-    monkeypatch.setattr(flows.Outlet, "of", lambda _: outlets.pop(0))
+    monkeypatch.setattr(Outlet, "of", lambda _: outlets.pop(0))
     made = chat_flow()
     says = f"stream reset by client ({'NO_ERROR' if left else 'CANCEL'})"
     broken(made, says)
@@ -527,3 +531,50 @@ def test_host_has_its_port_unless_that_is_the_usual_one(
     request = http.Request.make("POST", url)
     request.host_header = header
     assert place_of(request) == place
+
+
+def test_a_body_is_decoded_within_its_bound() -> None:
+    made = chat_flow(request={"model": "m"})
+    request, response = made.request, response_of(made)
+    assert content_of(request) == b'{"model":"m"}'
+    bomb = gzip.compress(bytes(LARGEST + 1))
+    for message in (request, response):
+        message.headers["content-encoding"] = "gzip"
+        message.raw_content = bomb
+        with pytest.raises(ValueError, match="larger than"):
+            content_of(message)
+    del request.headers["content-encoding"]
+    request.raw_content = b'{"image":"%s"}' % (b"A" * LARGEST)
+    assert content_of(request) == request.raw_content  # a long prompt is no bomb
+    request.raw_content = b"[" + b"{}," * 50_000 + b"{}]"
+    with pytest.raises(ValueError, match="too many values"):
+        content_of(request)
+    response.raw_content = None
+    assert content_of(response) == b""
+
+
+def test_the_bound_of_a_body_is_the_users() -> None:
+    made = chat_flow(request={"model": "m"})
+    data = gzip.compress(bytes(3000))
+    for message in (made.request, response_of(made)):
+        message.headers["content-encoding"] = "gzip"
+        message.raw_content = data
+    with taddons.context(Proxyserver()) as context:
+        context.options.update(body_size_limit="2k")
+        with pytest.raises(ValueError, match="larger than 2,048 bytes"):
+            content_of(response_of(made))
+        context.options.update(body_size_limit="9m")
+        response_of(made).raw_content = gzip.compress(bytes(LARGEST + 1))
+        assert len(content_of(response_of(made))) == LARGEST + 1
+        made.request.raw_content = response_of(made).raw_content
+        with pytest.raises(ValueError, match="larger than 8,388,608 bytes"):
+            content_of(made.request)
+    context.master.event_loop.close()
+
+
+def test_what_a_request_that_cannot_be_read_asks_is_seen_in_its_answer() -> None:
+    made = chat_flow(request={"model": "m"})
+    made.request.headers["content-encoding"] = "br"
+    assert asked_of(made, strict=False).stream
+    response_of(made).headers["content-type"] = "application/json"
+    assert not asked_of(made, strict=False).stream

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.jsontext import Number, RepeatedKeyError, dumps, loads
+from llm_normalize.jsontext import Number, RepeatedKeyError, dumps, is_crowded, loads
 
 LITERALS = (
     "0",
@@ -183,3 +183,26 @@ def test_text_that_is_cut_off_is_refused_without_reading_it_again_and_again() ->
     half = '{"a":"' + '[{\\"k\\":1}],' * 100_000
     with pytest.raises(ValueError, match="Unterminated"):
         loads(half.encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "crowded"),
+    [
+        (b'{"a":"' + b"1,[{" * 100_000 + b'"}', False),  # a text
+        (b'{"a":"' + b'\\"1,' * 100_000 + b'"}', False),
+        (b"[" + b"1," * 60_000 + b"1]", True),
+        (b"[" + b'"",' * 60_000 + b"1]", True),
+        (b"[" + b"[]," * 60_000 + b"1]", True),
+        (b"[" + b'{"a":1,"b":2},' * 60_000 + b"1]", False),
+        (b"[" + b"{}," * 110_000 + b"1]", True),
+        (b"[" + b'{"a":""},' * 110_000 + b"1]", True),
+        (b'{"a":' + b'"' + b"," * 60_000, False),  # cut off
+    ],
+)
+def test_many_values_are_seen_before_they_are_read(data: bytes, crowded: bool) -> None:
+    assert is_crowded(data, 100_000) is crowded
+
+
+def test_what_is_written_by_parts_is_written_alike() -> None:
+    value = loads('{"a":[1.50,"é\ud83d",{"b":null}],"c":true}'.encode(errors="replace"))
+    assert dumps(value, by_parts=True) == dumps(value)

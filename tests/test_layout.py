@@ -139,7 +139,7 @@ KNOWS_MITMPROXY = {
     "whole",
 }
 BRINGS = {
-    "decoding": {"brotli"},
+    "decoding": {"brotli"},  # and, by name, what is there for zstd
     "homepage": {"jinja2"},
     "upstream": {"certifi", "tornado"},
 }
@@ -148,19 +148,21 @@ BRINGS = {
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
-    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "socket", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "importlib", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 BUDGET = {
-    "flows": 285,
+    "flows": 330,
     "addon": 335,
-    "answers": 308,
-    "reach": 315,
+    "answers": 365,
+    "boundary": 330,
+    "decoding": 375,
+    "reach": 345,
     "chunk": 300,
     "ending": 280,
     "stream_state": 282,
-    "pipeline": 358,
-    "sse": 305,
+    "pipeline": 470,
+    "sse": 425,
     "upstream": 290,
 }
 LINES = 275

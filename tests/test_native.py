@@ -104,3 +104,17 @@ def test_answer_is_not_asked_for_again_where_that_is_of_no_use() -> None:
 )
 def test_answer_is_told_from_an_error(status: int, body: bytes, good: bool) -> None:
     assert is_answer(http.Response.make(status, body)) is good
+
+
+def test_answer_that_is_not_read_is_none() -> None:
+    made, answer = running(EMPTY, stream=True)
+    response_of(made).headers["content-encoding"] = "gzip"
+    assert not is_answer(response_of(made))
+    assert whole_of(made, answer) is None
+
+
+def test_request_that_is_not_read_is_not_translated() -> None:
+    made = chat_flow(request=REQUEST)
+    made.request.headers["content-encoding"] = "br"
+    with pytest.raises(ValueError, match="cannot be decoded"):
+        translate(made, "/base")

@@ -4,7 +4,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import brotli
 import pytest
+import zstandard
 from mitmproxy import exceptions, http, tls
 from mitmproxy.addons.proxyauth import ProxyAuth
 from mitmproxy.connection import ConnectionState, Server
@@ -763,3 +765,83 @@ def test_flow_of_no_interest_is_not_looked_at(proxy: Proxy) -> None:
     made = tflow.tflow()
     assert not proxy.addon._reach.answers(made, is_selected=False)
     proxy.addon._reach.end(made)
+
+
+# -- bodies that are not read ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status"),
+    [
+        ("br", brotli.compress(bytes(100_000_000)), 413),
+        ("gzip", b"nonsense", 400),
+        ("what", b"{}", 400),
+        ("", b"[" + b"{}," * 60_000 + b"{}]", 413),
+    ],
+)
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"normalize_routes": [ROUTE]},
+        {"normalize_routes": [f"{OPENAI}=workers-ai:https://cf.test/base"]},
+        {"normalize_keys": [f"{OPENAI}=env:A_KEY"]},
+        {"normalize_gate": "env:A_TOKEN"},
+        {},
+    ],
+)
+def test_nothing_unread_goes_where_the_proxy_lends_its_own(
+    proxy: Proxy, encoding: str, body: bytes, status: int, option: dict[str, Any]
+) -> None:
+    proxy.set(normalize_hosts=[OPENAI], normalize_models=["gpt*=m"], **option)
+    made = chat_flow(host=OPENAI)
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    if encoding:
+        made.request.headers["content-encoding"] = encoding
+    made.request.raw_content = body
+    send(proxy, made)
+    assert made.request.raw_content is body
+    if not option:
+        assert made.response is None
+        return
+    assert response_of(made).status_code == status
+    assert KEY not in str(made.request.headers)
+
+
+def test_model_in_a_compressed_request_is_mapped(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt*=m"])
+    made = chat_flow(request={"model": "gpt-4"})
+    made.response = None
+    made.request.headers["content-encoding"] = "gzip"
+    made.request.content = b'{"model":"gpt-4"}'
+    send(proxy, made)
+    assert made.request.content == b'{"model":"m"}'
+    other = chat_flow(path="/v1/embeddings", request={"model": "gpt-4"})
+    other.response = None
+    send(proxy, other)
+    assert other.request.content == b'{"model":"m"}'
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("zstd", zstandard.compress(bytes(100_000_000))),
+        ("br", b"nonsense"),
+        ("", b'{"data":[' + b"{}," * 60_000 + b"{}]}"),
+    ],
+)
+def test_list_of_models_that_is_not_read_passes(
+    proxy: Proxy, encoding: str, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_models=["gpt-4=m"])
+    made = chat_flow(path="/v1/models", method="GET")
+    response, made.response = made.response, None
+    send(proxy, made)
+    made.response = response
+    response_of(made).headers["content-encoding"] = encoding
+    response_of(made).raw_content = body
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    assert response_of(made).raw_content is body
+    begins = f"normalize: the list of models of {HOST} passes as it is ("
+    assert messages(caplog)[0].startswith(begins)

@@ -1,8 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import MOST, growth
-from llm_normalize.scanner import pieces
+from llm_normalize.scanner import pieces, text_at
 
 
 def found(text: str, *kinds: str) -> list[tuple[str, tuple[str | int, ...]]]:
@@ -84,3 +85,26 @@ def test_nothing_takes_longer_the_longer_it_is() -> None:
         lambda n: 'data: {"a":x}\n\n' * n,
     ):
         assert growth(make, scan, 2_000) < MOST
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "raw"),
+    [
+        (' { "b" : {"a":"no"} , "a" : "x\\"y" , "c', "a", 'x\\"y'),
+        ('{"a":"first","a":"second"}', "a", "first"),
+        ('{"\\u0061":"x"}', "a", "x"),
+        ('{"a":1}', "a", None),
+        ('{"b":[1,' + "1" * 5000 + ',1e5],"a":"x"}', "a", "x"),
+        ('{"b":1}', "a", None),
+        ('{"b"', "a", None),
+        ('{"b":', "a", None),
+        ("{b", "a", None),
+        ("[]", "a", None),
+        ("", "a", None),
+        ('{"b":' + "[" * 100_000, "a", None),
+    ],
+    ids=range(12),
+)
+def test_text_at_a_key_is_found(text: str, key: str, raw: str | None) -> None:
+    place = text_at(text, key)
+    assert (place and text[place[0] : place[1]]) == raw

@@ -2,14 +2,18 @@ import gzip
 import random
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import brotli
 import pytest
+import zstandard
 
+from llm_normalize.boundary import Boundary, ValueScan
 from llm_normalize.decoding import MOST, Decoder, decoder_for
-from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.fix import DONE, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.kept import Kept, unpacked
+from llm_normalize.learning import Templates
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
 from llm_normalize.stream import Rewriter
@@ -27,6 +31,8 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": brotli.compress,
+    "zstd": zstandard.compress,
+    "deflate, zstd": lambda data: zstandard.compress(zlib.compress(data)),
 }
 
 
@@ -318,3 +324,119 @@ def test_a_plain_read_of_any_size_leaves(monkeypatch: pytest.MonkeyPatch) -> Non
     client = Client()
     assert client.run([BAD]) == due
     assert client.given_up == 0
+
+
+HOSTILE: dict[str, bytes] = {
+    "values": b"[]" * 2_000_000,
+    "values on one line": b"data: " + b"{}" * 2_000_000 + b"\n\n",
+    "values on lines": (b"data: " + b"{}" * 400 + b"\n\n") * 4_000,
+    "small events": b"data:{}\n\n" * 400_000,
+    "one line ends": b"data: {}\n" * 400_000,
+    "lines of a block": b"data: {\n" * 400_000 + b"\n",
+    "carriage returns": b"data: {}\r\r" * 400_000,
+    "brackets": b"data: [" + b"[]," * 1_000_000 + b"1]\n\n",
+    "errors": b'data: {"error":{"message":"x"}}\n\n' * 100_000,
+    "calls": wire([chunk({"tool_calls": [{"index": 0, "id": "c"}] * 3_000})] * 10),
+    "choices": wire([chunk(None, choices=[{"delta": {"content": "a"}}] * 4_000)] * 10),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_little_of_what_one_read_inflates_to_is_looked_at(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = 0
+    steps = (Pipeline._event, ValueScan.__init__, Boundary._next_line, Templates.watch)
+
+    def count(step: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any) -> Any:
+            nonlocal looked
+            looked += 1
+            return step(*given)
+
+        return counted
+
+    for step in steps:
+        owner = {"_event": Pipeline, "__init__": ValueScan, "watch": Templates}
+        monkeypatch.setattr(
+            owner.get(step.__name__, Boundary), step.__name__, count(step)
+        )
+    client = Client("gzip")
+    client.rewriter._soon = lambda _: None  # all reads are of one turn
+    data = gzip.compress(HOSTILE[name], 1)
+    out = b"".join(
+        client.read(data[at : at + 65536]) for at in range(0, len(data), 65536)
+    )
+    assert looked < 30_000
+    out += client.read(b"")
+    assert len(out) > 0.95 * len(HOSTILE[name])  # it passes as it is
+
+
+ORDINARY: dict[str, Callable[[int], Any]] = {
+    "texts": lambda n: chunk({"content": f"w{n}"}),
+    "keys": lambda n: chunk({"content": f"w{n}"}, **{f"k{n}": 1}),
+    "ids": lambda n: chunk({"content": f"w{n}"}, id=f"c{n}"),
+    "calls": lambda n: chunk({"tool_calls": [rest(0, f"a{n}")]}, **{f"k{n}": 1}),
+    "choices": lambda n: chunk(
+        None,
+        choices=[{"index": at, "delta": {"content": f"w{n}"}} for at in range(2)],
+        **{f"k{n}": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_burst_of_a_thousand_events_is_repaired_wholly(
+    name: str, encoding: str
+) -> None:
+    client = Client(encoding)
+    client.rewriter._soon = lambda _: None
+    opening = chunk(
+        {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
+    )
+    data = wire([opening, *map(ORDINARY[name], range(1000))]).replace(b": {", b":{")
+    client.read(ENCODERS[encoding](data))
+    assert client.pipeline.raw_events.total() == 0
+    assert len(client.steps) > 500
+
+
+def test_what_is_not_looked_at_makes_up_no_end() -> None:
+    client = Client()
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(3000)]
+    out = client.read(wire([HEAD, *odd, FINISH]).replace(b": {", b":{"))
+    assert client.pipeline.raw_events == {"too-many": 1}
+    assert client.read(wire([TEXT]).replace(b": {", b":{")) == wire([TEXT])
+    assert b"[DONE]" not in out + client.read(b"")
+    assert client.pipeline.events == 3003
+
+
+def test_comments_in_any_number_become_newlines_at_once() -> None:
+    client = Client()
+    odd = (b": ping\n: pong\n\n" + b":\n\n") * 500
+    assert client.read(wire([HEAD]) + odd) == wire([HEAD]) + b"\n" * 1000
+    assert client.read(b": a\n" * 20_000) == b""
+    assert client.read(b"\n" + wire([TEXT])) == b"\n" + wire([TEXT])
+    assert client.read(b": a\n" * 20_000 + wire([TEXT])) == wire([TEXT])
+    steps = {step.n: step for step in client.steps if step.changed}
+    assert [*steps] == [*range(1, 52), 1001, 1003]
+    assert steps[1].before == b": ping\n: pong\n\n"
+    assert steps[1].after == [b"\n"]
+    assert steps[51].after == [b"\n" * 950]
+    assert b"".join(step.before or b"" for step in client.steps[1:52]) == odd
+    assert client.pipeline.events == 1004
+
+
+def test_comments_pass_where_they_are_not_to_be_dropped() -> None:
+    fixes = [fix for fix in FIXES if fix.name != "comment-sent"]
+    data = b": a\n\n: b\n\n\n"
+    assert b"".join(Pipeline(Asked(stream=True), fixes).feed(data)) == data
+    many = b": a\n" * 20_000 + wire([TEXT])
+    assert b"".join(Pipeline(Asked(stream=True), fixes).feed(many)) == many
+
+
+def test_event_of_very_many_values_passes_as_it_is() -> None:
+    client = Client()
+    data = b"data: " + b'{"choices":[]}' * 600 + b"\n\n"
+    assert client.read(data) == data
+    assert client.pipeline.raw_events == {"too-many": 1}

@@ -96,7 +96,7 @@ def test_a_cut_body_says_so() -> None:
     assert "this is its beginning" not in text(OPENING, **RECORD)
 
 
-@pytest.mark.parametrize("encoding", ["", "gzip", "zstd"])
+@pytest.mark.parametrize("encoding", ["", "gzip", "zstd", "compress"])
 def test_a_stream_on_its_way_is_told_as_far_as_it_has_come(encoding: str) -> None:
     asked = answer(**RECORD | {"end": "running"})
     assert isinstance(asked.flow, http.HTTPFlow)
@@ -119,6 +119,17 @@ def test_a_stream_on_its_way_is_told_as_far_as_it_has_come(encoding: str) -> Non
         " ",
         "still running: there is more to come",
     ]
+
+
+def test_little_is_read_of_a_bomb_on_its_way() -> None:
+    asked = answer(**RECORD | {"end": "running"})
+    assert isinstance(asked.flow, http.HTTPFlow)
+    assert asked.flow.response is not None
+    asked.flow.live = True
+    asked.flow.response.headers["content-encoding"] = "gzip"
+    bomb = wire([OPENING]) + b"\n" * 50_000_000 + wire([chunk({"content": "Hi"})])
+    asked.flow.response.data.content = gzip.compress(bomb)
+    assert "Hi" not in Transcript().prettify(b"", asked)
 
 
 def test_hostile_text_commands_nothing() -> None:

@@ -2,7 +2,9 @@ import gzip
 
 import pytest
 
-from llm_normalize import whole
+from llm_normalize import flows, whole
+from llm_normalize.body import LARGE
+from llm_normalize.decoding import LARGEST
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
 from llm_normalize.running import Running, Settings
@@ -54,8 +56,11 @@ def test_an_answer_without_a_body_has_no_events() -> None:
     ("data", "encoding"),
     [
         (gzip.compress(bytes(2000), mtime=0), "gzip"),  # larger than it may be
+        (gzip.compress(b"[]", mtime=0)[:-1], "gzip"),
         (b"nonsense", "gzip"),
         (b"nonsense", "zstd"),
+        (b"nonsense", "compress"),
+        (b"[" + b"1," * 60_000 + b"1]", ""),
     ],
 )
 def test_a_body_that_cannot_be_read_passes_and_is_named(
@@ -64,7 +69,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(whole, "_BODY", 1000)
+    monkeypatch.setattr(flows, "LARGEST", 1000 if encoding else LARGEST)
     assert repair(data, encoding=encoding) == (data, (0, len(data), len(data)))
     (said,) = messages(caplog)
     assert said.startswith("an answer: the body cannot be decoded")
@@ -73,7 +78,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
 def test_a_large_body_that_is_not_encoded_passes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(whole, "_BODY", 10)
+    monkeypatch.setattr(flows, "LARGEST", 10)
     assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
     assert "larger than" in messages(caplog)[0]
 
@@ -84,3 +89,23 @@ def test_a_bug_lets_it_pass(
     monkeypatch.setattr(whole, "repair_body", fail)
     assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
     assert "repair failed" in messages(caplog, "ERROR")[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "slow"),
+    [
+        (dumps(GOOD_BODY), "", False),
+        (b" " * LARGE, "", False),
+        (b" " * (LARGE + 1), "", True),
+        (gzip.compress(b" " * (LARGE + 1)), "gzip", True),
+        (b"{}," * 1001, "", True),
+        (b"data: x\n\n" * 501, "", True),
+        (b"nonsense", "gzip", False),
+    ],
+)
+def test_what_takes_long_is_known_before(
+    data: bytes, encoding: str, slow: bool
+) -> None:
+    response = response_of(chat_flow(headers={"content-encoding": encoding}))
+    response.raw_content = data
+    assert whole.is_slow(response) is slow

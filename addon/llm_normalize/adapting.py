@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from mitmproxy import http
 
 from .adaptation import LEARNED, Adaptation, Body
-from .flows import place_of
+from .flows import content_of, place_of
 from .jsontext import Json, dumps, loads
 from .learned import Key, Learned, mark_of
 from .legible import brief
@@ -77,7 +77,16 @@ def _adapt(
     # Either may be the name that is known: behind a kept host header, say.
     hosts = {request.host, request.pretty_host}
     port = request.port
-    text = request.get_content(strict=False) or b""
+    try:
+        text = content_of(request)
+    except ValueError as error:
+        logger.warning(
+            "normalize: a request to %s is not read (%s): nothing in it is adapted or "
+            "mapped",
+            brief(request.pretty_host),
+            brief(str(error)),
+        )
+        return None
     fitting = [  # to look for a key is quicker than to read a long prompt
         each
         for each in adaptations
@@ -85,7 +94,7 @@ def _adapt(
     ]
     learns = any(each.name == LEARNED for each in adaptations)
     knows = learns and learned.knows(request.host, port)
-    body = body_of(request) if fitting or knows else None
+    body = _read(text) if fitting or knows else None
     if body is None:
         return None
     edits: list[Told] = []
@@ -96,7 +105,7 @@ def _adapt(
         edits += [(LEARNED, *edit) for edit in apply(change, body)]
     if not edits:
         return None
-    adapted = Adapted(request.get_content() or b"", edits)
+    adapted = Adapted(text, edits)
     if not observe:
         request.content = dumps(body)
     return adapted
@@ -105,7 +114,14 @@ def _adapt(
 def body_of(request: http.Request) -> Body | None:
     """Return the body of *request*; None if it cannot be read, or was not kept."""
     try:
-        body: Json = loads(request.get_content() or b"")
+        return _read(content_of(request))
+    except ValueError:
+        return None
+
+
+def _read(text: bytes) -> Body | None:
+    try:
+        body: Json = loads(text)
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None

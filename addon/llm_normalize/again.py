@@ -8,11 +8,12 @@ from .body import repair_body
 from .difference import changes
 from .fix import Fix
 from .masking import text_of
-from .pipeline import Pipeline
+from .pipeline import TURN, Pipeline
 from .sse import Event, EventParser
 from .step import Step
 from .stream_state import Asked
 
+_MOST = 10 * TURN  # of an answer is looked at
 _SHOWN = 3
 """Differences of an answer that are told."""
 
@@ -52,6 +53,7 @@ def repair(
     steps: list[Step] = []
     if is_stream:
         pipeline = Pipeline(asked, fixes, steps.append, "again")
+        pipeline.refill(_MOST)
         out = pipeline.feed(came)
         if is_whole:
             out += pipeline.end()

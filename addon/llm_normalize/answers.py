@@ -1,5 +1,7 @@
 """The answers on their way: each begins with its headers and ends in one record."""
 
+import asyncio
+import contextlib
 import functools
 import logging
 from collections.abc import Awaitable, Callable
@@ -12,6 +14,7 @@ from .flows import (
     answers_events,
     break_off,
     client_left,
+    content_of,
     gateway_status,
     is_native,
     place_of,
@@ -20,6 +23,7 @@ from .flows import (
 )
 from .learned import Learned
 from .legible import brief
+from .line import Entry, Known
 from .native import is_answer, whole_of
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
@@ -28,9 +32,12 @@ from .running import CORRUPT, Running, Settings
 from .stats import Stats
 from .step import Step
 from .stream import Rewriter
-from .whole import repair_whole
+from .whole import Figures, is_slow, repair_whole
 
 logger = logging.getLogger(__name__)
+
+_THREADS = 2
+"""Large answers that are repaired at a time."""
 
 
 class Answers:
@@ -46,6 +53,7 @@ class Answers:
         # What was changed in requests that have no answer yet.
         self._expected: dict[str, Adapted | None] = {}
         self._learned = Learned()
+        self._aside = asyncio.Semaphore(_THREADS)
 
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
@@ -118,31 +126,25 @@ class Answers:
             self._running.pop(flow.id, None)
             return None
         if not flow.response.stream:  # else it has left already
-            later = self._later(flow, running)
-            if later is not None:
+            if running.pending:
+                return self._fetch(flow, running, fetch)
+            slow = is_slow(flow.response)
+            # Nothing that refuses a stream is that large.
+            whole = slow and is_native(flow)
+            later = None if whole else self._later(flow, running)
+            if slow or later is not None:
+                running.pending = True
                 return self._fetch(flow, running, later)
-            if is_native(flow) and is_answer(flow.response):
-                self._stream(flow, flow.response, running)
         del self._running[flow.id]
-        self._end(flow, flow.response, running)
+        self._end(flow.response, running, _repair(flow, flow.response, running))
         return None
 
-    def _end(
-        self, flow: http.HTTPFlow, response: http.Response, running: Running
-    ) -> None:
-        if not (flow.request.is_http2 or flow.request.is_http3):
-            # mitmproxy cannot send them by HTTP/1, and would fail at them.
-            response.trailers = None
+    def _end(self, response: http.Response, running: Running, figures: Figures) -> None:
         rewriter = running.rewriter
         if rewriter is None:
-            figures = repair_whole(response, running, _label(flow))
             status = response.status_code
             running.keep(running.write(self._stats, status, "complete", figures))
             return
-        if not rewriter.bytes_in and response.raw_content:
-            # Made by another addon, or a server replay: it never passed the rewriter.
-            made = rewriter(response.raw_content) + rewriter(b"")
-            response.data.content = b"".join(made)
         if rewriter.given_up:
             rewriter.pipeline.abandon()
         end = "upstream-broke" if rewriter.given_up else "complete"
@@ -152,39 +154,48 @@ class Answers:
 
     def _later(self, flow: http.HTTPFlow, running: Running) -> Later | None:
         """Return what puts another answer in the place of the first one, if need be."""
-        if running.pending:
-            return fetch
         later = whole_of(flow, running) if is_native(flow) else None
         return later or repeat_of(flow, running, self._learned)
 
-    def _stream(
-        self, flow: http.HTTPFlow, response: http.Response, running: Running
+    async def _fetch(
+        self, flow: http.HTTPFlow, running: Running, later: Later | None
     ) -> None:
-        """Let an answer that has come in one piece leave as a stream, if one was asked."""
-        decoder = decoder_for(response.headers.get("content-encoding", ""))
-        if running.asked.stream and _is_good(response) and decoder is not None:
-            running.rewriter = _rewriter(flow, running, decoder)
-            _prepare(flow, response, running)
-
-    async def _fetch(self, flow: http.HTTPFlow, running: Running, later: Later) -> None:
-        """Put another answer in the place of the first one, and repair it."""
+        """Put another answer in the place of the first one, if need be, and repair it."""
         response = flow.response
         assert response is not None
         try:
             before = response.raw_content or b""
-            if not await later(flow):
+            if later is not None and not await later(flow):
                 running.keep(running.close(self._stats, None, "client-left"))
                 return
             after = [response.raw_content or b""]
             running.came_status = response.status_code
             if later is fetch:
                 running.answer.step(Step(0, before, after, [PENDING]))
-            if not is_native(flow) or is_answer(response):
-                self._stream(flow, response, running)
-            self._end(flow, response, running)
+            if is_slow(response):
+                figures = await self._repair_aside(flow, response, running)
+            else:
+                figures = _repair(flow, response, running)
+            self._end(response, running, figures)
         finally:
             self._running.pop(flow.id, None)
             running.on_end()
+
+    async def _repair_aside(
+        self, flow: http.HTTPFlow, response: http.Response, running: Running
+    ) -> Figures:
+        """Repair a large answer in a thread, so that no stream waits for it."""
+        answer, entries = running.answer, list[Entry | Known]()
+        write = answer.write
+        if write is not None:
+            answer.write = entries.append
+        async with self._aside:
+            figures = await asyncio.to_thread(_repair, flow, response, running)
+        if write is not None:  # the log takes them from one thread alone
+            answer.write = write
+            for entry in entries:
+                write(entry)
+        return figures
 
     def broke(
         self,
@@ -268,6 +279,35 @@ def _is_good(response: http.Response) -> bool:
     return 200 <= response.status_code < 300  # noqa: PLR2004
 
 
+def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> Figures:
+    """Repair an answer whose body is complete, and return its figures."""
+    if not (flow.request.is_http2 or flow.request.is_http3):
+        # mitmproxy cannot send them by HTTP/1, and would fail at them.
+        response.trailers = None
+    if running.rewriter is None and not response.stream:
+        _stream(flow, response, running)
+    rewriter = running.rewriter
+    if rewriter is None:
+        return repair_whole(response, running, _label(flow))
+    if not rewriter.bytes_in and response.raw_content:
+        # Made by another addon, or a server replay: it never passed the rewriter.
+        made = rewriter(response.raw_content) + rewriter(b"")
+        response.data.content = b"".join(made)
+    return running.figures()
+
+
+def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> None:
+    """Turn an answer whose body is complete into a stream, if one was asked."""
+    if not (running.asked.stream and _is_good(response)):
+        return
+    if is_native(flow) and not is_answer(response):
+        return
+    with contextlib.suppress(ValueError):
+        response.data.content = content_of(response)
+        running.rewriter = _rewriter(flow, running, Decoder())
+        _prepare(flow, response, running)
+
+
 def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewriter:
     settings, label = running.settings, _label(flow)
     return Rewriter(
@@ -283,7 +323,16 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         give_up=lambda: break_off(flow),
         label=label,
         kept=running.kept,
+        soon=_soon,
     )
+
+
+def _soon(act: Callable[[], None]) -> None:
+    """Call *act* in the next turn of the event loop."""
+    try:
+        asyncio.get_running_loop().call_soon(act)
+    except RuntimeError:  # in a thread, where nobody waits
+        act()
 
 
 def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .boundary import DONE
+from .boundary import DONE, EVENT
 from .chunk import Chunk, choices, is_chunk, is_error, is_flat
 from .conversion import body_of
 from .fix import Fix
@@ -11,6 +11,9 @@ from .jsontext import Json, loads
 from .pipeline import Pipeline
 from .sse import Event, EventParser
 from .stream_state import Asked
+
+_MOST = 40_000 * EVENT
+"""What of a body is looked at: as many events."""
 
 
 def body_in(
@@ -36,6 +39,7 @@ def body_in(
     # Usage that was asked for comes in a chunk of its own, whatever else waits.
     wanted = replace(asked, stream=True, usage=True)
     pipeline = Pipeline(wanted, fixes, label=label)
+    pipeline.refill(_MOST)
     out = b"".join(pipeline.feed(data) + pipeline.end())
     if pipeline.raw_events:
         return None
@@ -73,6 +77,7 @@ def told(data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str) -> T
         label: Names the answer in log lines.
     """
     pipeline = Pipeline(replace(asked, usage=True), fixes, label=label)
+    pipeline.refill(_MOST)
     values = list(_values(b"".join(pipeline.feed(data) + pipeline.end())))
     errors = [each["error"] for each in values if each.get("error")]
     chunks = [each for each in values if is_chunk(each) and not is_error(each)]
@@ -95,8 +100,12 @@ def error_in(data: bytes) -> Json | None:
 
 def _events(data: bytes) -> Iterator[Event]:
     parser = EventParser()
-    items = parser.feed(data) + parser.end()
-    return (item for item in items if isinstance(item, Event))
+    parser.spare = _MOST
+    for item in parser.read(data):
+        if isinstance(item, Event):
+            parser.spare -= EVENT
+            yield item
+    yield from (item for item in parser.end() if isinstance(item, Event))
 
 
 def _values(data: bytes) -> Iterator[Json]:

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 STATUS = "error-status"
 STREAM = "stream-in-body"
 _FAILURE = 400
+LARGE = 1024 * 1024
+"""Bytes of a body that is not repaired where other streams would wait for it."""
 
 
 def repair_body(
@@ -38,6 +40,7 @@ def repair_body(
         label: Names the answer in log lines.
     """
     step = Step(0, data)
+    by_parts = len(data) > LARGE
     source = _assembled(data, status, asked, fixes, label)
     told = _told(source, status, fixes) if status < _FAILURE else None
     status = told or status
@@ -67,7 +70,7 @@ def repair_body(
             break
     if data.startswith(BOM) and not isinstance(value, str | None):
         step.fixed("bom-sent")
-    step.after.append(dumps(value) if step.fixes else data)
+    step.after.append(dumps(value, by_parts=by_parts) if step.fixes else data)
     if told:
         step.status = told
         step.fixed(STATUS)

@@ -16,11 +16,25 @@ DONE = b"[DONE]"
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MARK = re.compile(rb'\\.|["{}\[\]\r\n]', re.DOTALL)
+_TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)
+_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
 _BLANKS = re.compile(rb"[ \t]*")
 _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
 # An event, where one line end parts them; `data:` alone may belong to the one before.
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
 _FIELDS = (b"data", b"event", b"id", b"retry")
+
+MARKS = 50_000
+"""Brackets of one value, or of one line, that are looked at: what has more passes raw."""
+VALUES = 5000
+"""Values that may be glued on one line."""
+LINES = 5000
+"""Lines of one block that are looked at, without comments."""
+EVENT = 128
+"""What one event of common size costs, where finding one bracket costs 1."""
+_LINE = 16  # what one line of a block costs, and one value of several in a line
+_STEPS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_DEEP = 200  # levels of nesting; what is deeper is not read either (jsontext.py)
 
 
 class ValueScan:
@@ -29,6 +43,8 @@ class ValueScan:
     def __init__(self) -> None:
         self.broken = False
         """Whether no value can come of it: a line ends in a string, or is blank."""
+        self.marks = 0
+        """Brackets that were found."""
         self._end = -1  # of the value, once it is known
         self._at = 0  # bytes that were looked at
         self._depth = 0
@@ -45,27 +61,28 @@ class ValueScan:
         if self._end >= 0:
             return start + self._end
         at = start + self._at
-        for mark in _MARK.finditer(data, at):
+        while True:
+            if self._quoted:
+                at = _after(_TEXT, data, at)
+            mark = _MARK.search(data, at)
+            if mark is None:
+                break
             at = mark.end()
             char = mark.group()
-            if char in b"\r\n":
-                if self._ends_badly(data, start, mark.start()):
-                    self.broken = True
-                    return -1
-            elif char == b'"':
+            if char == b'"':
                 self._quoted = not self._quoted
-            elif self._quoted or len(char) > 1:
-                continue
-            elif char in b"{[":
-                self._depth += 1
-            else:
-                self._depth -= 1
+            elif char in b"\r\n":
+                self.broken = self._ends_badly(data, start, mark.start())
+            elif step := _STEPS.get(char):
+                self._depth += step
+                self.marks += 1
+                self.broken = self._depth > _DEEP or self.marks > MARKS
                 if self._depth <= 0:
                     self._end = at - start
                     return at
-        # A backslash at the end waits for what it escapes.
-        waits = len(data) > at and data.endswith(b"\\")
-        self._at = len(data) - waits - start
+            if self.broken:
+                return -1
+        self._at = _end_of(data, at) - start
         return -1
 
     def _ends_badly(self, data: bytes | bytearray, start: int, at: int) -> bool:
@@ -76,6 +93,11 @@ class ValueScan:
         if since == at and data[at - 1 : at + 1] == b"\r\n":
             return False
         return not data[since:at].strip()
+
+
+def _end_of(data: bytes | bytearray, at: int) -> int:
+    """Return where *data* ends, but for a backslash behind *at* that escapes what follows."""
+    return len(data) - (len(data) > at and data.endswith(b"\\"))
 
 
 def value_end(data: bytes, start: int = 0) -> int:
@@ -89,13 +111,17 @@ def value_end(data: bytes, start: int = 0) -> int:
 def values_in(data: bytes) -> list[bytes]:
     """Return the objects and arrays (`[DONE]`) that *data*, one line, is made of.
 
-    They may be glued as they are, or by a `data:`. None where there is anything else.
+    They may be glued as they are, or by a `data:`. None where there is anything else,
+    or too many.
     """
-    values = []
+    values = list[bytes]()
+    marks = 0
     at = _after(_GLUE, data, 0)
     while at < len(data):
-        end = value_end(data, at)
-        if not end:
+        scan = ValueScan()
+        end = scan.find(data, at) if data.startswith((b"{", b"["), at) else -1
+        marks += scan.marks
+        if end < 0 or marks > MARKS or len(values) == VALUES:
             return []
         values.append(data[at:end])
         at = _after(_GLUE, data, end)
@@ -119,6 +145,8 @@ class Boundary:
         self.has_cr = False
         """Whether the stream uses `\r`."""
         self.one_by_one = False  # a single line end parts the events
+        self.cost = 0
+        """What has been looked at: see `EVENT`. Whoever counts it sets it back."""
         self.restart()
 
     def restart(self) -> None:
@@ -130,6 +158,17 @@ class Boundary:
         self._sought = 0  # bytes that hold no line end, or only the value and blanks
         self._data: tuple[int, int, int] | None = None  # the last line with data
         self._data_lines = 0
+        self._lines = 0  # that were looked at
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing of the block has been looked at."""
+        return not (self._sought or self._is_plain or self._scan)
+
+    @property
+    def too_many(self) -> int:
+        """Bytes of a block of so many lines that no more of it is looked at; else 0."""
+        return self._line if self._lines > LINES else 0
 
     def find(self, buffer: bytearray, start: int, skip: int) -> int:
         """Return where the block that begins at *start* ends; -1 as long as it does not.
@@ -169,7 +208,9 @@ class Boundary:
 
     def _value(self, buffer: bytearray, start: int, scan: ValueScan) -> int:
         """Return where a value and its line end, if there is one, end."""
+        before = scan.marks
         at = scan.find(buffer, start + self._begin)
+        self.cost += scan.marks - before
         if scan.broken:
             self._sought = 0
             return self._block(buffer, start)
@@ -196,14 +237,14 @@ class Boundary:
                 return at + 2
         end = 0
         while not end:
-            end = self._next_line(buffer, start)
+            end = -1 if self.too_many else self._next_line(buffer, start)
         return end
 
     def _next_line(self, buffer: bytearray, start: int) -> int:
         """Return where the block ends by its next line; -1 if that has not come, or 0."""
         line = start + self._line
         end = self._end_of_whole(buffer, start, line)
-        if end:
+        if end or self._skips_comments(buffer, start, line):
             return end
         found = _LINE_END.search(buffer, max(line, start + self._sought))
         if found is None:
@@ -222,7 +263,19 @@ class Boundary:
             self._data_lines += 1
             self._data = (line - start, found.start() - start, found.end() - start)
         self._line = self._sought = found.end() - start
+        self._lines += 1
+        self.cost += _LINE
         return 0
+
+    def _skips_comments(self, buffer: bytearray, start: int, line: int) -> bool:
+        """Skip comments from *line* on, at once: a hostile block may have millions."""
+        if self.one_by_one or not buffer.startswith(b":", line):
+            return False
+        comments = _COMMENTS.match(buffer, line)
+        if comments is None:
+            return False
+        self._line = self._sought = comments.end() - start
+        return True
 
     def _end_of_whole(self, buffer: bytearray, start: int, line: int) -> int:
         """Return where the block's one data line ends, if it is a whole value.
@@ -234,6 +287,7 @@ class Boundary:
         begin, stop, end = (start + at for at in self._data)
         self._data = None  # looked at once
         payload = _payload(bytes(buffer[begin:stop]))
+        self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
         if self._data_lines > 1 or not _is_whole(payload):
             return 0
         self.one_by_one = self.one_by_one or bool(values_in(payload))
@@ -246,6 +300,7 @@ class Boundary:
         0 if it goes on, with a value of several lines or the fields of an event.
         """
         payload = _payload(line)
+        self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
         if not payload:
             return 0 if self._line or line.startswith(_FIELDS) else 1
         if self._data_lines:  # of a value that was cut off, if another is whole

@@ -19,6 +19,7 @@ from .stream_state import Asked, Seen
 
 logger = logging.getLogger(__name__)
 
+_LONG = 64 * 1024  # bytes of a chunk in which no key is sought
 _OFF = "%s: fix %s failed and is off for this stream"
 _GIVEN = len(vars(Fix(Asked(), Seen())))  # attributes that every fix has, first of all
 
@@ -125,7 +126,7 @@ class Chain:
 
     def _edits_for(self, payload: bytes) -> list[_Edit]:
         """Return those that may have something to do, by the bytes of a chunk."""
-        if b"\\u" in payload:
+        if len(payload) > _LONG or b"\\u" in payload:
             return self._edits  # a key may be spelled in any way
         there = tuple([key in payload for key in self._keys])
         if there not in self._keyed:

@@ -224,9 +224,9 @@ class _Joined:
             elif isinstance(value, dict):
                 self._objects.setdefault(key, _Joined()).add(value)
             elif isinstance(value, list) and isinstance(self._values.get(key), list):
-                self._values[key] = self._values[key] + value
+                self._values[key] += value
             elif value is not None:
-                self._values[key] = value
+                self._values[key] = [*value] if isinstance(value, list) else value
 
     def whole(self) -> Chunk:
         """Return all that was said."""

@@ -1,13 +1,17 @@
-"""Content encodings, undone as the bytes arrive.
+"""Content encodings, undone as the bytes arrive, and never beyond a bound.
 
-mitmproxy's own decoders want a whole body (`mitmproxy/net/encoding.py`). These take any
-cut, give out what is there in bounded steps, and keep nothing but their window. zstd is
-left out: what mitmproxy imports for it differs between versions.
+mitmproxy's own decoders want a whole body, and inflate all of it at once
+(`mitmproxy/net/encoding.py`): some kilobytes become gigabytes. These take any cut, give
+out what is there in bounded steps, and keep nothing but their window. All bodies are
+decoded here, of requests and of answers, streamed or not.
 """
 
 import contextlib
+import importlib
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import brotli
 
@@ -15,24 +19,45 @@ STEP = 64 * 1024
 """Bytes that one step may inflate to."""
 
 MOST = 16 * 1024 * 1024
-"""Bytes that one read may inflate to; no model says as much at once.
+"""Bytes that the reads of one turn may inflate to; no model says as much at once.
 
 They leave with their read. Brotli before 1.2 cannot bound what one byte becomes: there
 all of that is in memory before it is counted.
 """
 
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a whole body that is parsed, unless `body_size_limit` says otherwise."""
+
+_SLICE = 32  # bytes: in zstd, a few blocks of 128 KiB at the most
+_CODINGS = 3  # one over another
+_WINDOW = 23  # bits of a zstd window: 8 MiB, the most that RFC 9659 allows
+
 _GZIP = 16 + zlib.MAX_WBITS
 
 _MEMBER = b"\x1f\x8b"
 """What a member of a gzip body begins with (RFC 1952)."""
+_FRAMES = (
+    b"\x28\xb5\x2f\xfd",
+    *(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60)),
+)
+"""What a frame of a zstd body begins with, and one to be skipped (RFC 8878)."""
 
 
-class CorruptBodyError(Exception):
+class CorruptBodyError(ValueError):
     """The body is not what its content encoding says."""
+
+
+class LargeBodyError(ValueError):
+    """The body is larger than what is decoded of one."""
 
 
 class Decoder:
     """Bytes as they are on the wire, for bodies without a content encoding."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the body may end here."""
+        return True
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what *data* decodes to, in steps.
@@ -54,6 +79,10 @@ class _Zlib(Decoder):
         )
         self._behind = b""  # the first byte behind a member, until the second is there
         self._over = False  # whatever comes is garbage
+
+    @property
+    def is_complete(self) -> bool:
+        return self._inflate.eof
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         if self._window == zlib.MAX_WBITS and self._head is not None:
@@ -115,19 +144,68 @@ def _until_corrupt(inflate: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
                 yield out
 
 
-class _Brotli(Decoder):
+class _Sliced(Decoder):
+    """What a library decodes in small slices, for it bounds none of them.
+
+    What a slice gives before its corrupt byte is lost with the slice. So another one
+    decodes the same, a slice later, and goes on byte by byte when the first one fails.
+
+    Args:
+        make: Makes what decodes: it takes bytes and yields what they give.
+    """
+
+    def __init__(self, make: "Callable[[], _Brotli | _Zstd]") -> None:
+        self._first = make()
+        self._later = make()
+
+    @property
+    def is_complete(self) -> bool:
+        return self._first.is_complete
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        for at in range(0, len(data), _SLICE):
+            part = data[at : at + _SLICE]
+            size = 0
+            try:
+                for out in self._first.steps(part):
+                    size += len(out)
+                    yield out
+                for _ in self._later.steps(part):
+                    pass
+            except Exception:  # noqa: BLE001 - of a class that each library has itself
+                yield from self._until_corrupt(part, size)
+
+    def _until_corrupt(self, part: bytes, size: int) -> Iterator[bytes]:
+        """Yield what *part* gives before its corrupt byte, but for *size* bytes."""
+        bytewise = (part[at : at + 1] for at in range(len(part)))
+        try:
+            steps = (out for byte in bytewise for out in self._later.steps(byte))
+            yield from _behind(size, steps)
+        except Exception as error:
+            raise CorruptBodyError(str(error)) from error
+        self._first = self._later  # its end was in *part*, with garbage behind it
+
+
+def _behind(size: int, steps: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what *steps* give behind their first *size* bytes."""
+    for step in steps:
+        if len(step) > size:
+            yield step[size:]
+        size = max(size - len(step), 0)
+
+
+class _Brotli:
     def __init__(self) -> None:
         self._inflate = brotli.Decompressor()
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        # One by one: what a piece gives before a corrupt byte is lost with the piece.
-        try:
-            for at in range(len(data)):
-                if self._inflate.is_finished():
-                    return  # garbage, as behind gzip
-                yield from _brotli_steps(self._inflate, data[at : at + 1])
-        except brotli.error as error:
-            raise CorruptBodyError(str(error)) from error
+    @property
+    def is_complete(self) -> bool:
+        return bool(self._inflate.is_finished())
+
+    def steps(self, data: bytes) -> Iterator[bytes]:
+        if self._inflate.is_finished():
+            return  # garbage, as behind gzip
+        yield from _brotli_steps(self._inflate, data)
 
 
 def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
@@ -146,19 +224,136 @@ def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
             return
 
 
+class _Zstd:
+    """zstd, by whichever library is there; also several frames in a row (RFC 8878)."""
+
+    def __init__(self, make: Callable[[], Callable[[], Any]]) -> None:
+        self._make = make()
+        self._inflate = self._make()
+        self._head = b""  # what may begin another frame, behind one
+        self._over = False  # whatever comes is garbage
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self._inflate.eof)
+
+    def steps(self, data: bytes) -> Iterator[bytes]:
+        while data and not self._over:
+            if self._inflate.eof:
+                data = self._frame(data)
+            if data and not self._over:
+                out = self._inflate.decompress(data)
+                data = self._inflate.unused_data
+                if out:
+                    yield out
+
+    def _frame(self, data: bytes) -> bytes:
+        """Return *data* from the beginning of another frame; nothing without one."""
+        data = self._head + data
+        head = data[: len(_FRAMES[0])]
+        self._head = data if len(data) < len(_FRAMES[0]) else b""
+        self._over = not any(each.startswith(head) for each in _FRAMES)
+        if self._over or self._head:
+            return b""
+        self._inflate = self._make()
+        return data
+
+
+def _zstd() -> Callable[[], Callable[[], Any]] | None:
+    """Return what makes the decoders for the frames of one zstd body, one after another.
+
+    None if mitmproxy brings none: what it depends on differs between its versions.
+    """
+    with contextlib.suppress(ImportError):
+        library = importlib.import_module("zstandard")
+        most = 1 << _WINDOW
+        return lambda: library.ZstdDecompressor(max_window_size=most).decompressobj
+    for name in ("compression.zstd", "backports.zstd"):
+        with contextlib.suppress(ImportError):
+            library = importlib.import_module(name)
+            window = {library.DecompressionParameter.window_log_max: _WINDOW}
+            return lambda: partial(library.ZstdDecompressor, options=window)
+    return None
+
+
+_gzip = partial(_Zlib, _GZIP)
 _DECODERS: dict[str, Callable[[], Decoder]] = {
     "": Decoder,
     "identity": Decoder,
-    "gzip": lambda: _Zlib(_GZIP),
-    "x-gzip": lambda: _Zlib(_GZIP),
-    "deflate": lambda: _Zlib(zlib.MAX_WBITS),
-    "br": _Brotli,
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": partial(_Zlib, zlib.MAX_WBITS),
+    "br": partial(_Sliced, _Brotli),
 }
+if (_make := _zstd()) is not None:  # pragma: no branch - mitmproxy brings one
+    _DECODERS["zstd"] = partial(_Sliced, partial(_Zstd, _make))
 # Not codings at all, but sent as if: nothing has been done to the body.
 _DECODERS |= dict.fromkeys(("utf-8", "utf8", "none", "chunked", "binary"), Decoder)
 
 
+class _Stacked(Decoder):
+    """One coding over another, the outermost first."""
+
+    def __init__(self, outer: Decoder, inner: Decoder) -> None:
+        self._outer = outer
+        self._inner = inner
+
+    @property
+    def is_complete(self) -> bool:
+        return self._outer.is_complete and self._inner.is_complete
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        for step in self._outer.feed(data):
+            yield from self._inner.feed(step)
+
+
 def decoder_for(encoding: str) -> Decoder | None:
-    """Return a decoder for a `content-encoding` value; None for one we cannot undo."""
-    make = _DECODERS.get(encoding.strip().lower())
-    return make() if make else None
+    """Return a decoder for a `content-encoding` value; None for one we cannot undo.
+
+    Nor for one that names a coding twice: some servers name what they did once.
+    """
+    names = [name.strip().lower() for name in encoding.split(",")]
+    makes = [_DECODERS.get(name) for name in names]
+    codings = [make for make in makes if make is not Decoder]
+    if len(codings) > _CODINGS or len(set(codings)) < len(codings):
+        return None
+    decoder = Decoder()
+    for make in codings:  # in the order in which they were applied
+        if make is None:
+            return None
+        made = make()
+        decoder = made if type(decoder) is Decoder else _Stacked(made, decoder)
+    return decoder
+
+
+def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
+    """Return all that *data* decodes to.
+
+    Args:
+        data: A whole body.
+        encoding: Its `content-encoding`.
+        most: Bytes that it may inflate to.
+
+    Raises:
+        LargeBodyError: It inflates to more.
+        CorruptBodyError: It is not what its encoding says, breaks off, or is in one
+            that cannot be undone.
+    """
+    decoder = decoder_for(encoding)
+    if decoder is None:
+        raise CorruptBodyError("its encoding is not undone")
+    if type(decoder) is Decoder:
+        if len(data) > most:
+            raise LargeBodyError(f"it is larger than {most:,} bytes")
+        return data
+    out: list[bytes] = []
+    size = 0
+    for at in range(0, len(data), STEP):  # a decoder may copy what it has not read yet
+        for step in decoder.feed(data[at : at + STEP]):
+            size += len(step)
+            if size > most:
+                raise LargeBodyError(f"it is larger than {most:,} bytes, inflated")
+            out.append(step)
+    if data and not decoder.is_complete:
+        raise CorruptBodyError("it breaks off")
+    return b"".join(out)

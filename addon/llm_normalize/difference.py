@@ -7,6 +7,7 @@ has to do that.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .jsontext import Json, dumps, loads
 
@@ -14,6 +15,7 @@ REMOVED = "removed"
 
 _LONG = 160  # characters of a value that are told
 _MOST = 40  # changes of one event that are told
+_COUNTED = 1000  # that are counted
 
 _LINE_END = re.compile("\r\n|\r|\n")
 _FIELD = re.compile("data: ?")
@@ -54,9 +56,9 @@ def changes(before: str | None, after: Sequence[str]) -> list[Change]:
     Returns:
         At most 40 changes, and one that says how many more there are.
     """
-    found = list(_changes(before, after))
+    found = list(islice(_changes(before, after), _COUNTED))
     if len(found) > _MOST:
-        more = len(found) - _MOST
+        more = f"{'at least ' * (len(found) == _COUNTED)}{len(found) - _MOST}"
         found[_MOST:] = [Change("event", f"{more} changes more", "…")]
     return found
 

@@ -1,5 +1,6 @@
 """Small questions to mitmproxy's flows, and what only mitmproxy can do with them."""
 
+import contextlib
 import logging
 import re
 from collections.abc import Sequence
@@ -10,8 +11,11 @@ from urllib.parse import urlsplit
 from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
 from mitmproxy.proxy import mode_specs
+from mitmproxy.utils import human
 
+from .decoding import LARGEST, LargeBodyError, decode
 from .echo import Echo
+from .jsontext import is_crowded
 from .legible import brief
 from .routes import NATIVE
 from .selection import Hosts, is_chat_request, is_event_stream
@@ -24,6 +28,9 @@ ASKED = "llm_normalize_asked"
 """Where a flow's metadata holds the model asked for, where another one was sent."""
 ROUTED = "llm_normalize_routed"
 """Where it holds the URL that was asked, and the target of its route."""
+
+CONTAINERS = 50_000
+"""Objects and arrays of what is read where all streams wait; a long talk has thousands."""
 
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
@@ -147,16 +154,52 @@ def answers_events(response: http.Response) -> bool:
     return is_event_stream(response.headers.get("content-type", ""))
 
 
+def largest() -> int:
+    """Return how many bytes a body may inflate to: what `body_size_limit` says."""
+    options = getattr(ctx, "options", None)  # there are none outside of mitmproxy
+    limit = human.parse_size(getattr(options, "body_size_limit", None))
+    return LARGEST if limit is None else limit
+
+
+def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
+    """Return the decoded body of *message*, empty where none is there.
+
+    mitmproxy's `content` and `text` inflate without a bound, so they are not used.
+
+    Args:
+        message: A request or an answer.
+        containers: How many objects and arrays of JSON are too many.
+
+    Raises:
+        ValueError: It cannot be decoded, or is too large, or has too many values.
+    """
+    raw = message.raw_content or b""
+    most = largest()
+    if isinstance(message, http.Request):
+        # A long prompt is no bomb; but it is read where all streams wait.
+        most = max(min(most, LARGEST), len(raw))
+    found = decode(raw, message.headers.get("content-encoding", ""), most)
+    if is_crowded(found, containers):
+        raise LargeBodyError("it has too many values")
+    return found
+
+
+def request_body(request: http.Request) -> bytes | None:
+    """Return the decoded body of *request*; None if it was sent on unread."""
+    with contextlib.suppress(ValueError):
+        return None if request.raw_content is None else content_of(request)
+    return None
+
+
 def asked_of(flow: http.HTTPFlow, *, strict: bool, body: bytes | None = None) -> Asked:
     """Return what the request of *flow* asked; with *body*, before that was changed."""
     request, response = flow.request, flow.response
-    if body is not None:
-        asked = Asked.from_body(body)
-    elif request.raw_content is None and response is not None:
-        # Sent on unread (stream_large_bodies): the answer tells what was asked.
+    body = request_body(request) if body is None else body
+    if body is None and response is not None:
+        # Sent on unread (stream_large_bodies, say): the answer tells what was asked.
         asked = Asked(stream=answers_events(response))
     else:
-        asked = Asked.from_body(request.get_content(strict=False))
+        asked = Asked.from_body(body)
     begun = response.timestamp_start if response else request.timestamp_start
     name = flow.metadata.get(ASKED)
     if isinstance(name, str):
@@ -174,14 +217,9 @@ def secrets_of(request: http.Request) -> tuple[str, ...]:
     return tuple(sorted(secrets, key=len, reverse=True))
 
 
-def content_of(request: http.Request) -> bytes | None:
-    """Return the body of *request*; None if it was sent on unread."""
-    return None if request.raw_content is None else request.get_content(strict=False)
-
-
 def quoted(flow: http.HTTPFlow, text: str) -> str:
     """Return words of the provider of *flow* for a log line: they may repeat the request."""
-    echo = Echo(content_of(flow.request), secrets_of(flow.request))
+    echo = Echo(request_body(flow.request), secrets_of(flow.request))
     return brief(echo.hidden(text))
 
 

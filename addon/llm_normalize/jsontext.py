@@ -18,6 +18,11 @@ _BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|([\[\]{}])', re.DOTALL)
 _LONG = 1000  # digits; `int` refuses a few thousand
 
 
+# What a parser reads without a pause: values between the ends of two objects.
+_IN_A_ROW = 50_000
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\Z', re.DOTALL)
+
+
 class Number:
     """A JSON number that keeps its spelling."""
 
@@ -68,6 +73,7 @@ _decode_spelled = json.JSONDecoder(
     parse_int=Number,
     parse_constant=_no_constant,
 ).decode
+_look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_spelled
 ).encode
@@ -119,21 +125,53 @@ def _plain(value: Json) -> Json:
     return value
 
 
+def is_crowded(data: bytes, containers: int) -> bool:
+    """Tell whether the JSON in *data* has so many values that it holds all else up.
+
+    Reading and writing it takes ten times as long for each byte as a long text does, and
+    nothing else runs meanwhile, whatever the thread: Python lets others run at the end of
+    an object only.
+
+    Args:
+        data: The JSON, or anything else.
+        containers: How many objects and arrays are too many.
+    """
+    marks = data.count(b",") + data.count(b"[") + data.count(b"{")
+    if marks <= min(_IN_A_ROW, containers):
+        return False
+    at = found = in_a_row = 0
+    for string in _STRING.finditer(data):  # marks in a text are none
+        gap = data[at : string.start()]
+        at = string.end()
+        found += gap.count(b"[") + gap.count(b"{")
+        if found > containers:
+            return True
+        for number, part in enumerate(gap.split(b"}")):
+            in_a_row = (0 if number else in_a_row) + part.count(b",") + part.count(b"[")
+            if in_a_row > _IN_A_ROW:
+                return True
+    return False
+
+
 def is_container(data: bytes) -> bool:
     """Tell whether *data* is a JSON object or array."""
     try:
-        return isinstance(json.loads(data), dict | list)
+        return isinstance(_look(data.decode()), dict | list)
     except (ValueError, RecursionError):
         return False
 
 
-def dumps(value: Json) -> bytes:
+def dumps(value: Json, *, by_parts: bool = False) -> bytes:
     """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
 
     A lone surrogate, which UTF-8 has no bytes for, is written as its ASCII escape.
+
+    Args:
+        value: What to write.
+        by_parts: Whether to let other threads run meanwhile; that takes longer.
     """
     try:
-        text = _encode(value)
+        text = _write(value) if by_parts else _encode(value)
     except _SpelledNumberError:
         text = _write(value)
     return text.encode(errors="backslashreplace")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .jsontext import Json, dumps, loads
-from .scanner import pieces
+from .scanner import text_at
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,13 @@ class Models:
             text = body.decode()
         except UnicodeDecodeError:
             return None
-        for piece in pieces(text):
-            if piece.path == ("model",) and piece.kind == "string":
-                asked = _read(piece.raw)
-                sent = self.sent(asked) if asked else None
-                if sent is None or asked is None:
-                    return None
-                spelled = json.dumps(sent, ensure_ascii=False)[1:-1]
-                end = piece.start + len(piece.raw)
-                return f"{text[: piece.start]}{spelled}{text[end:]}".encode(), asked
-        return None
+        start, end = text_at(text, "model") or (0, 0)
+        asked = _read(text[start:end])
+        sent = self.sent(asked) if asked else None
+        if sent is None or asked is None:
+            return None
+        spelled = json.dumps(sent, ensure_ascii=False)[1:-1]
+        return f"{text[:start]}{spelled}{text[end:]}".encode(), asked
 
     def listed(self, body: bytes) -> bytes | None:
         """Return a list of models (`GET /models`) with the names that may be asked for.

@@ -10,7 +10,7 @@ from mitmproxy import http
 
 from .adapting import Adapted, Told, body_of
 from .asking import take
-from .flows import ASKED
+from .flows import ASKED, content_of
 from .jsontext import Json, dumps, loads
 from .repeating import Later, answer_to
 from .running import Running
@@ -34,7 +34,10 @@ def translate(flow: http.HTTPFlow, base: str, made: Adapted | None = None) -> Ad
         ValueError: It cannot be translated; the message is a sentence for the client.
     """
     request = flow.request
-    original = request.get_content(strict=False) or b""
+    try:
+        original = content_of(request)
+    except ValueError:
+        raise ValueError("The body of the request cannot be decoded.") from None
     asked = flow.metadata.get(ASKED)
     sent = Asked.from_body(original).model
     native = native_body(original)
@@ -59,9 +62,7 @@ def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
         or body is None
         or not body.get("stream")
         or not flow.server_conn.timestamp_start
-        or not refusal_means_no_stream(
-            response.status_code, response.get_content(strict=False) or b""
-        )
+        or not refusal_means_no_stream(response.status_code, _content(response))
     ):
         return None
     asking = dumps({key: body[key] for key in body if key not in _STREAMING})
@@ -82,7 +83,15 @@ def is_answer(response: http.Response) -> bool:
     if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
         return False
     try:
-        value: Json = loads(response.get_content(strict=False) or b"")
+        value: Json = loads(content_of(response))
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and value.get("success") is not False
+
+
+def _content(response: http.Response) -> bytes:
+    """Return the decoded body of *response*; nothing if it cannot be read."""
+    try:
+        return content_of(response)
+    except ValueError:
+        return b""

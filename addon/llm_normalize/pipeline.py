@@ -4,10 +4,11 @@ Unchanged events leave as the bytes they came as. Every block is one `Step`, whi
 """
 
 import logging
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from .boundary import DONE
+from .boundary import DONE, EVENT, LINES, MARKS
 from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
@@ -17,7 +18,7 @@ from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
 from .leaving import Leaving
 from .patches import Patches
-from .sse import Event, EventParser, Gap, Item, Oversized
+from .sse import Comments, Event, EventParser, Gap, Item, Oversized
 from .step import Outlet, Piece, Step
 from .stream_state import Asked, Seen
 from .template import Template
@@ -25,6 +26,25 @@ from .template import Template
 logger = logging.getLogger(__name__)
 
 _OVER = "%s: repair failed, the rest passes as it is"
+
+TURN = 1250 * EVENT
+"""What is looked at before other streams have their turn: so many events, or pieces of
+them. A provider that sends more at once, of which no two are alike, has the rest of it
+passed on as it is; events that are alike cost next to nothing (template.py).
+"""
+_PARTS = 512
+"""Tool calls of one event, and events on one line. What has more passes raw."""
+_CALL = 6  # what a tool call costs, where a choice costs 1, and an event 2
+_SAID = ("delta", "message")
+_KNOWN = 6  # what an event costs that a template knows, see `EVENT`
+_WATCHED = 64 * 1024  # bytes of an event from which a stream learns
+_SHOWN = 50
+"""Comments of one run that have a record of their own; the others share one."""
+_BYTES = 6  # 64 of them cost as much as a bracket
+_FEW = 10_000  # bytes of an event whose brackets are not counted
+_COMMENT = "comment-sent"
+_COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
+_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
 
 
 class Pipeline:
@@ -56,6 +76,7 @@ class Pipeline:
         self._chain = Chain(made, label)
         names = {fix.name for fix in made}
         verbatim = "line-end-cr" not in names
+        self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         outlet = Outlet(leaving.emit, leaving.close)
         self._ending = Ending(asked, self.seen, names, outlet)
@@ -76,10 +97,18 @@ class Pipeline:
         """Blocks begun so far."""
         return self._parser.count
 
+    def refill(self, spare: float = TURN) -> None:
+        """Let *spare* of what comes be looked at: see `TURN`."""
+        self._parser.spare = spare
+
     def feed(self, data: bytes) -> list[bytes]:
         """Return what leaves when *data* comes in, maybe nothing. Never raises."""
         out: list[bytes] = []
-        data = self._patches.of_all(data, out)
+        parser = self._parser
+        parser.spare -= len(data) >> _BYTES
+        if parser.spare >= 0:
+            data = self._patches.of_all(data, out)
+            parser.spare -= _KNOWN * len(out)
         if not data:
             return out
         self._run(data)
@@ -141,25 +170,32 @@ class Pipeline:
         if self._unread:
             self._leaving.pass_on(data)
             return
-        items: list[Item] = []
-        held = self._parser.held
-        rest: bytes | None = None
-        try:
-            (self._parser.feed if data else self._parser.end)(data, items)
-        except Exception:
-            logger.exception(_OVER, self._label)
-            self._unread = True
-            done = sum(len(item.raw) for item in items)
-            kept = self._parser.take()[:held]
-            rest = data[done - held :] if done > held else kept[done:] + data
-        for item in items:
+        held, done = self._parser.held, 0
+        items = self._items(data)
+        while True:
+            try:
+                item = next(items, None)
+            except Exception:
+                logger.exception(_OVER, self._label)
+                self._unread = True
+                kept = self._parser.take()
+                if done >= held:
+                    kept = data[done - held :]
+                elif len(kept) != held + len(data) - done:  # *data* is not in it yet
+                    kept += data
+                self._due = kept
+                self._fail()
+                return
+            if item is None:
+                return
+            done += len(item.raw)
             self._due = item.raw
             self._guarded(self._item, item)
-        if rest is not None:
-            self._due = rest
-            self._fail()
 
-    def _item(self, item: Item) -> None:
+    def _items(self, data: bytes) -> Iterator[Item | Comments]:
+        yield from self._parser.read(data) if data else self._parser.end()
+
+    def _item(self, item: Item | Comments) -> None:
         match item:
             case Gap():
                 self._leaving.gap(item, self._ending.join)
@@ -169,11 +205,19 @@ class Pipeline:
                 self._leaving.settle()
                 self._ending.make_way(self._parser.count, last=False)
                 self._ending.other()
-                if self._large != self._parser.count:  # not its next part
+                if item.is_many:
+                    self._count_raw("too-many")
+                elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
                     self._count_raw("too-large")
                 self._leaving.verbatim = True
                 self._leaving.pass_on(item.raw)
+            case Comments():
+                self._leaving.settle()
+                self._comments(item)
+            case _ if _ALL_COMMENTS(item.raw):
+                self._leaving.settle()
+                self._comments(Comments(item.raw, item.n, 1))
             case _:
                 self._leaving.settle()
                 self._step(item)
@@ -181,9 +225,11 @@ class Pipeline:
     def _step(self, event: Event) -> None:
         patched = self._patches.of(event.raw, event.n)
         if patched is not None:
+            self._parser.spare -= _KNOWN
             self._leaving.pass_on(patched)
             return
         self._catch_up()
+        self._parser.spare -= EVENT
         step = Step(event.n, event.raw)
         self._leaving.begin(step)
         if self._broken:
@@ -192,7 +238,29 @@ class Pipeline:
             self._guarded(self._event, step, event)
         self._due = b""
         self._leaving.end(step)
-        self._templates.watch(step)
+        if len(event.raw) > _WATCHED:
+            self._templates.forget()
+        else:
+            self._templates.watch(step)
+
+    def _comments(self, item: Comments) -> None:
+        """Send a bare newline for each comment, now: nothing else depends on them."""
+        self._leaving.verbatim = not self._drops_comments or self._broken
+        if self._leaving.verbatim:
+            self._leaving.pass_on(item.raw)
+            return
+        found = item.raw.split(b"\n\n", _SHOWN)
+        rest = found.pop()
+        for at, comment in enumerate(found):
+            self._drop(item.n + at, comment + b"\n\n", 1)
+        if rest:
+            self._drop(item.n + len(found), rest, item.count - len(found))
+
+    def _drop(self, n: int, comments: bytes, count: int) -> None:
+        step = Step(n, comments, [b"\n" * count], [_COMMENT])
+        self._leaving.pass_on(step.after[0])
+        self._due = self._due[len(comments) :]
+        self._leaving.close(step)
 
     def _catch_up(self) -> None:
         """Take in what the last event that was not read has counted."""
@@ -259,9 +327,7 @@ class Pipeline:
             if reason not in ("not-json", "not-a-chunk"):
                 self._pass(step, event.raw, reason)
                 return
-        if event.names_error:
-            self._ending.other()  # whatever it says: no success is made up after it
-        framed = self._chain.frame(step, event)
+        framed = self._frame(step, event)
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
             if not each.closed and each.data != DONE:
@@ -276,6 +342,26 @@ class Pipeline:
                 if not closed:
                     self._make_way(step.n)
             self._pass(step, raw, reason)
+
+    def _frame(self, step: Step, event: Event) -> list[Event]:
+        """Return what the framing fixes make of *event*; nothing if it passes as it is."""
+        whole = event
+        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
+            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
+            if not 0 < bare.count(b"\n") < LINES:
+                self._pass(step, event.raw, "too-many")
+                return []
+            event = Event(bare, event.n, event.closed)
+            step.fixed(_COMMENT)
+        if event.names_error:
+            self._ending.other()  # whatever it says: no success is made up after it
+        framed = self._chain.frame(step, event)
+        self._parser.spare -= (len(framed) - 1) * EVENT
+        if len(framed) <= _PARTS:
+            return framed
+        step.fixes.clear()
+        self._pass(step, whole.raw, "too-many")
+        return []
 
     def _make_way(self, n: int) -> None:
         """Send all that is held before block *n*, which nothing can follow."""
@@ -298,14 +384,13 @@ class Pipeline:
             self._flush(step.n - 1)
             self._ending.done(Piece(step, {}, raw))
             return ""
-        try:
-            value = loads(payload)
-        except RepeatedKeyError:
-            return "repeated-key"
-        except UnicodeDecodeError:
-            return "bad-encoding"
-        except (ValueError, RecursionError):
-            return "not-json"
+        value, reason = _read(payload)
+        if reason:
+            return reason
+        parts = _parts(value)
+        self._parser.spare -= parts * EVENT // 2
+        if parts > _CALL * _PARTS:
+            return "too-many"
         if self._is_error(value):
             self._flush(step.n - 1)
             self._error(Piece(step, value, raw))
@@ -352,3 +437,28 @@ class Pipeline:
                 raise
         if step.fixes:
             self._leaving.close(step)
+
+
+def _read(payload: bytes) -> tuple[Json, str]:
+    """Return the value in *payload*, or why it is not read."""
+    if len(payload) > _FEW and payload.count(b"{") + payload.count(b"[") > MARKS // 2:
+        return None, "too-many"
+    try:
+        return loads(payload), ""
+    except RepeatedKeyError:
+        return None, "repeated-key"
+    except UnicodeDecodeError:
+        return None, "bad-encoding"
+    except (ValueError, RecursionError):
+        return None, "not-json"
+
+
+def _parts(value: Json) -> int:
+    """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
+    if isinstance(value, list):
+        return len(value)
+    found: list[Json] = choices(value) if isinstance(value, dict) else []
+    said = [each.get(key) for each in found if isinstance(each, dict) for key in _SAID]
+    calls = [each.get("tool_calls") for each in said if isinstance(each, dict)]
+    more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
+    return max(len(found) + _CALL * more - 2, 0)

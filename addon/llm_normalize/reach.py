@@ -11,7 +11,8 @@ from mitmproxy import connection, ctx, http, tls
 
 from . import cors, proof
 from .adapting import Adapted
-from .flows import ASKED, ROUTED, is_native, is_reverse, quoted
+from .decoding import LargeBodyError
+from .flows import ASKED, ROUTED, content_of, is_native, is_reverse, quoted
 from .gate import (
     is_asked,
     is_list,
@@ -203,11 +204,19 @@ class Reach:
         if self.models.names and is_list(request):
             self._lists.add(flow.id)
         adapted = None
-        renamed = request.raw_content and self.models.rename(request.raw_content)
-        if renamed and not request.headers.get("content-encoding"):
-            adapted = Adapted(
-                request.raw_content or b"", [(MAPPED, "changed", "model")]
-            )
+        secret = self.keys.secret(request.host, request.port)
+        try:
+            content = content_of(request) if is_asked(request) else _plain(request)
+        except ValueError as error:
+            if routed or secret or self.gate:  # nobody knows what would go there
+                status = 413 if isinstance(error, LargeBodyError) else 400
+                message = f"The body of the request is not read: {error}."
+                flow.response = refusal(status, message, None)
+                return None
+            content = b""
+        renamed = content and self.models.rename(content)
+        if renamed:
+            adapted = Adapted(content, [(MAPPED, "changed", "model")])
             request.content, flow.metadata[ASKED] = renamed  # and its length
         if routed is not None and routed.target.is_native:
             try:
@@ -217,7 +226,6 @@ class Reach:
                 return None
         if flow.id in self._let_in:
             request.trailers = None  # the token may be there, too
-        secret = self.keys.secret(request.host, request.port)
         is_let_in = self.gate is None or flow.id in self._let_in
         if secret is not None and is_let_in and wants_key(flow):
             self._put_key(flow, secret)
@@ -299,7 +307,13 @@ class Reach:
         response = flow.response
         if response is None or not response.raw_content:
             return
-        listed = self.models.listed(response.get_content(strict=False) or b"")
+        try:
+            listed = self.models.listed(content_of(response))
+        except ValueError as error:
+            host, why = brief(flow.request.host), brief(str(error))
+            said = "normalize: the list of models of %s passes as it is (%s)"
+            logger.warning(said, host, why)
+            return
         if listed is not None:
             response.headers.pop("content-encoding", None)
             response.content = listed
@@ -307,3 +321,9 @@ class Reach:
     def done(self) -> None:
         """Take off all keys."""
         self._keyed.done()
+
+
+def _plain(request: http.Request) -> bytes:
+    """Return the body of *request* if it is not encoded."""
+    is_encoded = bool(request.headers.get("content-encoding"))
+    return b"" if is_encoded else request.raw_content or b""

@@ -12,7 +12,7 @@ from .adapting import Told, body_of, key_of
 from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
 from .decoding import CorruptBodyError, decoder_for
 from .echo import Echo
-from .flows import content_of, quoted
+from .flows import quoted, request_body
 from .jsontext import dumps
 from .learned import Learned
 from .parameters import Change, apply, changes_for
@@ -94,7 +94,7 @@ class Refused:
         body = body_of(request)
         if body is None:
             return None
-        echo = echo or Echo(content_of(request))
+        echo = echo or Echo(request_body(request))
         refusal = refusal_of(_beginning(response), echo, words=words)
         found = changes_for(refusal, body)
         return cls(body, found, echo, words) if found else None

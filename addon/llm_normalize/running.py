@@ -14,11 +14,11 @@ from .fix import Fix
 from .flows import (
     asked_of,
     client_left,
-    content_of,
     gateway_status,
     note,
     path_of,
     place_of,
+    request_body,
     secrets_of,
     show_anew,
 )
@@ -125,7 +125,7 @@ class Running:
         asked = asked_of(flow, strict=settings.strict, body=original)
         kept = Kept(both=settings.shown)
         answer = _answer(flow, asked, settings)
-        answer.echo = Echo(original or content_of(flow.request), answer.secrets)
+        answer.echo = Echo(original or request_body(flow.request), answer.secrets)
         running = cls(flow, answer, asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
         running.answer.request.extend(adapted.edits if adapted else ())
@@ -142,9 +142,9 @@ class Running:
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
-        return self.write(stats, status, end, self._figures())
+        return self.write(stats, status, end, self.figures())
 
-    def _figures(self) -> tuple[int, int, int]:
+    def figures(self) -> tuple[int, int, int]:
         """Return how many events and bytes have come so far, and how many bytes left."""
         rewriter = self.rewriter
         if rewriter is None:
@@ -223,7 +223,7 @@ class Running:
 
     def show(self) -> None:
         """Let mitmweb and the console show what has been sent so far."""
-        self._show(self.answer.told(self.status, "running", *self._figures()))
+        self._show(self.answer.told(self.status, "running", *self.figures()))
 
     def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
@@ -238,7 +238,7 @@ class Running:
 
     def grew(self) -> None:
         """Have the flow shown anew where more than twice as much has left since."""
-        _, _, left = self._figures()
+        _, _, left = self.figures()
         if self.settings.shown and left and left >= 2 * self._shown:
             self._shown = left
             self.show()

@@ -11,7 +11,9 @@ block which needs no repair can leave exactly as it came. Rules: WHATWG HTML, se
   a connection alive, so they come out as `Gap`s too.
 """
 
+import math
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .boundary import Boundary, is_whole
@@ -20,11 +22,15 @@ LIMIT = 8 * 1024 * 1024
 """Bytes of one block that are kept; a larger one passes through unread."""
 
 BOM = b"\xef\xbb\xbf"
+_COLON = ord(":")
 
 # Atomic groups: without them "\r\n" could be read as two line ends by backtracking.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LINE_ENDS = re.compile(rb"[\r\n]+")
+_COMMENTS = re.compile(rb"(?:(?::[^\r\n]*+\n)++\n)++")
+_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_LONGEST = 4  # bytes of one of them
 
 
 @dataclass(slots=True)
@@ -37,12 +43,16 @@ class Line:
     @property
     def name(self) -> bytes:
         """The field name; empty for a comment."""
-        return self.text.partition(b":")[0]
+        at = self.text.find(b":")
+        return self.text if at < 0 else self.text[:at]
 
     @property
     def value(self) -> bytes:
         """The field value, without the one space that may follow the colon."""
-        return self.text.partition(b":")[2].removeprefix(b" ")
+        at = self.text.find(b":")
+        if at < 0:
+            return b""
+        return self.text[at + 1 + self.text.startswith(b" ", at + 1) :]
 
 
 @dataclass(slots=True)
@@ -78,13 +88,18 @@ class Event:
         if self.n == 0 and text.startswith(BOM):
             self.bom = True
             text = text.removeprefix(BOM)
-        lines = []
-        start = 0
-        for match in _LINE_END.finditer(text):
-            lines.append(Line(text[start : match.start()], match.group()))
-            start = match.end()
-        if start < len(text):
-            lines.append(Line(text[start:], b""))
+        if b"\r" in text:
+            lines = []
+            start = 0
+            for match in _LINE_END.finditer(text):
+                lines.append(Line(text[start : match.start()], match.group()))
+                start = match.end()
+            rest = text[start:]
+        else:  # far faster, for a long line
+            *ended, rest = text.split(b"\n")
+            lines = [Line(each, b"\n") for each in ended]
+        if rest:
+            lines.append(Line(rest, b""))
         if self.closed and lines and not self.is_value:
             self.blank = lines.pop().end
         return lines
@@ -147,12 +162,42 @@ class Gap:
 
 @dataclass(slots=True)
 class Oversized:
-    """A piece of a block that is larger than `LIMIT`; passes as it is."""
+    """Part of a block that is larger than `LIMIT`; passes as it is.
+
+    Attributes:
+        raw: Its bytes, unchanged.
+        is_many: Whether it is of blocks that are not looked at, for there are too many.
+    """
 
     raw: bytes
+    is_many: bool = False
+
+
+@dataclass(slots=True)
+class Comments:
+    """Blocks of nothing but comments, one behind another.
+
+    Attributes:
+        raw: Their bytes, unchanged.
+        n: The place of the first one.
+        count: How many there are.
+    """
+
+    raw: bytes
+    n: int
+    count: int
+
+    def events(self) -> Iterator[Event]:
+        """Yield each as a block of its own."""
+        for at, raw in enumerate(self.raw.split(b"\n\n")[:-1]):
+            yield Event(raw + b"\n\n", self.n + at)
 
 
 type Item = Event | Gap | Oversized
+
+
+def _apart(item: Item | Comments) -> Iterable[Item]:
+    return item.events() if isinstance(item, Comments) else (item,)
 
 
 def encode(payload: bytes) -> bytes:
@@ -168,6 +213,8 @@ class EventParser:
         """Blocks begun so far; what is known unfed counts, too."""
         self.is_between = True
         """Whether nothing of a block has come, nor may come of a line end before it."""
+        self.spare = math.inf
+        """What may still be looked at: see `EVENT`. What comes then passes as it is."""
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
@@ -189,47 +236,46 @@ class EventParser:
         """How many bytes are kept."""
         return len(self._buffer)
 
-    def feed(self, data: bytes, items: list[Item] | None = None) -> list[Item]:
-        """Return what *data* completes, maybe nothing; *items*, if given, gets it."""
-        items = [] if items is None else items
+    def feed(self, data: bytes) -> list[Item]:
+        """Return what *data* completes, maybe nothing."""
+        return [each for item in self.read(data) for each in _apart(item)]
+
+    def read(self, data: bytes) -> Iterator[Item | Comments]:
+        """Yield what *data* completes, one by one: `spare` may change meanwhile."""
+        items: list[Item | Comments] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)
         if not self._boundary.has_cr and b"\r" in data:
             self._boundary.has_cr = True
         buffer = self._buffer
         buffer += data
-        start = 0
-        while start < len(buffer):
-            if buffer[start] in b"\r\n":
-                start = self._gap(start, items)
-                continue
-            self._after_cr = False
-            end = self._find_end(start)
-            if self._is_too_large(start, end):
-                self._exceed(start, items)
-                start = 0
-                continue
-            if end < 0:
+        while True:
+            if items:
+                yield from items
+                items.clear()
+            if not buffer:
                 break
-            self._block(bytes(buffer[start:end]), items)
-            start = end
-        if start:
-            del buffer[:start]
+            if buffer[0] in b"\r\n":
+                end = self._gap(items)
+            elif self.spare < 0 and (end := self._end_of_all(len(data))):
+                self._pass(end, items)
+            elif not (end := self._comments(items)):
+                end = self._next(items)
+                if end < 0:
+                    break
+            del buffer[:end]  # which moves nothing
         self.is_between = not (buffer or self._after_cr or self.in_oversized)
-        return items
 
-    def end(self, _: bytes = b"", items: list[Item] | None = None) -> list[Item]:
-        """Return the block that the stream's end leaves unclosed, if any, as `feed`."""
-        items = [] if items is None else items
+    def end(self) -> list[Item]:
+        """Return the block that the stream's end leaves unclosed, if any."""
         rest = bytes(self._buffer)
         if not rest:
-            return items
+            return []
         bare = rest.removeprefix(BOM) if self.count == 0 else rest
         event = Event(rest, self.count, closed=False, is_value=is_whole(bare))
         self.count += 1
         self.take()
-        items.append(event)
-        return items
+        return [event]
 
     def take(self) -> bytes:
         """Give up the bytes that are kept, unread."""
@@ -238,49 +284,105 @@ class EventParser:
         self._boundary.restart()
         return rest
 
-    def _find_end(self, start: int) -> int:
+    def _next(self, items: list[Item | Comments]) -> int:
+        """Add the next block, and return where it ends; -1 if it has not ended."""
+        self._after_cr = False
+        end = self._find_end()
+        self.spare -= self._boundary.cost
+        self._boundary.cost = 0
+        if large := self._boundary.too_many or self._is_too_large(end):
+            self._exceed(large, items)
+            return 0
+        if end >= 0:
+            self._block(bytes(self._buffer[:end]), items)
+        return end
+
+    def _find_end(self) -> int:
         skip = 0
-        if self.count == 0 and self._buffer.startswith(BOM[:1], start):
-            head = bytes(self._buffer[start : start + len(BOM)])
+        if self.count == 0 and self._buffer.startswith(BOM[:1]):
+            head = bytes(self._buffer[: len(BOM)])
             if head != BOM and BOM.startswith(head):
                 return -1
             skip = len(BOM) if head == BOM else 0
-        return self._boundary.find(self._buffer, start, skip)
+        return self._boundary.find(self._buffer, 0, skip)
 
-    def _gap(self, start: int, items: list[Item]) -> int:
-        joins = self._after_cr and self._buffer[start : start + 1] == b"\n"
+    def _comments(self, items: list[Item | Comments]) -> int:
+        """Add the blocks of comments that begin here, and return where they end; or 0."""
+        boundary = self._boundary
+        if self._buffer[0] != _COLON or boundary.one_by_one or not boundary.is_fresh:
+            return 0
+        found = _COMMENTS.match(self._buffer)
+        if found is None:
+            return 0
+        comments = Comments(found.group(), self.count, found.group().count(b"\n\n"))
+        items.append(comments)
+        self.count += comments.count
+        self._after_cr = False
+        return found.end()
+
+    def _gap(self, items: list[Item | Comments]) -> int:
+        joins = self._after_cr and self._buffer[:1] == b"\n"
         # All at once: a hostile read may bring millions.
-        match = None if joins else _LINE_ENDS.match(self._buffer, start)
-        end = match.end() if match else start + 1
-        raw = bytes(self._buffer[start:end])
+        match = None if joins else _LINE_ENDS.match(self._buffer)
+        end = match.end() if match else 1
+        raw = bytes(self._buffer[:end])
         self._after_cr = raw.endswith(b"\r")
         items.append(Gap(raw, joins))
         return end
 
-    def _block(self, raw: bytes, items: list[Item]) -> None:
+    def _block(self, raw: bytes, items: list[Item | Comments]) -> None:
         self._after_cr = raw.endswith(b"\r")
         found = self._boundary
         items.append(Event(raw, self.count, found.is_closed, found.is_value))
         self.count += 1
 
-    def _is_too_large(self, start: int, end: int) -> bool:
-        size = (len(self._buffer) if end < 0 else end) - start
+    def _is_too_large(self, end: int) -> int:
+        """Return how many bytes of a block that is too large are passed on at once."""
+        size = len(self._buffer) if end < 0 else end
         # Not counting a last "\n" that might as well have come with the next read.
-        return size - (end >= 0 and self._buffer[end - 2 : end] == b"\r\n") > LIMIT
+        size -= end >= 0 and self._buffer[end - 2 : end] == b"\r\n"
+        return LIMIT + 1 if size > LIMIT else 0
 
-    def _exceed(self, start: int, items: list[Item]) -> None:
-        """Pass the block at *start* on, from as many bytes on whatever the reads."""
-        cut = start + LIMIT + 1
-        head, rest = bytes(self._buffer[start:cut]), bytes(self._buffer[cut:])
+    def _end_of_all(self, new: int) -> int:
+        """Return where the last block ends that has come; of a line of values, anywhere.
+
+        Args:
+            new: Bytes of this read: what was there before ends no block.
+        """
+        buffer = self._buffer
+        start = max(len(buffer) - new - _LONGEST, 0)
+        end = 0
+        for each in _BLANK_LINES:
+            at = buffer.rfind(each, start)
+            end = max(end, at + len(each) if at >= 0 else 0)
+        if self._boundary.one_by_one or buffer[0] in b"{[":
+            end = max(end, buffer.rfind(b"\n", start) + 1) or len(buffer)
+        return end
+
+    def _pass(self, end: int, items: list[Item | Comments]) -> None:
+        """Pass all blocks up to *end* on, unread."""
+        raw = bytes(self._buffer[:end])
+        self._boundary.restart()
+        self._after_cr = raw.endswith(b"\r")
+        self.count += max(raw.count(b"\n\n"), 1)
+        items.append(Oversized(raw, is_many=True))
+        if not raw.endswith((b"\r", b"\n")):
+            self._by_lines, self._oversized = True, raw[-1:]
+
+    def _exceed(self, cut: int, items: list[Item | Comments]) -> None:
+        """Pass the block that begins here on, from *cut* bytes on whatever the reads."""
+        head, rest = bytes(self._buffer[:cut]), bytes(self._buffer[cut:])
         value = head.removeprefix(BOM).lstrip(b" \t").startswith((b"{", b"["))
         self._by_lines = value or self._boundary.one_by_one
         self._oversized = head[-1:] if self._by_lines else head[-3:]
-        self.take()
-        items.append(Oversized(head))
+        found: list[Item | Comments] = [Oversized(head)]
+        behind = self._pass_oversized(rest, found)
+        self.take()  # not before: nothing is lost where something fails
+        items += found
         self.count += 1
-        self._buffer += self._pass_oversized(rest, items)
+        self._buffer += behind
 
-    def _pass_oversized(self, data: bytes, items: list[Item]) -> bytes:
+    def _pass_oversized(self, data: bytes, items: list[Item | Comments]) -> bytes:
         """Pass the block that is too large on, and return what comes after it.
 
         It ends at a blank line; where line ends part the events, at the next of them.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from mitmproxy import http
 
-from .flows import asked_of, place_of, secrets_of
+from .flows import asked_of, content_of, place_of, secrets_of
 from .kept import unpacked
 from .noted import noted
 from .selection import is_chat_request
@@ -57,7 +57,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         raise ValueError("it asks for no chat completion")
     if response is None or response.raw_content is None:
         raise ValueError("no answer is kept of it")
-    left = response.get_content(strict=False) or b""
+    left = content_of(response)
     told = noted(flow) or {}
     if told.get("end") == "running":
         raise ValueError("it is still running")

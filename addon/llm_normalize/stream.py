@@ -27,6 +27,8 @@ class Rewriter:
             dropped; breaks the answer off so that the client notices.
         label: Names the stream in log lines.
         kept: Keeps what came and left.
+        soon: Calls what it is given once other streams have had their turn: mitmproxy may
+            hand over several reads in one.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Rewriter:
         give_up: Callable[[], None] = lambda: None,
         label: str = "stream",
         kept: Kept | None = None,
+        soon: Callable[[Callable[[], None]], object] = lambda act: act(),
     ) -> None:
         self.pipeline = pipeline
         self.kept = kept or Kept()
@@ -56,6 +59,9 @@ class Rewriter:
         self._repair = repair
         self._give_up = give_up
         self._label = label
+        self._soon = soon
+        self._is_turn = False  # no other stream has had its turn since the last read
+        self._size = 0  # bytes that this turn's reads have inflated to
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
 
@@ -70,6 +76,8 @@ class Rewriter:
                 logger.exception("%s: repair failed, the rest passes", self._label)
                 out = self._give_in(data)
         if out is None:
+            if not self._is_turn:
+                self._begin_turn()
             out = self._rewrite(data) if self._is_plain else self._decoded(data)
         if not self._repair:
             out = data
@@ -85,17 +93,25 @@ class Rewriter:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
 
+    def _begin_turn(self) -> None:
+        self.pipeline.refill()
+        self._size = 0
+        self._is_turn = True
+        self._soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        self._is_turn = False
+
     def _decoded(self, data: bytes) -> bytes:
         if self._corrupt:
             return b""
         if not data:
             return self._rewrite(b"")
         out: list[bytes] = []
-        size = 0
         try:
             for piece in self._decoder.feed(data):
-                size += len(piece)
-                if size > MOST:
+                self._size += len(piece)
+                if self._size > MOST:
                     self._break_off(
                         f"it inflates to more than {MOST >> 20} MiB at once"
                     )

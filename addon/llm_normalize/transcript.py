@@ -4,6 +4,7 @@ It reads the bytes that were sent, so it shows any chat completion: of a live fl
 loaded from a file, repaired or not.
 """
 
+import contextlib
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -74,7 +75,16 @@ def _so_far(response: http.Response) -> bytes:
     """Return what has left of an answer by now, decoded as far as it goes."""
     data = response.raw_content or b""
     decoder = decoder_for(response.headers.get("content-encoding", ""))
-    return b"".join(decoder.feed(data)) if decoder is not None else data
+    if decoder is None:
+        return data
+    found, size = list[bytes](), 0
+    with contextlib.suppress(ValueError):  # it is shown as far as it can be read
+        for step in decoder.feed(data):
+            found.append(step)
+            size += len(step)
+            if size > LIMIT:
+                break
+    return b"".join(found) or data
 
 
 def _is_answer(metadata: contentviews.Metadata) -> bool:

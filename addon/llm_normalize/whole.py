@@ -5,10 +5,10 @@ from http import HTTPStatus
 
 from mitmproxy import http
 
-from .body import repair_body
-from .decoding import CorruptBodyError, decoder_for
+from .body import LARGE, repair_body
+from .decoding import LargeBodyError, decode
 from .errors import phrase
-from .flows import quoted
+from .flows import content_of, quoted
 from .jsontext import is_container
 from .running import Running
 from .step import Step
@@ -16,29 +16,45 @@ from .step import Step
 logger = logging.getLogger(__name__)
 
 _JSON = "application/json"
-_BODY = 64 * 1024 * 1024
-"""Bytes of a body that are repaired; a larger one passes as it is."""
+type Figures = tuple[int, int, int]
+"""Events, bytes received, bytes sent."""
+
+_CONTAINERS = 200_000
+"""Objects and arrays of a body that is repaired; log probabilities have many."""
+_OBJECTS = 1000
+"""Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
 
 
-def repair_whole(
-    response: http.Response, running: Running, label: str
-) -> tuple[int, int, int]:
+def is_slow(response: http.Response) -> bool:
+    """Tell whether to repair the body of *response* would hold other streams up."""
+    encoding = response.headers.get("content-encoding", "")
+    try:
+        content = decode(response.raw_content or b"", encoding, LARGE)
+    except LargeBodyError:
+        return True
+    except ValueError:
+        return False
+    parts = content.count(b"{") + content.count(b"\n") + content.count(b"\r")
+    return parts > _OBJECTS
+
+
+def repair_whole(response: http.Response, running: Running, label: str) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
 
     Returns:
-        Events (one, or none without a body), bytes that came, bytes that leave.
+        Its figures: one event, or none without a body.
     """
     settings = running.settings
     size = len(response.raw_content or b"")
     content = step = None
     try:
         # What has been streamed has left already.
-        content = None if response.stream else _content(response)
+        content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.answer.is_error = status >= HTTPStatus.BAD_REQUEST
             step = repair_body(content, status, running.asked, settings.fixes, label)
-    except (ValueError, CorruptBodyError) as error:
+    except ValueError as error:
         why = quoted(
             running.flow, str(error)
         )  # it names the encoding, as that is named
@@ -52,22 +68,6 @@ def repair_whole(
         if not settings.observe:
             _take(response, step, running)
     return 1 if content else 0, size, len(response.raw_content or b"")
-
-
-def _content(response: http.Response) -> bytes | None:
-    """Return the decoded body.
-
-    Raises:
-        ValueError: It cannot be decoded, or is too large to be looked at.
-    """
-    decoder = decoder_for(response.headers.get("content-encoding", ""))
-    size = 0
-    # In steps: mitmproxy's own decoder would make all of a bomb at once.
-    for piece in decoder.feed(response.raw_content or b"") if decoder else ():
-        size += len(piece)
-        if size > _BODY:
-            raise ValueError(f"it is larger than {_BODY >> 20} MiB")
-    return response.get_content()
 
 
 def _take(response: http.Response, step: Step, running: Running) -> None:

@@ -348,7 +348,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "encoding-unknown",
-            "the provider sends zstd, or names an encoding twice",
+            "the provider sends an unknown encoding, or names one twice",
             "what the provider sends, untouched and not held back",
             "`complete`, nothing counted, and a line that names the encoding",
         ): {
@@ -364,9 +364,9 @@ LENGTH = len(whole(SENT))
                 says=f"an encoding that is not undone ({encoding})",
             )
             for name, fields, encoding in (
-                ("zstd", ["content-encoding: zstd"], "zstd"),
+                ("unknown", ["content-encoding: compress"], "compress"),
                 ("twice", ["content-encoding: gzip"] * 2, "gzip, gzip"),
-                ("listed", ["content-encoding: identity, gzip"], "identity, gzip"),
+                ("listed", ["content-encoding: gzip, compress"], "gzip, compress"),
             )
         },
     }

@@ -312,10 +312,6 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
         "the status stays the provider's, though 503 would be nearer.",
     ),
     (
-        "zstd",
-        "mitmproxy's versions bring different libraries for it; such an answer passes.",
-    ),
-    (
         "`usage` that counts each chunk alone instead of all so far",
         "nothing in the stream tells the two apart; the last figures count.",
     ),
