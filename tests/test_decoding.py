@@ -268,7 +268,8 @@ def test_zstd_is_undone_by_the_library_that_is_there(
     for each in ("zstandard", "compression.zstd", "backports.zstd"):
         monkeypatch.setitem(sys.modules, each, None)
     assert decoding._zstd() is None
-    monkeypatch.setitem(sys.modules, name.partition(".")[0], ModuleType("parent"))
+    parent = name.partition(".")[0]
+    monkeypatch.setitem(sys.modules, parent, ModuleType(parent))
     monkeypatch.setitem(sys.modules, name, OtherZstd(name))
     make = decoding._zstd()
     assert make is not None

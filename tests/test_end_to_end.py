@@ -916,7 +916,7 @@ def test_client_that_does_not_trust_the_ca_is_told_what_to_do(
     target = f"localhost:{secure['http/1.1'].port}"
     with pytest.raises(ssl.SSLCertVerificationError):
         connect(explicit.port, tunnel=target, ca=provider_ca)
-    explicit.wait_for("it does not trust mitmproxy's CA. Install ")
+    explicit.wait_for("it does not trust mitmproxy's CA. So that it does: ")
     assert str(explicit.ca) in explicit.log
     assert "NODE_EXTRA_CA_CERTS" in explicit.log
 

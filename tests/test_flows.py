@@ -287,7 +287,7 @@ def test_a_reset_before_an_answer_is_the_client_s() -> None:
 def test_mitmproxys_layers_know_better_than_its_words(
     monkeypatch: pytest.MonkeyPatch, left: bool
 ) -> None:
-    outlets = [SimpleNamespace(has_left=left), None]
+    outlets = [SimpleNamespace(has_left=left), None]  # then nobody can tell
     monkeypatch.setattr(Outlet, "of", lambda _: outlets.pop(0))
     made = chat_flow()
     says = f"stream reset by client ({'NO_ERROR' if left else 'CANCEL'})"
@@ -298,6 +298,7 @@ def test_mitmproxys_layers_know_better_than_its_words(
     made.request.http_version, made.response = "HTTP/2.0", None
     broken(made, says)
     assert client_left(made)  # of one that cannot be found, the words count
+    assert client_left(made)  # nor of one in a mitmproxy with other inner parts
     assert outlets == []
 
 

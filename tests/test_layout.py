@@ -139,7 +139,7 @@ KNOWS_MITMPROXY = {
     "whole",
 }
 BRINGS = {
-    "decoding": {"brotli"},  # and, by name, what is there for zstd
+    "decoding": {"brotli", "zstandard", "compression", "backports"},
     "homepage": {"jinja2"},
     "upstream": {"certifi", "tornado"},
 }
@@ -148,7 +148,7 @@ BRINGS = {
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
-    "functools", "hashlib", "hmac", "html", "http", "importlib", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "socket", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 BUDGET = {

@@ -7,7 +7,6 @@ decoded here, of requests and of answers, streamed or not.
 """
 
 import contextlib
-import importlib
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -265,15 +264,25 @@ def _zstd() -> Callable[[], Callable[[], Any]] | None:
     None if mitmproxy brings none: what it depends on differs between its versions.
     """
     with contextlib.suppress(ImportError):
-        library = importlib.import_module("zstandard")
+        import zstandard  # noqa: PLC0415 - as below
+
         most = 1 << _WINDOW
-        return lambda: library.ZstdDecompressor(max_window_size=most).decompressobj
-    for name in ("compression.zstd", "backports.zstd"):
-        with contextlib.suppress(ImportError):
-            library = importlib.import_module(name)
-            window = {library.DecompressionParameter.window_log_max: _WINDOW}
-            return lambda: partial(library.ZstdDecompressor, options=window)
+        return lambda: zstandard.ZstdDecompressor(max_window_size=most).decompressobj
+    with contextlib.suppress(ImportError):
+        from compression import zstd  # noqa: PLC0415 - Python 3.14
+
+        return _own_zstd(zstd)
+    with contextlib.suppress(ImportError):
+        from backports import zstd  # noqa: PLC0415 - the same for older ones
+
+        return _own_zstd(zstd)
     return None
+
+
+def _own_zstd(library: Any) -> Callable[[], Callable[[], Any]]:
+    """Return what makes the decoders of Python's own library."""
+    window = {library.DecompressionParameter.window_log_max: _WINDOW}
+    return lambda: partial(library.ZstdDecompressor, options=window)
 
 
 _gzip = partial(_Zlib, _GZIP)

@@ -22,7 +22,7 @@ import importlib
 PLACES = {
     "edit": ("fixes.content_null", "ContentNull", "edit"),
     "replace": ("fixes.finish_with_delta", "FinishWithDelta", "replace"),
-    "event": ("fixes.comment_sent", "CommentSent", "event"),
+    "event": ("fixes.field_not_data", "FieldNotData", "event"),
     "flush": ("fixes.tool_call_name_late", "ToolCallNameLate", "flush"),
     "body": ("fixes.content_null", "ContentNull", "body"),
     "error": ("fixes.error_fields", "ErrorFields", "error"),
@@ -137,7 +137,7 @@ def buggy(
                     DONE,
                 ],
             ),
-            "event": Bug("event", [b": hi\n\n", *DUE], sent=[b": hi\n\n", *SENT]),
+            "event": Bug("event", [b"id: 7\n\n", *DUE], sent=[b"id: 7\n\n", *SENT]),
             "flush": Bug("flush", DUE),
             "init": Bug("init", DUE),
             "body": Bug(
@@ -161,9 +161,9 @@ def buggy(
             "replace": Bug("replace", SENT, "nonsense"),
             "event": Bug(
                 "event",
-                [b": hi\n\n", *SENT],
+                [b"id: 7\n\n", *SENT],
                 "nonsense",
-                sent=[b": hi\n\n", *SENT],
+                sent=[b"id: 7\n\n", *SENT],
                 logged=None,
             ),
             **{f"ending {e}": Bug("ending", SENT, e) for e in ERRORS},
