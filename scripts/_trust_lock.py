@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,22 +13,33 @@ if sys.platform != "win32":
     import fcntl
 
 
+_STEP = 0.1  # seconds between looks
+
+
 class BusyError(Exception):
     """Another one is at work, as one sentence."""
 
 
 @contextlib.contextmanager
-def locked(folders: Iterable[Path]) -> Iterator[list[str]]:
+def locked(
+    folders: Iterable[Path], shared: Iterable[Path] = (), seconds: float = 30
+) -> Iterator[list[str]]:
     """Hold *folders*, which are there, against other starts; lend what could not be locked.
+
+    Args:
+        folders: What is this user's.
+        shared: What other users' starts hold, too, for a moment.
+        seconds: How long to wait for one of those.
 
     Raises:
         BusyError: Another start holds one of them.
     """
     warnings = []
+    waits = {**dict.fromkeys(folders, 0.0), **dict.fromkeys(shared, seconds)}
     with contextlib.ExitStack() as stack:
-        for folder in dict.fromkeys(folders):
+        for folder, wait in waits.items():
             try:
-                _lock(folder, stack)
+                _lock(folder, stack, time.monotonic() + wait)
             except BlockingIOError:
                 raise BusyError(
                     f"another trust.py is at work (it holds {folder}): wait until it has "
@@ -41,10 +53,18 @@ def locked(folders: Iterable[Path]) -> Iterator[list[str]]:
         yield warnings
 
 
-def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
+def _lock(folder: Path, stack: contextlib.ExitStack, until: float) -> None:
     if sys.platform == "win32":
         # No folder can be opened there; Windows asks about each change in a window.
         return
     number = os.open(folder, os.O_RDONLY)
     stack.callback(os.close, number)
-    fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    while True:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(_STEP)
+        else:
+            return

@@ -77,8 +77,9 @@ class Session:
             BusyError: Another one is at work.
         """
         system = self.root / "etc" / "ssl" / "certs"
-        folders = (self.confdir, self.machine.home, system)
-        with locked(each for each in folders if each.is_dir()) as warnings:
+        own = [each for each in (self.confdir, self.machine.home) if each.is_dir()]
+        shared = [system] if system.is_dir() and self.chosen("system") else []
+        with locked(own, shared) as warnings:
             for warning in warnings:
                 print(f"WARNING: {warning}")
             yield

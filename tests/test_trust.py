@@ -7,7 +7,9 @@ import shlex
 import shutil
 import stat
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +22,7 @@ import trust
 from _machine import HUNG, Machine, Outcome
 from _trust_browsers import databases, profiles
 from _trust_certificate import Certificate, read
-from _trust_lock import BusyError
+from _trust_lock import BusyError, locked
 from _trust_main import Refused, Session
 from _trust_nss import certutil
 from _trust_record import Record, RecordError
@@ -1091,6 +1093,18 @@ def test_one_start_at_a_time(tmp_path: Path, made: list[Path]) -> None:
         pytest.fail("both are at work")
     with second.alone():
         pass
+
+
+def test_the_system_s_folder_is_waited_for(tmp_path: Path) -> None:
+    with ExitStack() as first:
+        first.enter_context(locked([], [tmp_path]))
+        with pytest.raises(BusyError), locked([], [tmp_path], seconds=0):
+            pytest.fail("both are at work")
+        ends = threading.Timer(0.2, first.close)
+        ends.start()
+        with locked([], [tmp_path]) as warnings:
+            assert warnings == []
+        ends.join()
 
 
 def test_a_folder_that_cannot_be_locked_is_named(
