@@ -16,7 +16,7 @@ from llm_normalize.kept import Kept, unpacked
 from llm_normalize.learning import Templates
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
-from llm_normalize.stream import Rewriter
+from llm_normalize.stream import Rewriter, Turn
 from llm_normalize.stream_state import Asked
 from streams import cuts
 
@@ -362,7 +362,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
             owner.get(step.__name__, Boundary), step.__name__, count(step)
         )
     client = Client("gzip")
-    client.rewriter._soon = lambda _: None  # all reads are of one turn
+    client.rewriter._turn = Turn(lambda _: None)  # all reads are of one turn
     data = gzip.compress(HOSTILE[name], 1)
     out = b"".join(
         client.read(data[at : at + 65536]) for at in range(0, len(data), 65536)
@@ -391,7 +391,7 @@ def test_burst_of_a_thousand_events_is_repaired_wholly(
     name: str, encoding: str
 ) -> None:
     client = Client(encoding)
-    client.rewriter._soon = lambda _: None
+    client.rewriter._turn = Turn(lambda _: None)
     opening = chunk(
         {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
     )

@@ -31,7 +31,7 @@ from .repeating import Later, repeat_of
 from .running import CORRUPT, Running, Settings
 from .stats import Stats
 from .step import Step
-from .stream import Rewriter
+from .stream import Rewriter, Turn
 from .whole import Figures, is_slow, repair_whole
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Answers:
         self._expected: dict[str, Adapted | None] = {}
         self._learned = Learned()
         self._aside = asyncio.Semaphore(_THREADS)
+        self._turn = Turn(_soon)
 
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
@@ -107,7 +108,8 @@ class Answers:
             )
             response.stream = True
             return
-        running.rewriter = rewriter = _rewriter(flow, running, decoder)
+        rewriter = _rewriter(flow, running, decoder, self._turn)
+        running.rewriter = rewriter
         rewriter.on_growth = running.grew
         if not settings.observe:
             _prepare(flow, response, running)
@@ -308,7 +310,9 @@ def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> N
         _prepare(flow, response, running)
 
 
-def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewriter:
+def _rewriter(
+    flow: http.HTTPFlow, running: Running, decoder: Decoder, turn: Turn | None = None
+) -> Rewriter:
     settings, label = running.settings, _label(flow)
     return Rewriter(
         Pipeline(
@@ -323,7 +327,7 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         give_up=lambda: break_off(flow),
         label=label,
         kept=running.kept,
-        soon=_soon,
+        turn=turn,
     )
 
 
@@ -331,7 +335,7 @@ def _soon(act: Callable[[], None]) -> None:
     """Call *act* in the next turn of the event loop."""
     try:
         asyncio.get_running_loop().call_soon(act)
-    except RuntimeError:  # in a thread, where nobody waits
+    except RuntimeError:  # there is none, so nobody waits
         act()
 
 

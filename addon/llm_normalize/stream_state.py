@@ -16,8 +16,8 @@ from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
-_MARKS = re.compile(r'["{}\[\]]')
 _SHARED = {"id": str, "created": int, "model": str}
+_COMPARED = 128  # choices and calls
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are told apart."""
 
@@ -162,15 +162,11 @@ class Call:
         """Count the brackets outside of strings."""
         text = _ESCAPE.sub("", self._escaped + arguments)
         self._escaped = text[-1:] if text.endswith("\\") else ""
-        for char in _MARKS.findall(text):
-            if self._quoted:
-                self._quoted = char != '"'
-            elif char == '"':
-                self._quoted = True
-            elif char in "{[":
-                self._open += 1
-            else:
-                self._open -= 1
+        parts = text.split('"')
+        outside = "".join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        self._open += outside.count("{") + outside.count("[")
+        self._open -= outside.count("}") + outside.count("]")
 
     def has_said(self, arguments: str) -> bool:
         """Tell whether *arguments* are all that was sent, word for word."""
@@ -215,6 +211,11 @@ class Seen:
         self.n = 0
         """The number of the event at hand."""
         self._calls = 0
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there is so much of it that comparing it costs more than it spares."""
+        return len(self.choices) + self._calls > _COMPARED
 
     @property
     def state(self) -> list[object]:
