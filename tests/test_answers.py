@@ -879,12 +879,13 @@ def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
         for each in reads:
             out += proxy.feed(made, each)
             await asyncio.sleep(0)
+            await asyncio.sleep(0)
         return out
 
     run = proxy.context.master.event_loop.run_until_complete
     proxy.addon.responseheaders(made)
     out = run(one_turn())
-    assert 1000 < out.count(b"data: ") < 1500
+    assert 100 < out.count(b"data: ") < 300
     assert out.count(b"data:") == 2000
     made = chat_flow()
     proxy.addon.responseheaders(made)

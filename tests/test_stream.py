@@ -385,20 +385,50 @@ ORDINARY: dict[str, Callable[[int], Any]] = {
 }
 
 
+ODD_BURSTS = [(name, 120) for name in ("keys", "ids", "calls")] + [("choices", 80)]
+
+
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-@pytest.mark.parametrize("name", ORDINARY)
-def test_burst_of_a_thousand_events_is_repaired_wholly(
-    name: str, encoding: str
+@pytest.mark.parametrize(("name", "count"), [("texts", 1000), *ODD_BURSTS])
+def test_ordinary_burst_is_repaired_wholly(
+    name: str, count: int, encoding: str
 ) -> None:
     client = Client(encoding)
     client.rewriter._turn = Turn(lambda _: None)
     opening = chunk(
         {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
     )
-    data = wire([opening, *map(ORDINARY[name], range(1000))]).replace(b": {", b":{")
+    data = wire([opening, *map(ORDINARY[name], range(count))]).replace(b": {", b":{")
     client.read(ENCODERS[encoding](data))
     assert client.pipeline.raw_events.total() == 0
-    assert len(client.steps) > 500
+    assert len(client.steps) > count / 2
+
+
+def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
+    later = list[Callable[[], None]]()
+    turn = Turn(later.append)
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(120)]
+    data = wire([HEAD, *odd]).replace(b": {", b":{")
+    few = wire([HEAD, *odd[:40]]).replace(b": {", b":{")
+
+    def raw(data: bytes) -> int:
+        client = Client()
+        client.rewriter._turn = turn
+        client.read(data)
+        return client.pipeline.raw_events.total()
+
+    found = [raw(data) for _ in range(9)]
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == (0, 1)
+    assert raw(few) == 0  # each has some of its own
+    begun, go_on = turn.number, [later.pop()]
+    assert not later
+    for act in go_on:
+        act()
+    assert turn.number == begun
+    later.pop()()
+    assert turn.number == begun + 1
+    assert raw(data) == 0
 
 
 def test_what_is_not_looked_at_makes_up_no_end() -> None:

@@ -33,7 +33,7 @@ MARKS = 32_000
 """Brackets of one value, or of one line, that are looked at: what has more passes raw."""
 VALUES = 5000
 """Values that may be glued on one line."""
-LINES = 5000
+LINES = 2000
 """Lines of one block that are looked at, without comments."""
 EVENT = 128
 """What one event of common size costs, where finding one bracket costs 1."""

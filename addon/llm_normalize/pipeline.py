@@ -29,7 +29,7 @@ _OVER = "%s: repair failed, the rest passes as it is"
 
 OWN = 64 * EVENT
 """What is looked at of each stream in one turn: so many events, or parts of them."""
-TURN = 256 * EVENT
+TURN = 128 * EVENT
 """What is looked at beyond that, of all streams together. A provider that sends more at
 once, of which no two are alike, has the rest of it passed on as it is; events that are
 alike cost next to nothing (template.py).
@@ -45,6 +45,8 @@ _SHOWN = 50
 _BYTES = 6  # 64 of them cost as much as a bracket
 _FEW = 10_000  # bytes of an event whose values are not counted
 _VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
+_COMPARED = 128
+"""Choices and calls of a stream that learns: to compare more costs more than it spares."""
 _BODY = 2 * 1024 * 1024
 """Bytes of a body that is repaired within a stream: it takes longer than an event does."""
 _COMMENT = "comment-sent"
@@ -239,7 +241,7 @@ class Pipeline:
             self._leaving.pass_on(patched)
             return
         self._catch_up()
-        self._parser.spare -= EVENT
+        self._parser.spare -= EVENT + self.seen.size // 2
         step = Step(event.n, event.raw)
         self._leaving.begin(step)
         if self._broken:
@@ -286,7 +288,7 @@ class Pipeline:
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
-        if self._broken or self._leaving.last or self.seen.has_many:
+        if self._broken or self._leaving.last or self.seen.size > _COMPARED:
             return None
         ending = self._ending.state
         if ending is None:

@@ -17,7 +17,6 @@ from .jsontext import Json, RepeatedKeyError, loads
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _SHARED = {"id": str, "created": int, "model": str}
-_COMPARED = 128  # choices and calls
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are told apart."""
 
@@ -213,9 +212,9 @@ class Seen:
         self._calls = 0
 
     @property
-    def has_many(self) -> bool:
-        """Whether there is so much of it that comparing it costs more than it spares."""
-        return len(self.choices) + self._calls > _COMPARED
+    def size(self) -> int:
+        """How many choices and calls there are."""
+        return len(self.choices) + self._calls
 
     @property
     def state(self) -> list[object]:
