@@ -21,6 +21,7 @@ from .flows import (
     prepare_headers,
     quoted,
 )
+from .boundary import EVENT
 from .learned import Learned
 from .legible import brief
 from .line import Entry, Known
@@ -38,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 _THREADS = 2
 """Large answers that are repaired at a time."""
+_WHOLE = 1250 * EVENT  # what is looked at of a stream that is there as a whole
 
 
 class Answers:
@@ -293,6 +295,8 @@ def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> F
         return repair_whole(response, running, _label(flow))
     if not rewriter.bytes_in and response.raw_content:
         # Made by another addon, or a server replay: it never passed the rewriter.
+        # A large one is in a thread, where no stream waits.
+        rewriter.turn = Turn(most=_WHOLE)
         made = rewriter(response.raw_content) + rewriter(b"")
         response.data.content = b"".join(made)
     return running.figures()

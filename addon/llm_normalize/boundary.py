@@ -17,8 +17,7 @@ DONE = b"[DONE]"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MARK = re.compile(rb'(\\.|["{}\[\]\r\n])', re.DOTALL)
 _NEXT_MARK = re.compile(  # outside of strings: the whole ones before it are skipped
-    rb'(?:[^"\\{}\[\]\r\n]++|"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+")*+'
-    + _MARK.pattern,
+    rb'(?:[^"\\{}\[\]\r\n]++|"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+")*+' + _MARK.pattern,
     re.DOTALL,
 )
 _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)

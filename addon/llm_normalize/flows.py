@@ -190,14 +190,17 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     is_known = before is raw and known == bounds
     if is_known and wrong:
         raise LargeBodyError(wrong)
+    wrong = ""
+    found = b""
     try:
         found = decode(raw, encoding, most)
         if not is_known and is_crowded(found, containers):
-            raise LargeBodyError("it has too many values")
+            wrong = "it has too many values"
     except LargeBodyError as error:
-        _LOOKED_AT[message] = raw, bounds, str(error)
-        raise
-    _LOOKED_AT[message] = raw, bounds, ""
+        wrong = str(error)
+    _LOOKED_AT[message] = raw, bounds, wrong
+    if wrong:
+        raise LargeBodyError(wrong)
     return found
 
 

@@ -42,7 +42,7 @@ _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
-_BYTES = 6  # 64 of them cost as much as a bracket
+_BYTES = 7  # 128 of them cost as much as a bracket
 _FEW = 10_000  # bytes of an event whose values are not counted
 _VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
 _COMPARED = 128

@@ -22,14 +22,17 @@ class Turn:
     Args:
         soon: Calls what it is given in the next turn of the event loop: mitmproxy may
             hand over several reads in one.
+        most: What is looked at beyond what each stream has of its own.
     """
 
     def __init__(
-        self, soon: Callable[[Callable[[], None]], object] = lambda act: act()
+        self,
+        soon: Callable[[Callable[[], None]], object] = lambda act: act(),
+        most: float = TURN,
     ) -> None:
         self.number = 0
-        self.spare: float = TURN
-        """What is still looked at beyond what each stream has of its own."""
+        self.spare = self._most = most
+        """What of it is still looked at."""
         self._soon = soon
         self._has_begun = False
 
@@ -38,12 +41,15 @@ class Turn:
         if not self._has_begun:
             self._has_begun = True
             # mitmproxy needs two of the loop's turns to pass an event on.
-            self._soon(lambda: self._soon(self._end))
+            self._soon(self._halve)
         return self.number
+
+    def _halve(self) -> None:
+        self._soon(self._end)
 
     def _end(self) -> None:
         self.number += 1
-        self.spare = TURN
+        self.spare = self._most
         self._has_begun = False
 
 
@@ -89,7 +95,7 @@ class Rewriter:
         self._repair = repair
         self._give_up = give_up
         self._label = label
-        self._turn = turn or Turn()
+        self.turn = turn or Turn()
         self._number = -1  # of the turn of the last read
         self._own: float = OWN  # what is still looked at, of this stream alone
         self._size = 0  # bytes that this turn's reads have inflated to
@@ -124,7 +130,7 @@ class Rewriter:
 
     def _bounded(self, data: bytes) -> bytes:
         """Return what *data* becomes, looked at as far as this turn has time for it."""
-        turn, pipeline = self._turn, self.pipeline
+        turn, pipeline = self.turn, self.pipeline
         number = turn.begin()
         if number != self._number:
             self._number, self._own, self._size = number, OWN, 0
