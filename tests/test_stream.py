@@ -525,9 +525,8 @@ def test_body_in_a_stream_is_repaired_up_to_its_bound() -> None:
 
 
 def test_what_very_many_choices_have_sent_is_not_compared() -> None:
-    for count, learns in ((100, True), (200, False)):
+    for count, compared in ((100, True), (150, False)):
         client = Client()
         found = [{"index": at, "delta": {"content": "a"}} for at in range(count)]
         client.read(wire([chunk(None, choices=found)]))
-        client.read(wire([chunk({"content": f"w{at}"}) for at in range(9)]))
-        assert bool(client.pipeline._templates.known) is learns
+        assert (client.pipeline._state() is not None) is compared

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy import http
 
 from .adapting import Adapted, adapt, client_of
+from .boundary import EVENT
 from .decoding import Decoder, decoder_for
 from .flows import (
     answers_events,
@@ -21,7 +22,6 @@ from .flows import (
     prepare_headers,
     quoted,
 )
-from .boundary import EVENT
 from .learned import Learned
 from .legible import brief
 from .line import Entry, Known
