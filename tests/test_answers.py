@@ -855,7 +855,7 @@ def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
     made.response = response
-    text = "word " * 300_000
+    text = "word " * 600_000
     data = dumps({"result": {"response": text}, "success": True})
     proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, data))
     out = response_of(made).content or b""

@@ -31,6 +31,7 @@ from .pipeline import Pipeline
 from .repeating import Later, repeat_of
 from .running import CORRUPT, Running, Settings
 from .stats import Stats
+from .sse import LIMIT
 from .step import Step
 from .stream import Rewriter, Turn
 from .whole import Figures, is_slow, repair_whole
@@ -297,6 +298,7 @@ def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> F
         # Made by another addon, or a server replay: it never passed the rewriter.
         # A large one is in a thread, where no stream waits.
         rewriter.turn = Turn(most=_WHOLE)
+        rewriter.pipeline.largest_body = LIMIT
         made = rewriter(response.raw_content) + rewriter(b"")
         response.data.content = b"".join(made)
     return running.figures()

@@ -47,7 +47,7 @@ _FEW = 10_000  # bytes of an event whose values are not counted
 _VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
-_BODY = 2 * 1024 * 1024
+BODY = 2 * 1024 * 1024
 """Bytes of a body that is repaired within a stream: it takes longer than an event does."""
 _COMMENT = "comment-sent"
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
@@ -75,6 +75,7 @@ class Pipeline:
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
     ) -> None:
         self.seen = Seen()
+        self.largest_body = BODY
         self.raw_events: Counter[str] = Counter()
         """Events that passed unread, by reason."""
         self._parser = EventParser()
@@ -329,7 +330,7 @@ class Pipeline:
     # -- one block ---------------------------------------------------------------
 
     def _event(self, step: Step, event: Event) -> None:
-        if event.is_value and len(event.raw) > _BODY:
+        if event.is_value and len(event.raw) > self.largest_body:
             self._pass(step, event.raw, "too-large")
             return
         closed = event.closed  # a fix may close it
