@@ -30,8 +30,8 @@ from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
 from .running import CORRUPT, Running, Settings
-from .stats import Stats
 from .sse import LIMIT
+from .stats import Stats
 from .step import Step
 from .stream import Rewriter, Turn
 from .whole import Figures, is_slow, repair_whole
