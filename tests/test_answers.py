@@ -855,7 +855,7 @@ def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
     proxy.addon.requestheaders(made)
     proxy.addon.request(made)
     made.response = response
-    text = "word " * 300_000
+    text = "word " * 600_000
     data = dumps({"result": {"response": text}, "success": True})
     proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, data))
     out = response_of(made).content or b""
@@ -879,12 +879,13 @@ def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
         for each in reads:
             out += proxy.feed(made, each)
             await asyncio.sleep(0)
+            await asyncio.sleep(0)
         return out
 
     run = proxy.context.master.event_loop.run_until_complete
     proxy.addon.responseheaders(made)
     out = run(one_turn())
-    assert 1000 < out.count(b"data: ") < 1500
+    assert 100 < out.count(b"data: ") < 300
     assert out.count(b"data:") == 2000
     made = chat_flow()
     proxy.addon.responseheaders(made)

@@ -11,7 +11,8 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import taddons
 
-from llm_normalize.decoding import LARGEST
+from llm_normalize import flows
+from llm_normalize.decoding import LARGEST, LargeBodyError
 from llm_normalize.flows import (
     answers_events,
     asked_of,
@@ -534,6 +535,9 @@ def test_host_has_its_port_unless_that_is_the_usual_one(
     assert place_of(request) == place
 
 
+MANY = b"[" + b"{}," * 50_000 + b"{}]"
+
+
 def test_a_body_is_decoded_within_its_bound() -> None:
     made = chat_flow(request={"model": "m"})
     request, response = made.request, response_of(made)
@@ -547,11 +551,40 @@ def test_a_body_is_decoded_within_its_bound() -> None:
     del request.headers["content-encoding"]
     request.raw_content = b'{"image":"%s"}' % (b"A" * LARGEST)
     assert content_of(request) == request.raw_content  # a long prompt is no bomb
-    request.raw_content = b"[" + b"{}," * 50_000 + b"{}]"
+    request.raw_content = MANY
     with pytest.raises(ValueError, match="too many values"):
         content_of(request)
     response.raw_content = None
     assert content_of(response) == b""
+
+
+def test_a_body_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = list[str]()
+
+    def looking(name: str) -> None:
+        act = getattr(flows, name)
+
+        def counted(*given: Any) -> Any:
+            looked.append(name)
+            return act(*given)
+
+        monkeypatch.setattr(flows, name, counted)
+
+    looking("decode")
+    looking("is_crowded")
+    request = chat_flow(request={"model": "m"}).request
+    assert content_of(request) is content_of(request) is request.raw_content
+    assert looked == ["decode", "is_crowded", "decode"]  # which copies nothing
+    for data, encoding in ((gzip.compress(bytes(LARGEST + 1)), "gzip"), (MANY, "")):
+        looked.clear()
+        request.headers["content-encoding"] = encoding
+        request.raw_content = data
+        for _ in range(3):
+            with pytest.raises(LargeBodyError):
+                content_of(request)
+        assert looked.count("decode") == 1
+    request.raw_content = b"{}"
+    assert content_of(request) == b"{}"
 
 
 def test_the_bound_of_a_body_is_the_users() -> None:
@@ -570,6 +603,7 @@ def test_the_bound_of_a_body_is_the_users() -> None:
         made.request.raw_content = response_of(made).raw_content
         with pytest.raises(ValueError, match="larger than 8,388,608 bytes"):
             content_of(made.request)
+        context.options.update(body_size_limit=None)
     context.master.event_loop.close()
 
 

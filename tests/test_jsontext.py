@@ -195,6 +195,8 @@ def test_text_that_is_cut_off_is_refused_without_reading_it_again_and_again() ->
         (b"[" + b"[]," * 60_000 + b"1]", True),
         (b"[" + b'{"a":1,"b":2},' * 60_000 + b"1]", False),
         (b"[" + b"{}," * 110_000 + b"1]", True),
+        (b"[" + (b'{"a":[' + b"1," * 40_000 + b"1]},") * 30 + b"1]", True),
+        (b"[" + (b'{"a":[' + b"1," * 40_000 + b"1]},") * 20 + b"1]", False),
         (b"[" + b'{"a":""},' * 110_000 + b"1]", True),
         (b'{"a":' + b'"' + b"," * 60_000, False),  # cut off
     ],

@@ -1,6 +1,7 @@
 import gzip
 import random
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -8,15 +9,17 @@ import brotli
 import pytest
 import zstandard
 
+from llm_normalize import pipeline
 from llm_normalize.boundary import Boundary, ValueScan
 from llm_normalize.decoding import MOST, Decoder, decoder_for
 from llm_normalize.fix import DONE, chunk, head, rest, wire
 from llm_normalize.fixes import FIXES
+from llm_normalize.jsontext import dumps, loads
 from llm_normalize.kept import Kept, unpacked
 from llm_normalize.learning import Templates
 from llm_normalize.pipeline import Pipeline
 from llm_normalize.step import Step
-from llm_normalize.stream import Rewriter
+from llm_normalize.stream import Rewriter, Turn
 from llm_normalize.stream_state import Asked
 from streams import cuts
 
@@ -362,7 +365,7 @@ def test_little_of_what_one_read_inflates_to_is_looked_at(
             owner.get(step.__name__, Boundary), step.__name__, count(step)
         )
     client = Client("gzip")
-    client.rewriter._soon = lambda _: None  # all reads are of one turn
+    client.rewriter.turn = Turn(lambda _: None)  # all reads are of one turn
     data = gzip.compress(HOSTILE[name], 1)
     out = b"".join(
         client.read(data[at : at + 65536]) for at in range(0, len(data), 65536)
@@ -385,20 +388,50 @@ ORDINARY: dict[str, Callable[[int], Any]] = {
 }
 
 
+ODD_BURSTS = [(name, 120) for name in ("keys", "ids", "calls")] + [("choices", 80)]
+
+
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-@pytest.mark.parametrize("name", ORDINARY)
-def test_burst_of_a_thousand_events_is_repaired_wholly(
-    name: str, encoding: str
+@pytest.mark.parametrize(("name", "count"), [("texts", 1000), *ODD_BURSTS])
+def test_ordinary_burst_is_repaired_wholly(
+    name: str, count: int, encoding: str
 ) -> None:
     client = Client(encoding)
-    client.rewriter._soon = lambda _: None
+    client.rewriter.turn = Turn(lambda _: None)
     opening = chunk(
         {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
     )
-    data = wire([opening, *map(ORDINARY[name], range(1000))]).replace(b": {", b":{")
+    data = wire([opening, *map(ORDINARY[name], range(count))]).replace(b": {", b":{")
     client.read(ENCODERS[encoding](data))
     assert client.pipeline.raw_events.total() == 0
-    assert len(client.steps) > 500
+    assert len(client.steps) > count / 2
+
+
+def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
+    later = list[Callable[[], None]]()
+    turn = Turn(later.append)
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(120)]
+    data = wire([HEAD, *odd]).replace(b": {", b":{")
+    few = wire([HEAD, *odd[:40]]).replace(b": {", b":{")
+
+    def raw(data: bytes) -> int:
+        client = Client()
+        client.rewriter.turn = turn
+        client.read(data)
+        return client.pipeline.raw_events.total()
+
+    found = [raw(data) for _ in range(9)]
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == (0, 1)
+    assert raw(few) == 0  # each has some of its own
+    begun, go_on = turn.number, [later.pop()]
+    assert not later
+    for act in go_on:
+        act()
+    assert turn.number == begun
+    later.pop()()
+    assert turn.number == begun + 1
+    assert raw(data) == 0
 
 
 def test_what_is_not_looked_at_makes_up_no_end() -> None:
@@ -440,3 +473,60 @@ def test_event_of_very_many_values_passes_as_it_is() -> None:
     data = b"data: " + b'{"choices":[]}' * 600 + b"\n\n"
     assert client.read(data) == data
     assert client.pipeline.raw_events == {"too-many": 1}
+
+
+def parted(data: bytes) -> list[bytes]:
+    """Return *data* as mitmproxy reads it."""
+    return [data[at : at + 65535] for at in range(0, len(data), 65535)]
+
+
+LARGE_EVENTS = {
+    "numbers": b'"a":[' + b"1," * 120_000 + b"1]",
+    "objects": b'"a":[' + b"{}," * 20_000 + b"{}]",
+    "texts": b'"a":[' + b'"",' * 90_000 + b'""]',
+    "quotes": b'"a":"' + b'\\"' * 300_000 + b'"',
+}
+
+
+@pytest.mark.parametrize("name", LARGE_EVENTS)
+def test_event_that_takes_long_to_read_passes_as_it_is(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[int]()
+
+    def counted(data: bytes) -> Any:
+        read.append(len(data))
+        return loads(data)
+
+    monkeypatch.setattr(pipeline, "loads", counted)
+    client = Client()
+    data = b"data:{" + LARGE_EVENTS[name] + b',"choices":[]}\n\n'
+    assert client.read(data) == data
+    assert client.pipeline.raw_events.total() == 1
+    assert not read
+
+
+@pytest.mark.parametrize("count", [3, 6_000_000])
+def test_long_text_is_repaired_however_long(count: int) -> None:
+    client = Client()
+    data = wire([chunk({"role": None, "content": "A" * count})])
+    assert b'"role":"assistant"' in client.run(parted(data))
+    assert client.pipeline.raw_events.total() == 0
+
+
+def test_body_in_a_stream_is_repaired_up_to_its_bound() -> None:
+    for count, unread in ((1, 0), (2 << 20, 1)):
+        client = Client()
+        message = {"role": "assistant", "content": "A" * count}
+        body = {"object": "chat.completion", "choices": [{"message": message}]}
+        out = client.run(parted(dumps(body)))
+        assert client.pipeline.raw_events == Counter({"too-large": unread})
+        assert (out == dumps(body)) is bool(unread)
+
+
+def test_what_very_many_choices_have_sent_is_not_compared() -> None:
+    for count, compared in ((100, True), (150, False)):
+        client = Client()
+        found = [{"index": at, "delta": {"content": "a"}} for at in range(count)]
+        client.read(wire([chunk(None, choices=found)]))
+        assert (client.pipeline._state() is not None) is compared

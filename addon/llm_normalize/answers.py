@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy import http
 
 from .adapting import Adapted, adapt, client_of
+from .boundary import EVENT
 from .decoding import Decoder, decoder_for
 from .flows import (
     answers_events,
@@ -29,15 +30,17 @@ from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
 from .running import CORRUPT, Running, Settings
+from .sse import LIMIT
 from .stats import Stats
 from .step import Step
-from .stream import Rewriter
+from .stream import Rewriter, Turn
 from .whole import Figures, is_slow, repair_whole
 
 logger = logging.getLogger(__name__)
 
 _THREADS = 2
 """Large answers that are repaired at a time."""
+_WHOLE = 1250 * EVENT  # what is looked at of a stream that is there as a whole
 
 
 class Answers:
@@ -54,6 +57,7 @@ class Answers:
         self._expected: dict[str, Adapted | None] = {}
         self._learned = Learned()
         self._aside = asyncio.Semaphore(_THREADS)
+        self._turn = Turn(_soon)
 
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
@@ -107,7 +111,8 @@ class Answers:
             )
             response.stream = True
             return
-        running.rewriter = rewriter = _rewriter(flow, running, decoder)
+        rewriter = _rewriter(flow, running, decoder, self._turn)
+        running.rewriter = rewriter
         rewriter.on_growth = running.grew
         if not settings.observe:
             _prepare(flow, response, running)
@@ -291,6 +296,9 @@ def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> F
         return repair_whole(response, running, _label(flow))
     if not rewriter.bytes_in and response.raw_content:
         # Made by another addon, or a server replay: it never passed the rewriter.
+        # A large one is in a thread, where no stream waits.
+        rewriter.turn = Turn(most=_WHOLE)
+        rewriter.pipeline.largest_body = LIMIT
         made = rewriter(response.raw_content) + rewriter(b"")
         response.data.content = b"".join(made)
     return running.figures()
@@ -308,7 +316,9 @@ def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> N
         _prepare(flow, response, running)
 
 
-def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewriter:
+def _rewriter(
+    flow: http.HTTPFlow, running: Running, decoder: Decoder, turn: Turn | None = None
+) -> Rewriter:
     settings, label = running.settings, _label(flow)
     return Rewriter(
         Pipeline(
@@ -323,7 +333,7 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         give_up=lambda: break_off(flow),
         label=label,
         kept=running.kept,
-        soon=_soon,
+        turn=turn,
     )
 
 
@@ -331,7 +341,7 @@ def _soon(act: Callable[[], None]) -> None:
     """Call *act* in the next turn of the event loop."""
     try:
         asyncio.get_running_loop().call_soon(act)
-    except RuntimeError:  # in a thread, where nobody waits
+    except RuntimeError:  # there is none, so nobody waits
         act()
 
 

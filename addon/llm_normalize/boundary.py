@@ -15,7 +15,11 @@ import re
 DONE = b"[DONE]"
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_MARK = re.compile(rb'\\.|["{}\[\]\r\n]', re.DOTALL)
+_MARK = re.compile(rb'(\\.|["{}\[\]\r\n])', re.DOTALL)
+_NEXT_MARK = re.compile(  # outside of strings: the whole ones before it are skipped
+    rb'(?:[^"\\{}\[\]\r\n]++|"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+")*+' + _MARK.pattern,
+    re.DOTALL,
+)
 _TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)
 _COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
 _BLANKS = re.compile(rb"[ \t]*")
@@ -24,11 +28,11 @@ _GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
 _BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
 _FIELDS = (b"data", b"event", b"id", b"retry")
 
-MARKS = 50_000
+MARKS = 32_000
 """Brackets of one value, or of one line, that are looked at: what has more passes raw."""
 VALUES = 5000
 """Values that may be glued on one line."""
-LINES = 5000
+LINES = 2000
 """Lines of one block that are looked at, without comments."""
 EVENT = 128
 """What one event of common size costs, where finding one bracket costs 1."""
@@ -64,15 +68,17 @@ class ValueScan:
         while True:
             if self._quoted:
                 at = _after(_TEXT, data, at)
-            mark = _MARK.search(data, at)
+                mark = _MARK.match(data, at)
+            else:
+                mark = _NEXT_MARK.match(data, at)
             if mark is None:
                 break
             at = mark.end()
-            char = mark.group()
+            char = mark[1]
             if char == b'"':
                 self._quoted = not self._quoted
             elif char in b"\r\n":
-                self.broken = self._ends_badly(data, start, mark.start())
+                self.broken = self._ends_badly(data, start, mark.start(1))
             elif step := _STEPS.get(char):
                 self._depth += step
                 self.marks += 1

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
@@ -29,8 +30,13 @@ ASKED = "llm_normalize_asked"
 ROUTED = "llm_normalize_routed"
 """Where it holds the URL that was asked, and the target of its route."""
 
-CONTAINERS = 50_000
+CONTAINERS = 12_000
 """Objects and arrays of what is read where all streams wait; a long talk has thousands."""
+
+_LOOKED_AT: WeakKeyDictionary[http.Message, tuple[bytes, tuple[object, ...], str]] = (
+    WeakKeyDictionary()
+)
+"""Messages whose body was looked at, with what was wrong with it, maybe nothing."""
 
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
@@ -178,9 +184,23 @@ def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
     if isinstance(message, http.Request):
         # A long prompt is no bomb; but it is read where all streams wait.
         most = max(min(most, LARGEST), len(raw))
-    found = decode(raw, message.headers.get("content-encoding", ""), most)
-    if is_crowded(found, containers):
-        raise LargeBodyError("it has too many values")
+    encoding = message.headers.get("content-encoding", "")
+    bounds = encoding, most, containers
+    before, known, wrong = _LOOKED_AT.get(message, (b"", (), ""))
+    is_known = before is raw and known == bounds
+    if is_known and wrong:
+        raise LargeBodyError(wrong)
+    wrong = ""
+    found = b""
+    try:
+        found = decode(raw, encoding, most)
+        if not is_known and is_crowded(found, containers):
+            wrong = "it has too many values"
+    except LargeBodyError as error:
+        wrong = str(error)
+    _LOOKED_AT[message] = raw, bounds, wrong
+    if wrong:
+        raise LargeBodyError(wrong)
     return found
 
 

@@ -20,6 +20,7 @@ _LONG = 1000  # digits; `int` refuses a few thousand
 
 # What a parser reads without a pause: values between the ends of two objects.
 _IN_A_ROW = 50_000
+_EACH = 10  # values that cost as much as an object
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|\Z', re.DOTALL)
 
 
@@ -139,12 +140,13 @@ def is_crowded(data: bytes, containers: int) -> bool:
     marks = data.count(b",") + data.count(b"[") + data.count(b"{")
     if marks <= min(_IN_A_ROW, containers):
         return False
-    at = found = in_a_row = 0
+    at = found = values = in_a_row = 0
     for string in _STRING.finditer(data):  # marks in a text are none
         gap = data[at : string.start()]
         at = string.end()
         found += gap.count(b"[") + gap.count(b"{")
-        if found > containers:
+        values += gap.count(b",")
+        if found > containers or values > _EACH * containers:
             return True
         for number, part in enumerate(gap.split(b"}")):
             in_a_row = (0 if number else in_a_row) + part.count(b",") + part.count(b"[")

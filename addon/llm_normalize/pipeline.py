@@ -27,21 +27,28 @@ logger = logging.getLogger(__name__)
 
 _OVER = "%s: repair failed, the rest passes as it is"
 
-TURN = 1250 * EVENT
-"""What is looked at before other streams have their turn: so many events, or pieces of
-them. A provider that sends more at once, of which no two are alike, has the rest of it
-passed on as it is; events that are alike cost next to nothing (template.py).
+OWN = 64 * EVENT
+"""What is looked at of each stream in one turn: so many events, or parts of them."""
+TURN = 128 * EVENT
+"""What is looked at beyond that, of all streams together. A provider that sends more at
+once, of which no two are alike, has the rest of it passed on as it is; events that are
+alike cost next to nothing (template.py).
 """
-_PARTS = 512
+_PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
-_CALL = 6  # what a tool call costs, where a choice costs 1, and an event 2
+_CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
 _SAID = ("delta", "message")
 _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
-_BYTES = 6  # 64 of them cost as much as a bracket
-_FEW = 10_000  # bytes of an event whose brackets are not counted
+_BYTES = 7  # 128 of them cost as much as a bracket
+_FEW = 10_000  # bytes of an event whose values are not counted
+_VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
+_COMPARED = 128
+"""Choices and calls of a stream that learns: to compare more costs more than it spares."""
+BODY = 2 * 1024 * 1024
+"""Bytes of a body that is repaired within a stream: it takes longer than an event does."""
 _COMMENT = "comment-sent"
 _COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
 _ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
@@ -68,6 +75,7 @@ class Pipeline:
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
     ) -> None:
         self.seen = Seen()
+        self.largest_body = BODY
         self.raw_events: Counter[str] = Counter()
         """Events that passed unread, by reason."""
         self._parser = EventParser()
@@ -97,8 +105,13 @@ class Pipeline:
         """Blocks begun so far."""
         return self._parser.count
 
-    def refill(self, spare: float = TURN) -> None:
-        """Let *spare* of what comes be looked at: see `TURN`."""
+    @property
+    def spare(self) -> float:
+        """How much of what comes may still be looked at: see `TURN`."""
+        return self._parser.spare
+
+    def refill(self, spare: float) -> None:
+        """Let *spare* of what comes be looked at."""
         self._parser.spare = spare
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -229,7 +242,7 @@ class Pipeline:
             self._leaving.pass_on(patched)
             return
         self._catch_up()
-        self._parser.spare -= EVENT
+        self._parser.spare -= EVENT + self.seen.size // 2
         step = Step(event.n, event.raw)
         self._leaving.begin(step)
         if self._broken:
@@ -276,7 +289,7 @@ class Pipeline:
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
-        if self._broken or self._leaving.last:
+        if self._broken or self._leaving.last or self.seen.size > _COMPARED:
             return None
         ending = self._ending.state
         if ending is None:
@@ -317,6 +330,9 @@ class Pipeline:
     # -- one block ---------------------------------------------------------------
 
     def _event(self, step: Step, event: Event) -> None:
+        if event.is_value and len(event.raw) > self.largest_body:
+            self._pass(step, event.raw, "too-large")
+            return
         closed = event.closed  # a fix may close it
         self.seen.n, self.seen.is_value = event.n, event.is_value
         payload = event.payload()
@@ -384,6 +400,11 @@ class Pipeline:
             self._flush(step.n - 1)
             self._ending.done(Piece(step, {}, raw))
             return ""
+        if len(payload) > _FEW:
+            cost = _cost(payload)
+            self._parser.spare -= cost
+            if cost > MARKS // 2:
+                return "too-many"
         value, reason = _read(payload)
         if reason:
             return reason
@@ -441,8 +462,6 @@ class Pipeline:
 
 def _read(payload: bytes) -> tuple[Json, str]:
     """Return the value in *payload*, or why it is not read."""
-    if len(payload) > _FEW and payload.count(b"{") + payload.count(b"[") > MARKS // 2:
-        return None, "too-many"
     try:
         return loads(payload), ""
     except RepeatedKeyError:
@@ -451,6 +470,12 @@ def _read(payload: bytes) -> tuple[Json, str]:
         return None, "bad-encoding"
     except (ValueError, RecursionError):
         return None, "not-json"
+
+
+def _cost(payload: bytes) -> int:
+    """Return what reading and writing the JSON in *payload* costs, in brackets."""
+    brackets = payload.count(b"{") + payload.count(b"[")
+    return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
 
 
 def _parts(value: Json) -> int:

@@ -11,9 +11,46 @@ from collections.abc import Callable
 
 from .decoding import MOST, CorruptBodyError, Decoder
 from .kept import Kept
-from .pipeline import Pipeline
+from .pipeline import OWN, TURN, Pipeline
 
 logger = logging.getLogger(__name__)
+
+
+class Turn:
+    """What streams may have looked at until all of them have had their turn.
+
+    Args:
+        soon: Calls what it is given in the next turn of the event loop: mitmproxy may
+            hand over several reads in one.
+        most: What is looked at beyond what each stream has of its own.
+    """
+
+    def __init__(
+        self,
+        soon: Callable[[Callable[[], None]], object] = lambda act: act(),
+        most: float = TURN,
+    ) -> None:
+        self.number = 0
+        self.spare = self._most = most
+        """What of it is still looked at."""
+        self._soon = soon
+        self._has_begun = False
+
+    def begin(self) -> int:
+        """Return the number of the turn, which begins now if none is under way."""
+        if not self._has_begun:
+            self._has_begun = True
+            # mitmproxy needs two of the loop's turns to pass an event on.
+            self._soon(self._halve)
+        return self.number
+
+    def _halve(self) -> None:
+        self._soon(self._end)
+
+    def _end(self) -> None:
+        self.number += 1
+        self.spare = self._most
+        self._has_begun = False
 
 
 class Rewriter:
@@ -27,8 +64,7 @@ class Rewriter:
             dropped; breaks the answer off so that the client notices.
         label: Names the stream in log lines.
         kept: Keeps what came and left.
-        soon: Calls what it is given once other streams have had their turn: mitmproxy may
-            hand over several reads in one.
+        turn: Bounds what is looked at, shared with other streams.
     """
 
     def __init__(
@@ -40,7 +76,7 @@ class Rewriter:
         give_up: Callable[[], None] = lambda: None,
         label: str = "stream",
         kept: Kept | None = None,
-        soon: Callable[[Callable[[], None]], object] = lambda act: act(),
+        turn: Turn | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.kept = kept or Kept()
@@ -59,8 +95,9 @@ class Rewriter:
         self._repair = repair
         self._give_up = give_up
         self._label = label
-        self._soon = soon
-        self._is_turn = False  # no other stream has had its turn since the last read
+        self.turn = turn or Turn()
+        self._number = -1  # of the turn of the last read
+        self._own: float = OWN  # what is still looked at, of this stream alone
         self._size = 0  # bytes that this turn's reads have inflated to
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
@@ -76,9 +113,7 @@ class Rewriter:
                 logger.exception("%s: repair failed, the rest passes", self._label)
                 out = self._give_in(data)
         if out is None:
-            if not self._is_turn:
-                self._begin_turn()
-            out = self._rewrite(data) if self._is_plain else self._decoded(data)
+            out = self._bounded(data)
         if not self._repair:
             out = data
         self.bytes_out += len(out)
@@ -93,14 +128,20 @@ class Rewriter:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
 
-    def _begin_turn(self) -> None:
-        self.pipeline.refill()
-        self._size = 0
-        self._is_turn = True
-        self._soon(self._end_turn)
-
-    def _end_turn(self) -> None:
-        self._is_turn = False
+    def _bounded(self, data: bytes) -> bytes:
+        """Return what *data* becomes, looked at as far as this turn has time for it."""
+        turn, pipeline = self.turn, self.pipeline
+        number = turn.begin()
+        if number != self._number:
+            self._number, self._own, self._size = number, OWN, 0
+        spare = self._own + max(turn.spare, -1)
+        pipeline.refill(spare)
+        out = self._rewrite(data) if self._is_plain else self._decoded(data)
+        self._own -= spare - pipeline.spare
+        if self._own < 0:
+            turn.spare += self._own
+            self._own = 0
+        return out
 
     def _decoded(self, data: bytes) -> bytes:
         if self._corrupt:

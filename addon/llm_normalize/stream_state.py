@@ -16,7 +16,6 @@ from .jsontext import Json, RepeatedKeyError, loads
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
-_MARKS = re.compile(r'["{}\[\]]')
 _SHARED = {"id": str, "created": int, "model": str}
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are told apart."""
@@ -162,15 +161,11 @@ class Call:
         """Count the brackets outside of strings."""
         text = _ESCAPE.sub("", self._escaped + arguments)
         self._escaped = text[-1:] if text.endswith("\\") else ""
-        for char in _MARKS.findall(text):
-            if self._quoted:
-                self._quoted = char != '"'
-            elif char == '"':
-                self._quoted = True
-            elif char in "{[":
-                self._open += 1
-            else:
-                self._open -= 1
+        parts = text.split('"')
+        outside = "".join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        self._open += outside.count("{") + outside.count("[")
+        self._open -= outside.count("}") + outside.count("]")
 
     def has_said(self, arguments: str) -> bool:
         """Tell whether *arguments* are all that was sent, word for word."""
@@ -215,6 +210,11 @@ class Seen:
         self.n = 0
         """The number of the event at hand."""
         self._calls = 0
+
+    @property
+    def size(self) -> int:
+        """How many choices and calls there are."""
+        return len(self.choices) + self._calls
 
     @property
     def state(self) -> list[object]:
