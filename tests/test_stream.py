@@ -388,7 +388,7 @@ ORDINARY: dict[str, Callable[[int], Any]] = {
 }
 
 
-ODD_BURSTS = [(name, 120) for name in ("keys", "ids", "calls")] + [("choices", 80)]
+ODD_BURSTS = [(name, 400) for name in ("keys", "ids", "calls")] + [("choices", 250)]
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
@@ -410,7 +410,7 @@ def test_ordinary_burst_is_repaired_wholly(
 def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
     later = list[Callable[[], None]]()
     turn = Turn(later.append)
-    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(120)]
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(300)]
     data = wire([HEAD, *odd]).replace(b": {", b":{")
     few = wire([HEAD, *odd[:40]]).replace(b": {", b":{")
 

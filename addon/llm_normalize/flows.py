@@ -30,7 +30,7 @@ ASKED = "llm_normalize_asked"
 ROUTED = "llm_normalize_routed"
 """Where it holds the URL that was asked, and the target of its route."""
 
-CONTAINERS = 12_000
+CONTAINERS = 24_000
 """Objects and arrays of what is read where all streams wait; a long talk has thousands."""
 
 _LOOKED_AT: WeakKeyDictionary[http.Message, tuple[bytes, tuple[object, ...], str]] = (

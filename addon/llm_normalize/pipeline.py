@@ -27,9 +27,9 @@ logger = logging.getLogger(__name__)
 
 _OVER = "%s: repair failed, the rest passes as it is"
 
-OWN = 64 * EVENT
+OWN = 256 * EVENT
 """What is looked at of each stream in one turn: so many events, or parts of them."""
-TURN = 128 * EVENT
+TURN = 256 * EVENT
 """What is looked at beyond that, of all streams together. A provider that sends more at
 once, of which no two are alike, has the rest of it passed on as it is; events that are
 alike cost next to nothing (template.py).
