@@ -8,15 +8,14 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote_plus
 
 from mitmproxy import http
 
+from .letters import places_of
 from .selection import HostPattern
 
 MASK = "***"
 HEADER = "authorization"
-_QUOTED = 4  # how often a token in a URL may be quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +135,5 @@ def is_let_in(request: http.Request, token: str) -> bool:
 
 
 def _holds(text: str, token: str) -> bool:
-    """Tell whether *token* is in *text*, also where that is quoted, and quoted again."""
-    for _ in range(_QUOTED):
-        if token.lower() in text.lower():
-            return True
-        text = unquote_plus(text)
-    return False
+    """Tell whether *token* is in *text*, however it is spelled."""
+    return token in text or bool(places_of(token, text))
