@@ -17,7 +17,9 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 type _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_FORWARDED = re.compile(r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip")
+_FORWARDED = re.compile(
+    r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip"
+)
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
 _LOOPBACK = ("localhost", "ip6-localhost", "ip6-loopback")

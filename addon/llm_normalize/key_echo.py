@@ -9,8 +9,8 @@ from urllib.parse import quote
 from mitmproxy import http
 
 from .decoding import LARGEST, beginning
-from .keys import MASK, Secret
 from .kept import unpacked
+from .keys import MASK, Secret
 from .letters import places_of
 from .record import KEY as RECORD
 
@@ -23,7 +23,9 @@ def without(data: bytes, key: bytes) -> bytes:
     if len(key) < _LEAST:
         return data  # a placeholder, such as "none", which would garble what is said
     mask = MASK.encode()
-    quoted = quote(key, safe="").encode()  # with the marks that it may begin or end with
+    quoted = quote(
+        key, safe=""
+    ).encode()  # with the marks that it may begin or end with
     for each in (key, quoted, quoted.lower(), key.replace(b"/", b"\\/")):
         data = data.replace(each, mask)
     # Byte by byte, so that places in the text are places in the data.
@@ -69,8 +71,7 @@ def hide_in_head(response: http.Response, key: bytes) -> None:
 
 def _without(headers: http.Headers, key: bytes) -> http.Headers:
     fields = (
-        (without(name, key), without(value, key))
-        for name, value in headers.fields
+        (without(name, key), without(value, key)) for name, value in headers.fields
     )
     return http.Headers(fields)
 

@@ -5,6 +5,7 @@ They are read when they are needed, so that they may change.
 
 import hmac
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from .selection import HostPattern
 
 MASK = "***"
 HEADER = "authorization"
+_VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,9 @@ class Secret:
                 raise ValueError(f"the file cannot be read ({why})") from None
         found = found.strip()
         if not found:
-            place = (
-                f"the variable {name} is empty"
-                if kind == "env"
-                else "the file is empty"
-            )
-            raise ValueError(place)
+            # Who has written the key in the place of a name, has it not printed.
+            named = f"variable {name}" if _VARIABLE.fullmatch(name) else "variable"
+            raise ValueError(f"the {named if kind == 'env' else 'file'} is empty")
         if not (found.isascii() and found.isprintable()) or " " in found:
             raise ValueError("the key has characters that no header may have")
         return found

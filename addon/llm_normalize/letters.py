@@ -7,7 +7,6 @@ in other white space or case.
 import base64
 import html
 import re
-import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -164,8 +163,10 @@ def packed(text: str) -> Iterator[tuple[int, int, str]]:
         else:
             word = word.rstrip("=").translate(_BASE64)
             data = [_unpacked(word[at:]) for at in range(4)]
-        yield found.start(), found.end(), "\0".join(
-            folded(each.decode(errors="replace")) for each in data
+        yield (
+            found.start(),
+            found.end(),
+            "\0".join(folded(each.decode(errors="replace")) for each in data),
         )
 
 
@@ -182,16 +183,15 @@ def _meant(found: re.Match[str]) -> str:
     """Return the characters that an escape stands for."""
     text = found[0]
     kind = found.lastgroup
-    if kind == "entity":
+    if kind == "point":
+        text = f"&#x{re.sub('[^0-9a-fA-F]', '', text)};"
+    if kind in ("entity", "point"):
         return html.unescape(text)
     if kind == "url":
         return unquote(re.sub("%(?:25)+(?=[0-9a-fA-F]{2})", "%", text))
     if kind == "utf16":
         units = [int(each[-4:], 16).to_bytes(2) for each in re.findall(r"u....", text)]
         return b"".join(units).decode("utf-16-be", "replace")
-    if kind == "point":
-        code = int(re.sub(r"[^0-9a-fA-F]", "", text), 16)
-        return chr(code) if code <= sys.maxunicode else text
     if kind in ("hex", "octal"):
         codes = re.findall(r"[0-9a-fA-F]+", text.replace("x", ""))
         data = bytes(int(each, 16 if kind == "hex" else 8) for each in codes)
