@@ -9,8 +9,9 @@ from urllib.parse import quote
 from mitmproxy import http
 
 from .decoding import LARGEST, beginning
+from .echo import MASK
 from .kept import unpacked
-from .keys import MASK, Secret
+from .keys import Secret
 from .letters import places_of
 from .record import KEY as RECORD
 

@@ -9,7 +9,8 @@ from mitmproxy import http
 from mitmproxy.net.http import url
 from mitmproxy.proxy import mode_specs
 
-from .keys import HEADER, MASK
+from .echo import MASK
+from .keys import HEADER
 
 _CREDENTIAL = re.compile(
     r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api|subscription)[_-]key"

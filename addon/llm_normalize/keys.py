@@ -12,10 +12,10 @@ from pathlib import Path
 
 from mitmproxy import http
 
+from .echo import MASK
 from .letters import places_of
 from .selection import HostPattern
 
-MASK = "***"
 HEADER = "authorization"
 _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
