@@ -18,6 +18,7 @@ from llm_normalize.decoding import (
     CorruptBodyError,
     Decoder,
     LargeBodyError,
+    beginning,
     decoder_for,
 )
 from llm_normalize.decoding import (
@@ -433,3 +434,12 @@ def test_output_that_a_full_step_left_inside_leaves_with_its_read() -> None:
     deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
     data = deflate.compress(body) + deflate.flush(zlib.Z_SYNC_FLUSH)
     assert b"".join(made("gzip").feed(data[:-5])) == body
+
+
+def test_beginning_of_a_body_is_decoded_as_far_as_it_goes() -> None:
+    packed = gzip.compress(b"x" * 3 * STEP)
+    assert beginning(packed, "gzip", 10 * STEP) == b"x" * 3 * STEP
+    assert beginning(packed, "gzip", STEP) == b"x" * 2 * STEP
+    assert beginning(gzip.compress(b"good")[:-8] + b"bad", "gzip", STEP) == b"good"
+    assert beginning(b"as it is", "", STEP) == b"as it is"
+    assert beginning(b"?", "unknown", STEP) == b""

@@ -1,5 +1,6 @@
 """What a provider repeats of a request, in all the ways there are."""
 
+import base64
 import html
 import json
 import os
@@ -78,6 +79,23 @@ FORMS: dict[str, Any] = {
     "in capitals": said(PROMPT.upper()),
     "word by word": said({"words": PROMPT.split()}),
     "as the object it was": {"received": REQUEST["messages"], "error": "no"},
+    "in base64": said(base64.b64encode(PROMPT.encode()).decode()[:190]),
+    "in base64 within more": said(
+        base64.urlsafe_b64encode(json.dumps(REQUEST["messages"]).encode()).decode()[
+            :190
+        ]
+    ),
+    "a key in base64": said(base64.b64encode(SECRETS[0].encode()).decode()),
+    "in hexadecimal": said(PROMPT.encode().hex(" ")),
+    "in code points": said(
+        "bad: " + "".join(f"\\u{{{ord(each):x}}}" for each in PROMPT)
+    ),
+    "quoted twice": said("bad: " + urllib.parse.quote(urllib.parse.quote(PROMPT))),
+    "in wide letters": said(
+        "".join(
+            chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in PROMPT
+        )
+    ),
     "as a URL": said("GET /?q=" + urllib.parse.quote(PROMPT)),
     "flat": {"message": f"no: {PROMPT}", "code": 400},
     "other strings": said("canary-user, canary-meta; canary-stop. a canary, as a name"),
@@ -92,7 +110,22 @@ FORMS: dict[str, Any] = {
         "choices": [{"delta": {}, "finish_reason": f"error {PROMPT}"}]
     },
 }
-TELLING = ("canary", "4711", "四", "\\u56db", "please su", "ümläut", "\\303", "\\x63")
+TELLING = (
+    "canary",
+    "4711",
+    "四",
+    "\\u56db",
+    "please su",
+    "ümläut",
+    "\\303",
+    "\\x63",
+    "\\u{63",
+    "\uff50\uff4c",
+    "63 61",
+    "2fuyxj5",
+    "y2fuyxj5",
+    "lxriyw5hcnk",
+)
 
 
 @pytest.mark.parametrize("form", FORMS)

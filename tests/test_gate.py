@@ -4,7 +4,16 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
 import form
-from llm_normalize.gate import is_asked, is_list, not_found, refusal, refused, warn
+from llm_normalize.gate import (
+    is_asked,
+    is_list,
+    is_plain,
+    key_refused,
+    not_found,
+    refusal,
+    refused,
+    warn,
+)
 from llm_normalize.keys import Secret
 from proxies import messages
 
@@ -44,6 +53,32 @@ def test_who_has_the_token_gets_what_is_served(
     assert (told and told.status_code) == status
     if told is not None:
         assert form.check_error_body(told.content or b"") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "plain"),
+    [
+        ("/v1/x", True),
+        ("/v1//x?//", True),
+        ("//evil.test/v1/x", False),
+        ("/v1/%2e%2e/x", False),
+    ],
+)
+def test_path_that_may_be_another_is_not_plain(path: str, plain: bool) -> None:
+    assert is_plain(path) is plain
+
+
+@pytest.mark.parametrize(
+    ("mode", "refused"), [("regular", False), ("upstream:http://up.test:3128", True)]
+)
+def test_host_on_this_machine_is_another_one_behind_another_proxy(
+    mode: str, refused: bool
+) -> None:
+    made = tflow.tflow()
+    made.client_conn.proxy_mode = ProxyMode.parse(mode)
+    made.request = http.Request.make("POST", "http://localhost:8000/v1/x")
+    told = key_refused(made, frozenset(), is_routed=False, is_known=True)
+    assert (told is not None) is refused
 
 
 def test_gate_without_its_token_lets_nobody_in(

@@ -90,6 +90,11 @@ def test_proxy_is_named_by_its_address_alone(host: str, here: str, named: bool) 
         (("127.0.0.1", 1), {"x-forwarded-for": "192.0.2.7"}, False),
         (("127.0.0.1", 1), {"forwarded": "for=192.0.2.7"}, False),
         (("127.0.0.1", 1), {"via": "1.1 squid"}, False),
+        (("127.0.0.1", 1), {"X-Real-IP": "192.0.2.7"}, False),
+        (("127.0.0.1", 1), {"X-Forwarded-Host": "a.test"}, False),
+        (("127.0.0.1", 1), {"CF-Connecting-IP": "192.0.2.7"}, False),
+        (("127.0.0.1", 1), {"True-Client-IP": "192.0.2.7"}, False),
+        (("127.0.0.1", 1), {"x-other": "192.0.2.7"}, True),
     ],
 )
 def test_local_is_who_is_on_this_machine(

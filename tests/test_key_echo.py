@@ -1,4 +1,5 @@
 import gzip
+import logging
 from typing import Any
 
 import pytest
@@ -6,7 +7,8 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from llm_normalize.kept import Kept
-from llm_normalize.key_echo import hide, hide_in_head, without
+from llm_normalize.key_echo import LogFilter, hide, hide_in_head, without
+from llm_normalize.keys import Secret
 from llm_normalize.record import KEY as RECORD
 from proxies import broken, response_of
 
@@ -20,10 +22,40 @@ KEY = b"nvapi/canary+4711="
         b"nvapi%2Fcanary%2B4711%3D",
         b"nvapi%2fcanary%2b4711%3d",
         rb"nvapi\/canary+4711=",
+        b"bnZhcGkvY2FuYXJ5KzQ3MTE9",
+        b"QmVhcmVyIG52YXBpL2NhbmFyeSs0NzExPQ==",
+        KEY.hex().encode(),
     ],
 )
 def test_key_is_found_however_it_is_spelled(spelled: bytes) -> None:
     assert without(b"a " + spelled + b" b", KEY) == b"a *** b"
+
+
+def test_each_place_is_masked() -> None:
+    word = b"bnZhcGkvY2FuYXJ5KzQ3MTE9"
+    assert without(word + b"." + KEY + b"." + KEY, KEY) == b"***.***.***"
+
+
+def test_placeholder_for_a_key_garbles_nothing() -> None:
+    assert without(b"none, or nonesuch", b"none") == b"none, or nonesuch"
+
+
+def test_bytes_that_mitmproxy_logs_are_logged_without_keys(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("A_KEY", KEY.decode())
+    caplog.set_level(logging.DEBUG)
+    made = LogFilter(lambda: [Secret("env:NONE_SUCH"), Secret("env:A_KEY")])
+    made.logger.addFilter(made)
+    try:
+        made.logger.debug("SendData(server, %r) 100%%", b"key: " + KEY)
+        made.logger.info("client %s", "disconnect")
+    finally:
+        made.logger.removeFilter(made)
+    assert [each.getMessage() for each in caplog.records] == [
+        "SendData(server, b'key: ***') 100%",
+        "client disconnect",
+    ]
 
 
 def answered(body: bytes = b"", **headers: str) -> http.HTTPFlow:
@@ -89,7 +121,7 @@ def test_body_without_the_key_stays(encoding: str, body: bytes) -> None:
 
 
 def test_no_more_is_decoded_than_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_normalize.key_echo._MOST", 10)
+    monkeypatch.setattr("llm_normalize.key_echo.LARGEST", 10)
     body = gzip.compress(b"x" * 200_000 + KEY)
     made = answered(body, **{"content-encoding": "gzip"})
     hide(made, KEY)

@@ -52,6 +52,8 @@ def keyed(**headers: str) -> http.HTTPFlow:
         *("X-Original-URL", "X-Rewrite-URL", "X-HTTP-Method-Override", "X-HTTP-Method"),
         *("X-Real-IP", "Helicone-Target-URL", "X-Portkey-Custom-Host", "Upgrade"),
         *("Proxy", "Proxy-Connection", "HTTP2-Settings", "X-Envoy-Original-Path"),
+        *("X_Forwarded_Host", "x_original_url", "X_HTTP_Method", "Transfer_Encoding"),
+        "Destination",
     ],
 )
 def test_header_that_could_send_the_key_elsewhere_does_not_go_along(name: str) -> None:
@@ -116,6 +118,7 @@ def test_request_names_the_server_that_it_goes_to(
         ("/x?a=b&api_key=k&c", "/x?a=b&c"),
         ("/x?API%2Dkey=k", "/x"),
         ("/x?access_token=k&auth_token=k&token=k", "/x"),
+        ("/x?a=1;api_key=k&b", "/x?b"),
         ("/x?api-version=1&monkey=2", "/x?api-version=1&monkey=2"),
     ],
 )

@@ -56,6 +56,12 @@ def test_what_names_no_host_is_refused_and_not_quoted(text: str) -> None:
     assert KEY not in str(caught.value)
 
 
+def test_key_in_the_place_of_a_variable_is_not_quoted() -> None:
+    with pytest.raises(ValueError, match="the variable is empty") as caught:
+        Secret.parse(f"env:{KEY}")
+    assert KEY not in str(caught.value)
+
+
 def test_key_that_no_header_may_have_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -120,6 +126,27 @@ def test_token_in_a_url_goes_no_further(path: str, left: str) -> None:
     request.headers["authorization"] = "Bearer token-0815"
     assert is_let_in(request, "token-0815")
     assert request.path == left
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "to+k/0815==",
+        "to+k%2F0815%3D=",
+        "%74o%2Bk/0815",
+        "%25252525252574o%252bk/0815",
+        r"\u0074o+k/0815",
+        "dG8ray8wODE1PT0",
+    ],
+)
+def test_token_goes_no_further_however_it_is_spelled(spelled: str) -> None:
+    request = tflow.tflow().request
+    request.path = f"/x?a=b&key={spelled}"
+    request.headers["authorization"] = "Bearer to+k/0815=="
+    request.headers["x-other"] = f'{{"key": "{spelled}"}}'
+    assert is_let_in(request, "to+k/0815==")
+    assert request.path == "/x?a=b"
+    assert "x-other" not in request.headers
 
 
 def test_token_across_fields_goes_no_further() -> None:

@@ -1,3 +1,4 @@
+import base64
 import html
 import json
 import re
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.letters import Folded, folded
+from llm_normalize.letters import Folded, folded, places_of
 
 SPELLED = [
     ("Straße 7", "strasse7"),
@@ -21,6 +22,9 @@ SPELLED = [
     ("a<br/>b</p><p>c", "abc"),
     ("data: a\nevent: b\n: c", "abc"),
     ("我的", "我我的的"),
+    (r"\u{61}\u{1F600} \U00000062 \U00110000", "a😀😀b\ufffd\ufffd"),
+    ("a%2562%25252563%2", "abc2"),
+    ("\uff57\uff49\uff44\uff45\uff0d\uff17", "wide7"),
 ]
 
 
@@ -28,6 +32,36 @@ SPELLED = [
 def test_letters_of_a_text_however_it_is_spelled(text: str, letters: str) -> None:
     assert folded(text) == letters
     assert Folded(text).text == letters
+
+
+KEY = "nvapi-canary+4711"
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        KEY,
+        KEY.upper(),
+        KEY.replace("-", "%2D"),
+        KEY.replace("+", "%25252B"),
+        KEY.replace("-", r"\u002d"),
+        KEY.replace("-", "&#45;"),
+        KEY.encode().hex(),
+        KEY.encode().hex(" ").upper(),
+        base64.b64encode(KEY.encode()).decode().rstrip("="),
+        base64.urlsafe_b64encode(f"Bearer {KEY}".encode()).decode(),
+        base64.b64encode(f"{{'key': {KEY!r}}}".encode()).decode(),
+    ],
+)
+def test_places_of_a_secret_however_it_is_spelled(spelled: str) -> None:
+    text = f"key '{spelled}', no?"
+    ((start, end),) = places_of(KEY, text)
+    assert text[start:end] == spelled
+    assert places_of(KEY, text.replace(spelled[len(spelled) // 2 :], "")) == []
+
+
+def test_secret_without_letters_is_nowhere() -> None:
+    assert places_of("--", "a -- b") == []
 
 
 @given(st.text(max_size=60) | st.text("\\\\ux0aé&;%<br>\n ", max_size=60))

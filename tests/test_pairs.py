@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -607,3 +608,16 @@ def test_a_pair_that_a_template_knew_is_written_and_weighed(
     assert log.lost == 1
     (told,) = [each for each in lines(logs.path) if each["type"] == "pair"]
     assert (told["n"], told["before"], told["after"]) == (3, "<a>", ["[a]"])
+
+
+def test_nothing_of_a_record_is_remembered_once_it_is_written(logs: Logs) -> None:
+    log = logs.make()
+
+    class Record(dict[str, str]):
+        pass
+
+    record = Record(type="flow")
+    gone = weakref.ref(record)
+    log.write(Entry(record))
+    del record
+    until(lambda: gone() is None)

@@ -169,6 +169,20 @@ def test_certificate_must_have_the_name_that_the_first_one_had(
     assert one(status).name == "nim.test"
 
 
+def test_server_has_to_prove_its_name_as_it_had_to_at_first(
+    proxy: Proxy, status: Status
+) -> None:
+    made = chat_flow()
+    made.server_conn.sni = "x.nvidia.com"
+    response_of(made).status_code = 202
+    response_of(made).headers["nvcf-reqid"] = NAME
+    status.replies = [Reply(202, ""), UNKNOWN, READY]
+    status.meanwhile = lambda: proxy.set(ssl_insecure=True)
+    assert asyncio.run(fetch(made))
+    assert len(status.asked) == 3
+    assert not any(each.way.insecure for each in status.asked)
+
+
 @pytest.mark.parametrize(
     ("host", "sni"),
     [

@@ -358,6 +358,38 @@ def test_object_of_the_request_names_nothing() -> None:
         assert refusal_of(data) != Refusal()
 
 
+def test_object_of_a_request_that_is_too_large_names_nothing() -> None:
+    own = {"loc": ["body", "guardrails"], "type": "extra_forbidden"}
+    found = echo("Some words. " * 400_000, metadata=own)
+    data = json.dumps({"received": {"metadata": own}}).encode()
+    assert refusal_of(data, found, words=False) == Refusal()
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"model": f"m {SAYS}"}, f"There is no model m {SAYS}"),
+        (
+            {"model": "`guardrails` is not supported with m"},
+            "No `guardrails` is not supported with m.",
+        ),
+        (
+            {"reasoning_effort": "guardrails"},
+            "'guardrails' is not supported with this model",
+        ),
+        ({"service_tier": "guardrails"}, "Unsupported option: guardrails"),
+        ({"messages": [{"role": "guardrails"}]}, "Unsupported input: 'guardrails'"),
+    ],
+)
+def test_name_that_a_client_chooses_names_nothing(
+    own: dict[str, Any], message: str
+) -> None:
+    data = json.dumps(error(message)).encode()
+    request = {"model": "m", "guardrails": {}, **own}
+    assert refusal_of(data, Echo(json.dumps(request).encode())) == Refusal()
+    assert refusal_of(data, Echo(b'{"model": "m"}')) != Refusal()
+
+
 @pytest.mark.parametrize(("body", "expected"), NAMED, ids=str)
 def test_long_prompt_hides_no_refusal(body: Any, expected: list[str]) -> None:
     prompt = (

@@ -49,6 +49,22 @@ def test_what_is_no_target_is_refused(text: str, why: str) -> None:
         Target.parse(text)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:nvapi-key@a.test",
+        "https://nvapi-key@a.test:99999",
+        "https://a.test/v1?key=nvapi-key",
+        "https://a.test/v1#nvapi-key",
+        "nvapi://key:nvapi-key@a.test",
+    ],
+)
+def test_key_in_a_target_is_refused_and_not_quoted(url: str) -> None:
+    with pytest.raises(ValueError, match=r"a\.test") as caught:
+        Routes.parse([f"b.test={url}"])
+    assert "nvapi-key" not in str(caught.value)
+
+
 def test_first_route_that_fits_counts() -> None:
     routes = Routes.parse(
         ["api.openai.com:8443=https://a.test", "*.openai.com=https://b.test/v1"]

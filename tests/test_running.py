@@ -257,8 +257,10 @@ def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
 
     settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
     made = chat_flow()
+    made.request.path = f"/nvapi-key{made.request.path}"
     Running.of(made, settings).close(Stats(), 200, "complete")
     (entry,) = lines
+    assert entry.record["path"] == "/***/v1/chat/completions"
     assert entry.record["flow"] == made.id
     assert {"nvapi-key", "SECRET"} <= set(entry.secrets)
     assert "nvapi-key" not in json.dumps(entry.record)

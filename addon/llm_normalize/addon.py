@@ -65,6 +65,7 @@ class Normalize:
         """Declare the options and the view; what is wrong here ends mitmproxy's start."""
         options.declare(loader)
         remember_hosts()
+        self._reach.load()
         take_deferred()
         for view in (BeforeAfter, Transcript):
             contentviews.add(view(self._answers.refresh))

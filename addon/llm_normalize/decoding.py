@@ -335,6 +335,19 @@ def decoder_for(encoding: str) -> Decoder | None:
     return decoder
 
 
+def beginning(data: bytes, encoding: str, most: int) -> bytes:
+    """Return what *data* decodes to as far as it can be; no more after *most* bytes."""
+    decoder = decoder_for(encoding)
+    found, size = list[bytes](), 0
+    with contextlib.suppress(CorruptBodyError):
+        for step in decoder.feed(data) if decoder else ():
+            found.append(step)
+            size += len(step)
+            if size > most:
+                break
+    return b"".join(found)
+
+
 def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
     """Return all that *data* decodes to.
 

@@ -11,7 +11,7 @@ import string
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .letters import Folded, Span, folded
+from .letters import Folded, Span, folded, packed
 
 MASK = "***"
 MOST = 64 * 1024
@@ -25,16 +25,23 @@ _LARGE = 4 * 1024 * 1024  # characters of a request
 _BUDGET = 4 * _LARGE  # characters of it that are read for all its errors
 _REMEMBERED = 64  # texts
 _DEEP = 64  # levels of a request
-# What is the API's own word in a request, not the client's.
+# What is the API's own word in a request, not the client's: where it stands, and what it
+# may be there. Any other may have been chosen to look like something else.
 _PROTOCOL = frozenset((
-    "role", "type", "model", "object", "tool_choice", "reasoning_effort", "effort",
-    "service_tier", "verbosity", "modalities", "detail", "encoding_format", "format",
-    "required", "mode",
+    "type", "object", "tool_choice", "reasoning_effort", "effort", "service_tier",
+    "verbosity", "modalities", "detail", "encoding_format", "format", "mode",
 ))  # fmt: skip
+_WORDS = frozenset((
+    "array", "audio", "auto", "base64", "boolean", "custom", "date", "date-time",
+    "default", "email", "file", "flex", "float", "function", "high", "image",
+    "image_url", "input_audio", "input_text", "integer", "json_object", "json_schema",
+    "list", "low", "max", "medium", "minimal", "none", "null", "number", "object",
+    "priority", "refusal", "required", "scale", "standard_only", "string", "text",
+    "tool", "uri", "uuid", "wav", "mp3", "xhigh",
+))  # fmt: skip
+_ROLES = frozenset(("assistant", "developer", "function", "system", "tool", "user"))
 _NAME = re.compile(r"[\w.$-]{1,40}")
-_TYPE = re.compile(
-    r"[\w.-]{1,13}"
-)  # the API's own words are short, such as json_schema
+_MODEL = re.compile(r"[\w.:/@+-]+")  # more than one word may say anything
 # A word that is hardly another's by chance: it has a digit, or joins several.
 _WORD = re.compile(r"[^\s\"'`<>(){}\[\],;=]{4,}")
 _ODD = re.compile(r"\d|\w{3}[-@.]\w{2}")
@@ -75,11 +82,26 @@ class Echo:
         found = folded(text)
         if len(found) >= _SHORT and found not in _COMMON:
             text = "".join(_masked(text, self.spans(text)))
-        return _BLOB.sub(MASK, text) + rest
+        return self._without_packed(_BLOB.sub(MASK, text)) + rest
+
+    def _without_packed(self, text: str) -> str:
+        """Return *text* without what repeats the request in base64 or hexadecimal."""
+        words = [*packed(text)]
+        letters = "\n".join(what for *_, what in words)[: 4 * MOST]
+        spans = self.spans(letters) if letters else []
+        at = len(letters)
+        for start, end, what in reversed(words):
+            at -= len(what)
+            if any(each.start < at + len(what) and at < each.end for each in spans):
+                text = text[:start] + MASK + text[end:]
+            at -= 1
+        return text
 
     def is_own(self, text: str) -> bool:
         """Tell whether *text* is a whole string of the request."""
         request, found = self._read(), folded(text[:MOST])
+        if self._body is None:  # it cannot be told
+            return True
         return found in self._whole or f"\0{found}\0" in request
 
     def spans(self, text: str) -> list[Span]:
@@ -201,7 +223,8 @@ def _strings(body: bytes) -> Iterator[str]:
         yield body.decode(errors="replace")
         return
     model = value.get("model") if isinstance(value, dict) else None
-    yield from (each for each in _texts(value, _DEEP) if each != model)
+    is_name = isinstance(model, str) and _MODEL.fullmatch(model)
+    yield from (each for each in _texts(value, _DEEP) if each != model or not is_name)
 
 
 def _texts(value: Any, deep: int) -> Iterator[str]:
@@ -217,10 +240,8 @@ def _texts(value: Any, deep: int) -> Iterator[str]:
             if not _NAME.fullmatch(key):
                 yield key
             found = each if isinstance(each, list) else [each]
-            if key in _PROTOCOL:
-                found = [text for text in found if not _is_type(text)]
+            if key == "required":  # names of properties, as the keys above
+                found = [each for each in found if not _NAME.fullmatch(str(each))]
+            words = _ROLES if key == "role" else _WORDS if key in _PROTOCOL else ()
+            found = [each for each in found if str(each) not in words]
             yield from _texts(found, deep - 1)
-
-
-def _is_type(value: Any) -> bool:
-    return isinstance(value, str) and bool(_TYPE.fullmatch(value))

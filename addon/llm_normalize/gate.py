@@ -20,9 +20,9 @@ from .selection import is_chat_request
 logger = logging.getLogger(__name__)
 
 # What a server may take for another path than it says: what is quoted for no reason, or
-# means something else once it is not, and names of folders.
+# means something else once it is not, names of folders, and what may begin with a host.
 _ODD = re.compile(
-    r"[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
+    r"^//|[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
     r"|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|$)",
     re.IGNORECASE,
 )
@@ -93,8 +93,11 @@ def key_refused(
     """
     request = flow.request
     is_http = request.scheme == "http"
-    is_fixed = is_routed or is_reverse(flow.client_conn.proxy_mode)
-    if is_http and not is_fixed and not is_here(request.host):
+    mode = flow.client_conn.proxy_mode
+    is_fixed = is_routed or is_reverse(mode)
+    # What is here to another proxy may be anywhere.
+    is_near = is_here(request.host) and not isinstance(mode, mode_specs.UpstreamMode)
+    if is_http and not is_fixed and not is_near:
         return refusal(403, "The key of this proxy goes out by https alone.", None)
     message = ""
     origin = request.headers.get("origin", "")

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import ipaddress
+import re
 import socket
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +17,9 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 type _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_FORWARDED = ("forwarded", "via", "x-forwarded-for")
+_FORWARDED = re.compile(
+    r"forwarded|via|x-forwarded-.+|x-real-ip|.+-client-ip|.+-connecting-ip"
+)
 _OF_THE_PAGE = ("", "none", "same-origin")
 """What `Sec-Fetch-Site` says of no browser, of the reader and of our own pages."""
 _LOOPBACK = ("localhost", "ip6-localhost", "ip6-loopback")
@@ -164,7 +167,8 @@ def _end(place: tuple[Any, ...]) -> tuple[str, int]:
 
 def is_local(flow: http.HTTPFlow) -> bool:
     """Tell whether a client is on this machine, and nobody asks through it."""
-    is_direct = not any(name in flow.request.headers for name in _FORWARDED)
+    names = (name.lower() for name in flow.request.headers)
+    is_direct = not any(map(_FORWARDED.fullmatch, names))
     return is_direct and is_loopback(flow.client_conn.peername[0])
 
 

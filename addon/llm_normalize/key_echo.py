@@ -1,25 +1,65 @@
 """A key that a provider echoes: it is taken out of all that is saved with a flow."""
 
+import contextlib
+import logging
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import quote
 
 from mitmproxy import http
 
-from .decoding import CorruptBodyError, decoder_for
+from .decoding import LARGEST, beginning
+from .echo import MASK
 from .kept import unpacked
-from .keys import MASK
+from .keys import Secret
+from .letters import places_of
 from .record import KEY as RECORD
 
-_MOST = 64 * 1024 * 1024  # bytes of a body that is decoded
+_LEAST = 6  # characters of what is a key
+_MOST = 64 * 1024  # bytes of a text that are searched for other spellings
 
 
 def without(data: bytes, key: bytes) -> bytes:
-    """Return *data* without *key*, also as a URL or JSON spells it."""
-    quoted = quote(key, safe="").encode()
-    spelled = {key, quoted, quoted.lower(), key.replace(b"/", b"\\/")}
-    for each in sorted(spelled, key=len, reverse=True):
-        data = data.replace(each, MASK.encode())
+    """Return *data* without *key*, however it is spelled at its beginning."""
+    if len(key) < _LEAST:
+        return data  # a placeholder, such as "none", which would garble what is said
+    mask = MASK.encode()
+    quoted = quote(
+        key, safe=""
+    ).encode()  # with the marks that it may begin or end with
+    for each in (key, quoted, quoted.lower(), key.replace(b"/", b"\\/")):
+        data = data.replace(each, mask)
+    # Byte by byte, so that places in the text are places in the data.
+    text = data[:_MOST].decode("latin-1")
+    end = len(data)
+    for start, stop in reversed(places_of(key.decode("latin-1"), text)):
+        data = data[:start] + mask + data[min(stop, end) :]
+        end = start
     return data
+
+
+class LogFilter(logging.Filter):
+    """Takes secrets out of the bytes that mitmproxy logs with its option `proxy_debug`.
+
+    Args:
+        secrets: Returns them as they are by now.
+    """
+
+    logger = logging.getLogger("mitmproxy.proxy.server")
+
+    def __init__(self, secrets: Callable[[], Iterable[Secret]]) -> None:
+        super().__init__()
+        self._secrets = secrets
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let *record* pass without them."""
+        if record.levelno <= logging.DEBUG:
+            text = record.getMessage().encode("utf-8", "surrogatepass")
+            for each in self._secrets():
+                with contextlib.suppress(ValueError):  # there is none by now
+                    text = without(text, each.read().encode())
+            record.msg, record.args = text.decode("utf-8", "surrogatepass"), ()
+        return True
 
 
 def hide_in_head(response: http.Response, key: bytes) -> None:
@@ -32,8 +72,7 @@ def hide_in_head(response: http.Response, key: bytes) -> None:
 
 def _without(headers: http.Headers, key: bytes) -> http.Headers:
     fields = (
-        (without(without(name, key), key.lower()), without(value, key))
-        for name, value in headers.fields
+        (without(name, key), without(value, key)) for name, value in headers.fields
     )
     return http.Headers(fields)
 
@@ -58,7 +97,7 @@ def _hide_in_body(response: http.Response, key: bytes) -> bool:
     masked = without(body, key)
     encoding = response.headers.get("content-encoding", "")
     if masked == body and encoding:
-        body = _decoded(body, encoding)
+        body = beginning(body, encoding, LARGEST)
         masked = without(body, key)
     if masked == body:
         return False
@@ -67,20 +106,6 @@ def _hide_in_body(response: http.Response, key: bytes) -> bool:
     if "content-length" in response.headers:
         response.headers["content-length"] = str(len(masked))
     return True
-
-
-def _decoded(body: bytes, encoding: str) -> bytes:
-    """Return the beginning of *body*, decoded; nothing if it cannot be."""
-    decoder = decoder_for(encoding)
-    found = bytearray()
-    try:
-        for part in decoder.feed(body) if decoder else ():
-            found += part
-            if len(found) > _MOST:
-                break
-    except CorruptBodyError:
-        return b""
-    return bytes(found)
 
 
 def _is_in(record: dict[str, Any], key: bytes) -> bool:

@@ -9,7 +9,8 @@ from mitmproxy import http
 from mitmproxy.net.http import url
 from mitmproxy.proxy import mode_specs
 
-from .keys import HEADER, MASK
+from .echo import MASK
+from .keys import HEADER
 
 _CREDENTIAL = re.compile(
     r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api|subscription)[_-]key"
@@ -18,10 +19,14 @@ _CREDENTIAL = re.compile(
 )
 """Names of headers and query fields by which clients present keys of their own."""
 _STEERING = re.compile(
-    r"(^|-)(forwarded|host|override|rewrite|original|ur[il]|base|upstream|target|proxy)"
-    r"(-|$)|^x-http-method$|^x-real-ip$|^via$|^upgrade$|^http2-settings$"
+    r"(^|[_-])(forwarded|host|override|rewrite|original|ur[il]|base|upstream|target|proxy"
+    r"|destination)([_-]|$)|^x[_-]http[_-]method$|^x[_-]real[_-]ip$|^via$|^upgrade$"
+    r"|^http2-settings$|^transfer_"
 )
-"""Names of headers that let servers ask elsewhere, or for something else, than is asked."""
+"""Names of headers that let servers ask elsewhere, or for something else, than is asked.
+
+Some servers take `_` for `-`.
+"""
 
 type Fields = tuple[tuple[bytes, bytes], ...]
 
@@ -130,7 +135,10 @@ def without_credentials(target: str) -> str:
     fields = [
         each
         for each in query.split("&")
-        if not _CREDENTIAL.fullmatch(unquote_plus(each.partition("=")[0]))
+        if not any(  # to some servers, `;` parts fields, too
+            _CREDENTIAL.fullmatch(unquote_plus(part.partition("=")[0]))
+            for part in each.split(";")
+        )
     ]
     return path + mark * bool(fields) + "&".join(fields)
 

@@ -5,18 +5,19 @@ They are read when they are needed, so that they may change.
 
 import hmac
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote_plus
 
 from mitmproxy import http
 
+from .echo import MASK
+from .letters import places_of
 from .selection import HostPattern
 
-MASK = "***"
 HEADER = "authorization"
-_QUOTED = 4  # how often a token in a URL may be quoted
+_VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,9 @@ class Secret:
                 raise ValueError(f"the file cannot be read ({why})") from None
         found = found.strip()
         if not found:
-            place = (
-                f"the variable {name} is empty"
-                if kind == "env"
-                else "the file is empty"
-            )
-            raise ValueError(place)
+            # Who has written the key in the place of a name, has it not printed.
+            named = f"variable {name}" if _VARIABLE.fullmatch(name) else "variable"
+            raise ValueError(f"the {named if kind == 'env' else 'file'} is empty")
         if not (found.isascii() and found.isprintable()) or " " in found:
             raise ValueError("the key has characters that no header may have")
         return found
@@ -136,9 +134,5 @@ def is_let_in(request: http.Request, token: str) -> bool:
 
 
 def _holds(text: str, token: str) -> bool:
-    """Tell whether *token* is in *text*, also where that is quoted, and quoted again."""
-    for _ in range(_QUOTED):
-        if token.lower() in text.lower():
-            return True
-        text = unquote_plus(text)
-    return False
+    """Tell whether *token* is in *text*, however it is spelled."""
+    return token in text or bool(places_of(token, text))

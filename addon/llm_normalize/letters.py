@@ -4,6 +4,7 @@ So a text is found again that was escaped, printed by Python, made HTML or a URL
 in other white space or case.
 """
 
+import base64
 import html
 import re
 from bisect import bisect_left, bisect_right
@@ -18,17 +19,23 @@ _WORDY = (
 _SPELLED = re.compile(
     r"(?P<field>(?:\A|(?<=\n))(?:data|event|id|retry)?:)"
     r"|(?P<utf16>(?<!\\)(?:\\++u[0-9a-fA-F]{4})++)"
+    r"|(?P<point>(?<!\\)\\++(?:u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8}))"
     r"|(?P<hex>(?<!\\)(?:\\++x[0-9a-fA-F]{2})++)"
     r"|(?P<octal>(?<!\\)(?:\\++[0-3][0-7]{2})++)"
     r"|(?P<white>(?<!\\)\\++[abfnrtv])"
     r"|(?P<entity>&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});)"
-    r"|(?P<url>(?:%[0-9a-fA-F]{2})++)"
+    r"|(?P<url>(?:%(?:25)*[0-9a-fA-F]{2})++)"
     r"|(?P<tag></?(?:br|wbr|p|b|em|mark|span)\s?/?>)"
 )
 _DROPPED = re.compile(
     r"[\x00-/:-@\[-`{-\xa0\xad\s\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
 )
 _PLACES = re.compile(r"([\u2e80-\U0010ffff])")
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+# What may be other text in base64, or in hexadecimal.
+_PACKED = re.compile(
+    r"(?P<hex>\b[0-9a-fA-F]{2}(?:[ :]?[0-9a-fA-F]{2}){7,}+\b)|[A-Za-z0-9+/_-]{15,}+={0,2}"
+)
 
 
 class Span(NamedTuple):
@@ -62,7 +69,7 @@ class Folded:
         self._starts: list[int] = []
         self._ends: list[int] = []
         for start, end, what in _unspelled(text):
-            for char in what.casefold():
+            for char in _plain(what):
                 if not _DROPPED.match(char):
                     times = 1 if char < _WORDY else 2
                     chars += [char] * times
@@ -124,18 +131,64 @@ def _unspelled(text: str) -> Iterator[tuple[int, int, str]]:
 
 def folded(text: str) -> str:
     """Return the letters and digits of *text*."""
-    found = _DROPPED.sub("", _SPELLED.sub(_meant, text).casefold())
+    found = _DROPPED.sub("", _plain(_SPELLED.sub(_meant, text)))
     return found if found.isascii() else _PLACES.sub(r"\1\1", found)
+
+
+def _plain(text: str) -> str:
+    """Return *text* in lower case, and its wide letters as any other."""
+    return text.translate(_WIDE).casefold()
+
+
+def places_of(secret: str, text: str) -> list[tuple[int, int]]:
+    """Return where *secret* stands in *text*, however it is spelled, also packed."""
+    wanted = folded(secret)
+    if not wanted:
+        return []
+    places = [(start, end) for start, end, what in packed(text) if wanted in what]
+    if wanted in folded(text):  # which is much quicker than to know where
+        letters = Folded(text)
+        found = re.finditer(wanted, letters.text)  # letters and digits alone
+        marks = ((each.start(), each.end(), True) for each in found)
+        places += [(each.start, each.end) for each in letters.spans(marks)]
+    return sorted(places)
+
+
+def packed(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield from where, to where, and which letters *text* packs there."""
+    for found in _PACKED.finditer(text):
+        word = found[0]
+        if found["hex"]:
+            data = [bytes.fromhex(re.sub("[ :]", "", word))]
+        else:
+            word = word.rstrip("=").translate(_BASE64)
+            data = [_unpacked(word[at:]) for at in range(4)]
+        yield (
+            found.start(),
+            found.end(),
+            "\0".join(folded(each.decode(errors="replace")) for each in data),
+        )
+
+
+_BASE64 = str.maketrans("-_", "+/")
+
+
+def _unpacked(word: str) -> bytes:
+    """Return what *word* is in base64, as far as it goes."""
+    size = len(word) - (len(word) % 4 == 1)
+    return base64.b64decode(word[:size] + "=" * (-size % 4))
 
 
 def _meant(found: re.Match[str]) -> str:
     """Return the characters that an escape stands for."""
     text = found[0]
     kind = found.lastgroup
-    if kind == "entity":
+    if kind == "point":
+        text = f"&#x{re.sub('[^0-9a-fA-F]', '', text)};"
+    if kind in ("entity", "point"):
         return html.unescape(text)
     if kind == "url":
-        return unquote(text)
+        return unquote(re.sub("%(?:25)+(?=[0-9a-fA-F]{2})", "%", text))
     if kind == "utf16":
         units = [int(each[-4:], 16).to_bytes(2) for each in re.findall(r"u....", text)]
         return b"".join(units).decode("utf-16-be", "replace")

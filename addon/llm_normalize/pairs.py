@@ -120,6 +120,7 @@ class PairsLog:
                 with contextlib.suppress(Exception):  # a log handler may be gone
                     logger.exception("pairs log: a batch failed")
             self._taken += sum(map(_weight, batch))
+            batch.clear()  # it has keys of requests, and the next one may be long in coming
         self._file.close()
 
     def _write(self, batch: Sequence[Entry | Known]) -> None:

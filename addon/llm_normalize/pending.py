@@ -53,10 +53,14 @@ def _asks(flow: http.HTTPFlow, name: str) -> list[Ask]:
         headers["authorization"] = latin(request.headers["authorization"])
     sni = flow.server_conn.sni or request.host
     url = f"{base_of(request)}{_PATH}{name}"
-    asks: list[Ask] = [lambda: get(url, headers, way_to(flow, sni), name=sni)]
+    # The options count that did when the key was put on: who need not prove a name now,
+    # gets none.
+    way = way_to(flow, sni)
+    asks: list[Ask] = [lambda: get(url, headers, way, name=sni)]
     known = sni.lower()  # where the host is but an address, too
     if known != _STATUS_HOST and f".{known}".endswith(f".{_HOME}"):
         there = {**headers, "host": _STATUS_HOST}
         home = f"https://{_STATUS_HOST}{_PATH}{name}"
-        asks.append(lambda: get(home, there, way_to(flow, _STATUS_HOST)))
+        way_home = way_to(flow, _STATUS_HOST)
+        asks.append(lambda: get(home, there, way_home))
     return asks

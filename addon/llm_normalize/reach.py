@@ -24,6 +24,7 @@ from .gate import (
     wants_key,
 )
 from .itself import asked_host, is_here
+from .key_echo import LogFilter
 from .keyed import without_credentials
 from .keyed_requests import KeyedRequests
 from .keys import Keys, Secret
@@ -75,7 +76,18 @@ class Reach:
     _routed: dict[str, Address] = field(default_factory=dict)
     _keyed: KeyedRequests = field(default_factory=KeyedRequests)
     _let_in: set[str] = field(default_factory=set)  # through the gate
+    _log_filter: LogFilter = field(init=False)
     _lists: set[str] = field(default_factory=set)  # flows that ask for the models
+
+    def __post_init__(self) -> None:
+        self._log_filter = LogFilter(self._secrets)
+
+    def load(self) -> None:
+        """Begin to keep keys out of mitmproxy's log."""
+        self._log_filter.logger.addFilter(self._log_filter)
+
+    def _secrets(self) -> list[Secret]:
+        return [*(each for _, each in self.keys.keys), *filter(None, [self.gate])]
 
     # -- before a request ------------------------------------------------------------
 
@@ -321,6 +333,7 @@ class Reach:
     def done(self) -> None:
         """Take off all keys."""
         self._keyed.done()
+        self._log_filter.logger.removeFilter(self._log_filter)
 
 
 def _plain(request: http.Request) -> bytes:

@@ -10,7 +10,7 @@ from mitmproxy import http
 from .adaptation import LEARNED, Body
 from .adapting import Told, body_of, key_of
 from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
-from .decoding import CorruptBodyError, decoder_for
+from .decoding import beginning
 from .echo import Echo
 from .flows import quoted, request_body
 from .jsontext import dumps
@@ -144,16 +144,8 @@ class Refused:
 
 def _beginning(response: http.Response) -> bytes:
     """Return the beginning of an answer's body; nothing if it cannot be decoded."""
-    decoder = decoder_for(response.headers.get("content-encoding", ""))
-    found = b""
-    try:
-        for piece in decoder.feed(response.raw_content or b"") if decoder else ():
-            found += piece
-            if len(found) > LARGE:
-                break
-    except CorruptBodyError:
-        return b""
-    return found
+    encoding = response.headers.get("content-encoding", "")
+    return beginning(response.raw_content or b"", encoding, LARGE)
 
 
 async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:

@@ -18,6 +18,11 @@ _PORTS = {"http": 80, "https": 443}
 _ROOT = re.compile(r"/v1(?=/|\?|$)")
 
 
+def shown(text: str) -> str:
+    """Return a URL, or a route, without what may be a key in it."""
+    return re.sub(r"[?#].*", "?***", re.sub(r"//.*@", "//***@", text), flags=re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where a request goes.
@@ -49,15 +54,15 @@ class Target:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ValueError(f"{url!r} is no URL ({error})") from None
+            raise ValueError(f"{shown(url)!r} is no URL ({error})") from None
         if parts.scheme not in _PORTS or not parts.hostname:
-            raise ValueError(f"{url!r} is no URL; give https://host/base")
+            raise ValueError(f"{shown(url)!r} is no URL; give https://host/base")
         if parts.username or parts.password:
             raise ValueError("a key has its place in normalize_keys, not in the URL")
         if parts.query or parts.fragment:
-            raise ValueError(f"{url!r} has more than a base path")
+            raise ValueError(f"{shown(url)!r} has more than a base path")
         if not re.fullmatch(r"[\x21-\x7e]*", url):
-            raise ValueError(f"{url!r} has characters that no URL may have")
+            raise ValueError(f"{shown(url)!r} has characters that no URL may have")
         base = parts.path.rstrip("/")
         found = port or _PORTS[parts.scheme]
         return cls(parts.scheme, parts.hostname, found, base, is_native)
@@ -100,7 +105,7 @@ class Routes:
                     raise ValueError("give host=https://host/base")  # noqa: TRY301
                 routes.append((HostPattern.parse(host), Target.parse(url.strip())))
             except ValueError as error:
-                raise ValueError(f"{text!r}: {error}") from None
+                raise ValueError(f"{shown(text)!r}: {error}") from None
         made = cls(routes)
         for pattern, target in routes:
             if made.target(target.host, target.port) is not None:

@@ -9,7 +9,7 @@ from mitmproxy.flow import Error
 
 from .adaptation import LEARNED, Adaptation
 from .adapting import Adapted
-from .echo import Echo
+from .echo import MASK, Echo
 from .fix import Fix
 from .flows import (
     asked_of,
@@ -248,15 +248,18 @@ class Running:
 def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
     request = flow.request
     log = settings.log
+    path, secrets = path_of(flow), secrets_of(request)
+    for secret in secrets:
+        path = path.replace(secret, MASK)
     return Answer(
         flow=flow.id,
         host=place_of(request)[:_NAME],
-        path=path_of(flow)[:_NAME],
+        path=path[:_NAME],
         model=asked.model[:_NAME],
         stream=asked.stream,
         observe=settings.observe,
         asked_at=request.timestamp_end or request.timestamp_start,
         write=log.write if log is not None else None,
-        secrets=secrets_of(request),
+        secrets=secrets,
         shown=settings.shown,
     )

@@ -4,7 +4,6 @@ It reads the bytes that were sent, so it shows any chat completion: of a live fl
 loaded from a file, repaired or not.
 """
 
-import contextlib
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +12,7 @@ from mitmproxy import contentviews, http
 
 from .assembly import Told, told
 from .chunk import Chunk, calls, choices, function, usage_of
-from .decoding import decoder_for
+from .decoding import beginning
 from .fixes import FIXES
 from .jsontext import Json, dumps
 from .kept import LIMIT
@@ -74,17 +73,7 @@ class Transcript(contentviews.Contentview):
 def _so_far(response: http.Response) -> bytes:
     """Return what has left of an answer by now, decoded as far as it goes."""
     data = response.raw_content or b""
-    decoder = decoder_for(response.headers.get("content-encoding", ""))
-    if decoder is None:
-        return data
-    found, size = list[bytes](), 0
-    with contextlib.suppress(ValueError):  # it is shown as far as it can be read
-        for step in decoder.feed(data):
-            found.append(step)
-            size += len(step)
-            if size > LIMIT:
-                break
-    return b"".join(found) or data
+    return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
 
 
 def _is_answer(metadata: contentviews.Metadata) -> bool:
