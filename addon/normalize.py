@@ -87,7 +87,7 @@ class Successor(StandIn):
             self._say()
 
 
-def load(loader: addonmanager.Loader) -> None:
+def load(_: addonmanager.Loader) -> None:
     """Serve in place of what stood in for this script."""
     successor = ctx.master.addons.get(Successor.name)
     if successor is not None:
@@ -106,7 +106,6 @@ def done() -> None:
 
 
 def _reason(error: Exception) -> str:
-    logger.debug("normalize: the package cannot be loaded", exc_info=True)
     return (
         f"The addon cannot be loaded: {type(error).__name__}: {error}; correct "
         f"that, then touch {__file__}"
@@ -134,12 +133,17 @@ else:
             """The addon, with a stand-in for it if its options cannot be declared."""
 
             def load(self, loader: addonmanager.Loader) -> None:
+                """Declare the options."""
                 try:
                     super().load(loader)
                 except Exception as error:
+                    logger.debug(
+                        "normalize: the package cannot be loaded", exc_info=True
+                    )
                     addons[:] = [StandIn(_reason(error))]
                     addons[0].load(loader)
 
         addons = [Guarded()]
     except Exception as error:
+        logger.debug("normalize: the package cannot be loaded", exc_info=True)
         addons = [StandIn(_reason(error))]

@@ -118,8 +118,10 @@ def test_value_that_is_missing_is_called_so(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     (said,) = errors(proxy, caplog, normalize_mode=Text([]))
-    assert said == "normalize: normalize_mode: nothing is no value for it; give one text"\
+    assert (
+        said == "normalize: normalize_mode: nothing is no value for it; give one text"
         ", in quotes"
+    )
 
 
 def test_bad_value_of_another_addon_is_said_in_its_words(

@@ -390,7 +390,9 @@ def test_flag_with_another_dash_is_refused(
     assert f"no flag {given}: did you mean --{given[1:]}?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("given", ["--system_proxy", "-SYSTEM-PROXY", "\u2014system_proxy"])
+@pytest.mark.parametrize(
+    "given", ["--system_proxy", "-SYSTEM-PROXY", "\u2014system_proxy"]
+)
 def test_flag_is_suggested_as_it_is_spelled(
     given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,7 +23,9 @@ _NO = ("false", "no", "off", "n", "0")
 def _names() -> list[str]:
     """Return the names of the options, the gate first: no bug may leave it open."""
     ours = [name for name, _ in ctx.options.items() if name.startswith("normalize_")]
-    ours = [name for name in ours if name != "normalize_outbound_headers"]  # mitmproxy's
+    ours = [
+        name for name in ours if name != "normalize_outbound_headers"
+    ]  # mitmproxy's
     return sorted(ours, key=lambda name: (name != "normalize_gate", name))
 
 
