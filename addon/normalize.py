@@ -8,6 +8,7 @@ An older mitmproxy reads this, too, to learn why it will not do: written for Pyt
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import platform
@@ -28,6 +29,9 @@ class StandIn:
 
     def load(self, loader: addonmanager.Loader) -> None:
         """Say what is wrong; at mitmproxy's own start such a line ends it."""
+        self._say()
+
+    def _say(self) -> None:
         state = ""
         if "normalize_gate" in ctx.options:  # it was loaded before
             what = (
@@ -65,10 +69,53 @@ class StandIn:
             data.ignore_connection = True
 
 
+class Successor(StandIn):
+    """What runs once this script is removed, until it is back.
+
+    mitmproxy removes it before it reads it again, and then this very file may be half
+    written, or gone.
+    """
+
+    name = "llm_normalize_successor"
+
+    def load(self, loader: addonmanager.Loader) -> None:
+        """Say what is wrong unless the script is back at once."""
+        asyncio.get_running_loop().call_soon(self._say_if_needed)
+
+    def _say_if_needed(self) -> None:
+        if ctx.master.addons.get(self.name) is self:
+            self._say()
+
+
+def load(_: addonmanager.Loader) -> None:
+    """Serve in place of what stood in for this script."""
+    successor = ctx.master.addons.get(Successor.name)
+    if successor is not None:
+        ctx.master.addons.remove(successor)
+
+
+def done() -> None:
+    """Do not leave a gate open behind this script; at mitmproxy's end there is none."""
+    if not ctx.master.should_exit.is_set():
+        ctx.master.addons.add(
+            Successor(
+                f"The addon is not loaded: see to it that {__file__} is whole, then "
+                "touch it; if it was removed, restart mitmproxy"
+            )
+        )
+
+
+def _reason(error: Exception) -> str:
+    return (
+        f"The addon cannot be loaded: {type(error).__name__}: {error}; correct "
+        f"that, then touch {__file__}"
+    )
+
+
 for _name in [name for name in sys.modules if name.split(".")[0] == "llm_normalize"]:
     del sys.modules[_name]
 
-addons: list[object]
+addons: list[StandIn | Normalize]
 if sys.version_info < (3, 12) or int(version.VERSION.split(".")[0]) < 12:  # noqa: PLR2004 - mitmproxy 12
     addons = [
         StandIn(
@@ -82,12 +129,21 @@ else:
     try:
         from llm_normalize.addon import Normalize
 
-        addons = [Normalize()]
+        class Guarded(Normalize):
+            """The addon, with a stand-in for it if its options cannot be declared."""
+
+            def load(self, loader: addonmanager.Loader) -> None:
+                """Declare the options."""
+                try:
+                    super().load(loader)
+                except Exception as error:
+                    logger.debug(
+                        "normalize: the package cannot be loaded", exc_info=True
+                    )
+                    addons[:] = [StandIn(_reason(error))]
+                    addons[0].load(loader)
+
+        addons = [Guarded()]
     except Exception as error:
         logger.debug("normalize: the package cannot be loaded", exc_info=True)
-        addons = [
-            StandIn(
-                f"The addon cannot be loaded: {type(error).__name__}: {error}; correct "
-                f"that, then touch {__file__}"
-            )
-        ]
+        addons = [StandIn(_reason(error))]

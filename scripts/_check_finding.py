@@ -2,7 +2,6 @@
 
 import enum
 import re
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from llm_normalize import advice
 
 DEFAULT = 8080  # mitmproxy's port
 FOLDER = ".mitmproxy"
+SCRIPTS = Path(__file__).resolve().parent
 WIDTH = 14  # columns of a step's name
 INDENT = " " * 5
 CREDENTIALS = re.compile(r"^([\w+.-]+://)?.*@")
@@ -131,10 +131,10 @@ def unset(machine: Machine, *names: str) -> str:
 
 
 def script(machine: Machine, name: str, *arguments: str) -> str:
-    """Return the command that starts one of the project's scripts."""
-    if machine.system == "windows":
-        return " ".join(["py", f"scripts\\{name}", *arguments])
-    return " ".join(["python3", f"scripts/{name}", *map(shlex.quote, arguments)])
+    """Return the command that starts one of the project's scripts, in any folder."""
+    start = "py" if machine.system == "windows" else "python3"
+    words = [start, str(SCRIPTS / name), *arguments]
+    return " ".join(advice.quoted(each, system=machine.system) for each in words)
 
 
 def start(machine: Machine, port: int, confdir: Path) -> str:

@@ -113,7 +113,7 @@ def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | Non
         return getattr(value, "val", [value])[0]  # as --set has it
 
     planned = Plan(
-        Path(os.path.abspath(folder)),  # noqa: PTH100 - links stay as they are
+        Path(os.path.abspath(Path(opts.confdir).expanduser())),  # noqa: PTH100 - links stay as they are
         tuple(_listens(opts, mode) for mode in modes) if opts.server else (),
         int(web("web_port", PAGE)) if program == "mitmweb" else None,
         "listen_host" in told

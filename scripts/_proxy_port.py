@@ -53,13 +53,26 @@ def first_taken(plan: Plan) -> Taken | None:
 
 def obstacle(plan: Plan) -> str:
     """Return why nobody could listen where *plan* does, as a clause; empty if one could."""
-    places = [(each.host, each.port) for each in plan.listens]
-    for host, port in [*places, (plan.page_host, plan.page)]:
+    places = [(each.host, each.port, "-p 8080") for each in plan.listens]
+    for host, port, mend in [*places, (plan.page_host, plan.page, "--web-port 8081")]:
         error = _bound(host, port) if port else None
         if isinstance(error, PermissionError) and sys.platform != "win32":
-            return f"this user may not listen on port {port}: that takes root's rights"
+            return (
+                f"this user may not listen on port {port}: that takes root's rights; to "
+                f"take another: {mend}"
+            )
         if error is not None and not _means_taken(error):
-            return f"nothing can listen on {host or '*'}:{port}: {error.strerror}"
+            return (
+                f"nothing can listen on {host or '*'}:{port}: {error.strerror}; give an "
+                f"address of this machine, such as {LOCAL}"
+            )
+    used = [each for each in plan.listens if each.port == plan.page]
+    if plan.page and any(asked(each.host) == asked(plan.page_host) for each in used):
+        free = _free(plan.page_host, plan.page, set())
+        return (
+            f"port {plan.page} is mitmweb's page here, and cannot be the proxy's, too; "
+            f"to give the page another: --web-port {free}"
+        )
     return ""
 
 

@@ -88,6 +88,8 @@ def prepared(
         ProxyError: It makes no sense.
     """
     program = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
+    if flags.console and not (flags.check or sys.stdout.isatty()):
+        raise ProxyError("--console needs a terminal: start it in one, or without it")
     given = ["-s", str(ADDON)]
     first = plan(program, [*given, *arguments])
     if first is None:

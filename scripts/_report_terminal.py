@@ -87,7 +87,7 @@ def _broken(found: Collected) -> Iterator[str]:
             for name, count in whole.ends.most_common()
             if name != "complete"
         )
-        yield f"{text.counted(total, 'answer')} broke off: {ends}; the latest:"
+        yield f"{text.counted(total, 'answer')} ended early: {ends}; the latest:"
         for each in found.latest()[:BROKEN]:
             when = text.moment(each.at) if each.at is not None else "without a time"
             name = (

@@ -672,7 +672,10 @@ def ensure() -> None:
             say("    " + line)
         say(f"llm_normalize: {error}")
     except OSError as error:
-        say(f"llm_normalize: cannot make the environment in {ROOT}: {error}")
+        mend = "copy this folder to where you may write, and start it there"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            mend = "the disk is full: free some space, and start again"
+        say(f"llm_normalize: cannot make the environment in {ROOT}: {error}; {mend}")
     except KeyboardInterrupt:
         say("\nllm_normalize: interrupted; the next start begins this step again")
         sys.exit(130)

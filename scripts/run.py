@@ -82,11 +82,10 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
-    for (
-        each
-    ) in rest:  # mitmproxy would take -web for -w eb, and a longer dash for a filter
-        meant = each.lstrip(DASHES)
-        if each != meant and meant.replace("-", "_") in vars(flags):
+    # mitmproxy would take -web for -w eb, and a longer dash for a filter.
+    for each in rest:
+        meant = each.lstrip(DASHES).replace("_", "-").lower()
+        if each[0:1] in DASHES and meant.replace("-", "_") in vars(flags):
             parser.error(f"there is no flag {each}: did you mean --{meant}?")
     rest += given[cut + 1 :]
     own = [

@@ -55,8 +55,23 @@ def test_it_starts_mitmproxys_programs(
 ) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr(tools, program, started.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert cli.main(given) == 0
     assert started == [[*LOADED, "--listen-host", "127.0.0.1", *handed]]
+
+
+def test_flag_with_one_dash_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["-web"])
+    assert "no flag -web: did you mean --web?" in capsys.readouterr().err
+
+
+def test_console_without_a_terminal_gets_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--console"])
+    assert "--console needs a terminal" in capsys.readouterr().err
 
 
 def test_the_exit_code_is_mitmproxys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_good_values_are_set(caplog: pytest.LogCaptureFixture) -> None:
         ("maybe", "normalize_strict: 'maybe' is no value for it; give true or false"),
         ("a\x1b", r"'a\x1b' is no"),
         (1, "1 is no value for it; give true or false (did you mean true?)"),
-        (None, "None is no value"),
+        (None, "nothing is no value"),
     ],
 )
 def test_what_is_no_switch_is_refused(
@@ -111,6 +111,17 @@ def test_name_like_no_other_gets_all_of_them(
 ) -> None:
     (said,) = errors(proxy, caplog, "normalize_brook=1", "anonymize_hosts=b", "foo")
     assert "no option normalize_brook: there are normalize_gate, normalize_cors" in said
+    assert "normalize_outbound_headers" not in said  # it is mitmproxy's own
+
+
+def test_value_that_is_missing_is_called_so(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    (said,) = errors(proxy, caplog, normalize_mode=Text([]))
+    assert (
+        said == "normalize: normalize_mode: nothing is no value for it; give one text"
+        ", in quotes"
+    )
 
 
 def test_bad_value_of_another_addon_is_said_in_its_words(

@@ -190,7 +190,30 @@ def asked(
         return reply.status, reply.rest()
 
 
-@pytest.mark.parametrize("damage", [half_write, remove])
+def refuse_options(addon: Path) -> Callable[[], None]:
+    """Let the addon load, and fail at its options."""
+    module = addon / "llm_normalize" / "options.py"
+    text = module.read_text(encoding="utf-8")
+    _write(module, text + "\ndef declare(loader: object) -> None:\n    0 / 0\n")
+    return lambda: _write(module, text)
+
+
+def half_write_script(addon: Path) -> Callable[[], None]:
+    script = addon / "normalize.py"
+    text = script.read_text(encoding="utf-8")
+    _write(script, text[: text.index("    def requestheaders") + 20])
+
+    def correct() -> None:
+        later = script.stat().st_mtime
+        _write(script, text)
+        os.utime(script, (later, later))
+
+    return correct
+
+
+@pytest.mark.parametrize(
+    "damage", [half_write, remove, refuse_options, half_write_script]
+)
 def test_gate_stays_shut_until_the_package_loads_again(
     start: Start,
     provider: Provider,
@@ -205,7 +228,7 @@ def test_gate_stays_shut_until_the_package_loads_again(
     correct = damage(addon)
     for _ in range(2):
         reload(mitmdump, addon)
-        mitmdump.wait_for("normalize: every request is refused. The addon cannot be")
+        mitmdump.wait_for("normalize: every request is refused. The addon ")
         for token in (TOKEN, "other"):
             status, body = asked(mitmdump, script.path, token)
             assert (status, form.check_error_body(body)) == (503, [])

@@ -79,6 +79,8 @@ def test_config_file_counts(home: Path) -> None:
     assert planned("-p", "8098").listens[0].port == 8098
     other = planned("--set", f"confdir={home / 'other'}")
     assert (other.confdir, other.listens[0].port) == (home / "other", 8080)
+    (home / ".mitmproxy" / "config.yaml").write_text("confdir: ~/third\n")
+    assert planned().confdir == home / "third"  # where mitmproxy looks for its CA
 
 
 def test_looking_at_arguments_leaves_no_file(home: Path) -> None:
@@ -361,6 +363,10 @@ def test_proxy_with_a_password_says_its_steps_too() -> None:
         (["--listen-hots", "::1"], "did you mean --listen-host?"),
         (["--upstreem-proxy=http://me:s3cret@a:1"], "did you mean --upstream-proxy?"),
         (["--upstream-proxy", "foo"], "is to be http://HOST:PORT"),
+        (["--console"], "--console needs a terminal: start it in one"),
+        (["--web", "-p", "8081"], "port 8081 is mitmweb's page here"),
+        (["--web", "--web-port", "8080"], "to give the page another: --web-port 808"),
+        (["--listen-host", "no.such.invalid"], "give an address of this machine"),
     ],
 )
 def test_what_cannot_start_gets_a_sentence(
@@ -382,6 +388,18 @@ def test_flag_with_another_dash_is_refused(
     with pytest.raises(SystemExit):
         run(given)
     assert f"no flag {given}: did you mean --{given[1:]}?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given", ["--system_proxy", "-SYSTEM-PROXY", "\u2014system_proxy"]
+)
+def test_flag_is_suggested_as_it_is_spelled(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(given)
+    said = capsys.readouterr().err
+    assert f"no flag {given}: did you mean --system-proxy?" in said
 
 
 def test_folder_that_cannot_be_written_gets_a_sentence(
@@ -420,7 +438,9 @@ def test_port_for_root_gets_a_sentence(
     assert run("--web", "--web-port", "81", "-p", "0") == 1
     first, second = capsys.readouterr().err.splitlines()
     assert "this user may not listen on port 80: that takes root's rights" in first
+    assert first.endswith("to take another: -p 8080")
     assert "this user may not listen on port 81" in second
+    assert second.endswith("--web-port 8081")
 
 
 @pytest.mark.parametrize("text", ["- a\n", "listen_port: wide\n"])

@@ -901,7 +901,7 @@ def test_command_says_in_short_what_is_most_telling(logs: Path) -> None:
         ["host", "model", "most", "needed", "answers", "repaired", "first", "p50", "p99"],
         ["api.acme.example", "acme-1", "role-null", "2", "100", "%", "10", "ms", "10", "ms"],
     ]  # fmt: skip
-    assert "1 answer broke off: upstream-broke 1; the latest:" in done.stdout
+    assert "1 answer ended early: upstream-broke 1; the latest:" in done.stdout
     assert "half began within 10 ms, 99 % within 10 ms." in done.stdout
 
 

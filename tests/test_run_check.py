@@ -174,7 +174,10 @@ def test_llm_normalize_is_named_with_its_version() -> None:
 
 @pytest.mark.parametrize(
     ("number", "mend"),
-    [(8089, "python3 scripts/run.py -p 8089"), (8080, "python3 scripts/run.py")],
+    [
+        (8089, f"python3 {ROOT}/scripts/run.py -p 8089"),
+        (8080, f"python3 {ROOT}/scripts/run.py"),
+    ],
 )
 def test_where_nothing_listens_it_is_started(
     number: int, mend: str, monkeypatch: pytest.MonkeyPatch
@@ -189,7 +192,7 @@ def test_where_nothing_listens_it_is_started(
 def test_on_windows_scripts_are_started_by_its_launcher() -> None:
     machine = Recorded(system="windows")
     finding = port(machine, replace(WAY, port=8089), None, None)
-    assert finding.mend == r"py scripts\run.py -p 8089"
+    assert finding.mend == f"py {ROOT}/scripts/run.py -p 8089"
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
         (
             Listener(4, "mitmdump", ("mitmdump", "-s", "/x/normalize.py")),
             "which does not answer /status.json",
-            "stop it, then python3 scripts/run.py",
+            f"stop it, then python3 {ROOT}/scripts/run.py",
         ),
         (
             Listener(
@@ -209,7 +212,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
                 ("mitmdump", "-s", "/x/normalize.py", "--mode", "reverse:https://x"),
             ),
             "in reverse mode",
-            "python3 scripts/doctor.py http://127.0.0.1:8080/v1",
+            f"python3 {ROOT}/scripts/doctor.py http://127.0.0.1:8080/v1",
         ),
     ],
 )
@@ -585,7 +588,7 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
             gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
             Mark.FAIL,
             "nothing listens there",
-            "proxy mode none, or: python3 scripts/run.py -p 9999",
+            f"proxy mode none, or: python3 {ROOT}/scripts/run.py -p 9999",
         ),
         (
             kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
@@ -615,13 +618,13 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
             gnome(mode="'auto'", url="'http://me:pw@corp/x.pac'"),
             Mark.WARN,
             "PAC file http://***@corp/x.pac leads to another proxy",
-            "python3 scripts/run.py --pac",
+            f"python3 {ROOT}/scripts/run.py --pac",
         ),
         (
             gnome(mode="'auto'", url="'http://127.0.0.1:8081/proxy.pac'"),
             Mark.WARN,
             "leads to another proxy",
-            "python3 scripts/run.py --pac",
+            f"python3 {ROOT}/scripts/run.py --pac",
         ),
         (
             kde(ProxyType="2", Proxy_Config_Script="http://["),
@@ -754,7 +757,7 @@ def test_a_whole_ca_is_ok(confdir: Path) -> None:
 def test_a_folder_without_a_ca_is_started_with(tmp_path: Path) -> None:
     finding = only(ca(LINUX, tmp_path))
     assert finding.mark is Mark.FAIL
-    assert finding.mend == f"python3 scripts/run.py --set confdir={tmp_path}"
+    assert finding.mend == f"python3 {ROOT}/scripts/run.py --set confdir={tmp_path}"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")

@@ -59,6 +59,11 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     )
     cut = given.index("--") if "--" in given else len(given)
     flags, rest = parser.parse_known_args(given[:cut])
+    for each in rest:  # mitmproxy would take -web for -w eb
+        if each[:1] == "-" and (meant := each.lstrip("-")) in vars(flags):
+            parser.error(f"there is no flag {each}: did you mean --{meant}?")
+    if flags.console and not sys.stdout.isatty():
+        parser.error("--console needs a terminal: start it in one, or without it")
     return flags, rest + given[cut + 1 :]
 
 

@@ -23,6 +23,9 @@ _NO = ("false", "no", "off", "n", "0")
 def _names() -> list[str]:
     """Return the names of the options, the gate first: no bug may leave it open."""
     ours = [name for name, _ in ctx.options.items() if name.startswith("normalize_")]
+    ours = [
+        name for name in ours if name != "normalize_outbound_headers"
+    ]  # mitmproxy's
     return sorted(ours, key=lambda name: (name != "normalize_gate", name))
 
 
@@ -88,7 +91,9 @@ def _mistyped(name: str, value: Any) -> str:
     found = getattr(value, "val", value)
     if isinstance(found, list) and len(found) == 1:
         found = found[0]
-    shown = "this" if name in _SECRET else brief(repr(found))
+    shown = "nothing" if found in (None, []) else brief(repr(found))
+    if name in _SECRET:
+        shown = "this"
     default = ctx.options.default(name)
     if isinstance(default, bool):
         said = str(found).lower()
