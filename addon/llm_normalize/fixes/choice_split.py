@@ -72,7 +72,7 @@ def _merge(first: Chunk, more: Chunk) -> None:
             _merge(old, value)
         elif value and list in (type(old), type(value)):
             first[key] = _listed(old) + _listed(value)
-        elif key in _TEXTS:
+        elif value and key in _TEXTS:
             first[key] = (text_of(old) or "") + (text_of(value) or "")
 
 
