@@ -6,6 +6,7 @@ Databricks and of OpenAI's Responses API, which gateways pass on.
 
 from .chunk import Chunk, function, index_of, name_of
 from .jsontext import Json, dumps
+from .stream_state import MANY, brief
 
 _THINKING = ("thinking", "reasoning", "summary_text")
 _LIMIT = 64 * 1024  # bytes that wait for a name
@@ -41,6 +42,9 @@ class Unnamed:
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
+        self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
+        self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
+        """Where an id, or what has come under another index, waits."""
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
 
@@ -52,37 +56,105 @@ class Unnamed:
         """
         if call.get("type") not in (None, "", "function"):
             return call  # of a kind that has no function, nor a name
-        place = (index, index_of(call))
+        place = self._place(index, call, n)
         held = self._held.get(place)
         if name_of(call):
             if held is None:
                 return call
             self._begin(n)
-            return join_fragments(self._held.pop(place), call)
+            self._pop([place])
+            return {**join_fragments(held, call), "index": index_of(call)}
         if held or call.get("id") or function(call).get("arguments"):
             self._begin(n)
-            self._held[place] = join_fragments(held or {"index": place[1]}, call)
-            self._size += len(dumps(call))
+            joined = join_fragments(held or {"index": place[1]}, call)
+            self._size += _size(joined) - _size(held)
+            self._held[place], self._at[place] = joined, n
+            if call.get("id"):
+                self._note((index, _id_of(joined)), place)
         return None
 
-    def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
-        """Return what waits of the choices that *ended*; all if None, or too much."""
-        if ended is None or self._size > _LIMIT:
-            ended = {index for index, _ in self._held}
-        due = [place for place in self._held if place[0] in ended]
-        if due:
+    def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
+        """Return where *call* waits: one id is one call, whatever its index."""
+        own = index, index_of(call)
+        place = own if own in self._held else self._where.get(own, own)
+        same = self._where.get((index, _id_of(call)), place)
+        if same == place or same not in self._held:
+            return place
+        held = self._held.get(place)
+        if held is None or not held.get("id"):
+            self._note(own, same)
+        if held and not held.get("id"):
             self._begin(n)
-            self._size = 0
-        return [(place[0], self._held.pop(place)) for place in due]
+            (_, more), *_ = self._pop([place])
+            first = self._held[same]
+            self._held[same] = joined = join_fragments(first, more)
+            self._size += _size(joined) - _size(first)
+        return same
+
+    def _note(self, key: tuple[int, int | str], place: tuple[int, int]) -> None:
+        if len(self._where) < MANY:
+            self._where[key] = place
+
+    def overflow(self, n: int) -> list[tuple[int, Chunk]]:
+        """Return all that waits where it is too much, at event *n*."""
+        if self._size <= _LIMIT:
+            return []
+        self._begin(n)
+        return self._pop([*self._held])
+
+    def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
+        """Return what waits of the choices that *ended* before event *n*; all if None.
+
+        A finish beside a fragment is not the last: there are servers that repeat it.
+        """
+        due = [
+            place
+            for place in self._held
+            if ended is None or (place[0] in ended and self._at[place] < n)
+        ]
+        for place in due:  # it leaves, whatever becomes of the event at hand
+            self._before[1].pop(place, None)
+        return self._pop(due)
+
+    def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        popped = [(place[0], self._held.pop(place)) for place in due]
+        for place, (_, call) in zip(due, popped, strict=True):
+            del self._at[place]
+            self._size -= _size(call)
+        if not self._held:
+            self._where.clear()
+        return popped
 
     def undo(self, n: int) -> None:
         """Let wait what waited before event *n*, which passes as it came."""
         if self._before[0] == n:
             self._held = dict(self._before[1])
+            self._at = dict.fromkeys(self._held, n)
+            self._where = {
+                (place[0], _id_of(call)): place
+                for place, call in self._held.items()
+                if call.get("id")
+            }
+            self._size = sum(map(_size, self._held.values()))
 
     def _begin(self, n: int) -> None:
         if self._before[0] != n:
             self._before = n, dict(self._held)
+
+
+def _id_of(fragment: Chunk) -> str:
+    """Return the id in a form that can be looked up, whatever it is; empty for none."""
+    identity = fragment.get("id") or ""
+    return str(brief(identity)) if isinstance(identity, str) else dumps(identity).decode()
+
+
+def _size(fragment: Chunk | None) -> int:
+    """Return how much *fragment* says: that of two is the sum, however they are joined."""
+    if not fragment:
+        return 0
+    named = function(fragment)
+    rest = {**fragment, "function": {**named, "arguments": ""}}
+    return len(dumps(rest)) + len(named.get("arguments") or "")
 
 
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:

@@ -1,6 +1,6 @@
 """Two fragments of one tool call in one chunk."""
 
-from ..chunk import Chunk, calls, deltas, envelope_of, index_of
+from ..chunk import Chunk, calls, deltas, envelope_of
 from ..fix import Example, Fix, calling, head, rest
 
 
@@ -32,7 +32,7 @@ class ToolCallInParts(Fix):
         parts: list[Chunk] = []
         for _, choice, delta in deltas(chunk):
             found = calls(delta)
-            if len({index_of(call) for call in found}) == len(found):
+            if not _share_a_call(found):
                 continue
             delta["tool_calls"] = found[:1]
             bare = {**choice, "finish_reason": None}
@@ -42,3 +42,11 @@ class ToolCallInParts(Fix):
                 alone = {**bare, "delta": {"tool_calls": [call]}}
                 parts.append({**first, "choices": [alone]})
         return [chunk, *parts] if parts else None
+
+
+def _share_a_call(found: list[Chunk]) -> bool:
+    """Tell whether two of *found* may be of one call: by index, by id, or without any."""
+    indexes = {at for call in found if isinstance(at := call.get("index"), int)}
+    ids = [repr(identity) for call in found if (identity := call.get("id"))]
+    same = len(indexes) < len(found) or len(set(ids)) < len(ids)
+    return same and len(found) > 1

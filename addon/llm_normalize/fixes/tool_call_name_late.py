@@ -1,9 +1,10 @@
 """Arguments of a tool call before its name."""
 
-from ..chunk import Chunk, calls, choices, deltas, envelope_of, index_of, put_calls
+from ..chunk import Chunk, calls, deltas, envelope_of, index_of, name_of, put_calls
 from ..fix import Example, Fix, calling, chunk, head, rest
 from ..joining import Unnamed, join_fragments
-from ..stream_state import Asked, Seen
+from ..opened import Place
+from ..stream_state import MANY, Asked, Seen, brief
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -37,36 +38,49 @@ class ToolCallNameLate(Fix):
         super().__init__(asked, seen)
         self._unnamed = Unnamed()
         self._frame: Chunk = {}
-        self._late = -1  # the last event with a fragment that waits
+        self._known: set[Place] = set()  # calls that wait no more
 
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""
         changed, n = False, self.seen.n
         for index, _, delta in deltas(chunk):
-            known = self.seen.choice(index).calls
             found = calls(delta)
             named = [
-                call if index_of(call) in known else self._unnamed.take(index, call, n)
+                call if self._is_known(index, call) else self._unnamed.take(index, call, n)
                 for call in found
             ]
             kept = [call for call in named if call]
             if kept != found:
                 changed = True
-                self._frame, self._late = envelope_of(chunk), n
+                self._frame = envelope_of(chunk)
                 put_calls(delta, kept)
         return changed
 
+    def _is_known(self, index: int, call: Chunk) -> bool:
+        place, identity = (index, index_of(call)), brief(call.get("id"))
+        if place in self._known:
+            return True
+        if name_of(call):
+            self._know(place)
+            return False
+        opened = self.seen.choice(index).calls.values() if identity else ()
+        if not any(each.id == identity and each.name for each in opened):
+            return False
+        self._know(place)
+        return True
+
+    def _know(self, place: Place) -> None:
+        if len(self._known) < MANY:
+            self._known.add(place)
+
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send what waits before its choice ends, or when it is too much."""
-        n = self.seen.n
-        ended = {index_of(each) for each in choices(chunk) if each.get("finish_reason")}
-        # A finish beside a fragment is not the last: there are servers that repeat it.
-        due = self._unnamed.release(ended if self._late < n else set(), n)
+        """Send what waits when it is too much."""
+        due = self._unnamed.overflow(self.seen.n)
         return [*map(self._alone, due), chunk] if due else None
 
-    def flush(self) -> list[Chunk]:
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what never got a name."""
-        return [self._alone(each) for each in self._unnamed.release(None, -1)]
+        return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
@@ -74,5 +88,6 @@ class ToolCallNameLate(Fix):
 
     def _alone(self, due: tuple[int, Chunk]) -> Chunk:
         index, call = due
+        self._know((index, index_of(call)))
         choice = {"index": index, "delta": {"tool_calls": [call]}}
         return {**self._frame, "choices": [{**choice, "finish_reason": None}]}
