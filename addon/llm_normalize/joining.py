@@ -4,7 +4,7 @@ Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the sha
 Databricks and of OpenAI's Responses API, which gateways pass on.
 """
 
-from .chunk import Chunk, function, index_of, name_of
+from .chunk import Chunk, calls, deltas, envelope_of, function, index_of, name_of
 from .jsontext import Json, dumps
 from .stream_state import MANY, brief
 
@@ -155,6 +155,31 @@ def _size(fragment: Chunk | None) -> int:
     named = function(fragment)
     rest = {**fragment, "function": {**named, "arguments": ""}}
     return len(dumps(rest)) + len(named.get("arguments") or "")
+
+
+def part_calls(chunk: Chunk) -> list[Chunk] | None:
+    """Return *chunk* in parts, one fragment each, where two are of one call."""
+    parts: list[Chunk] = []
+    for _, choice, delta in deltas(chunk):
+        found = calls(delta)
+        if not _share_a_call(found):
+            continue
+        delta["tool_calls"] = found[:1]
+        bare = {**choice, "finish_reason": None}
+        bare |= {"logprobs": None} if "logprobs" in choice else {}
+        first = envelope_of(chunk)
+        for call in found[1:]:
+            alone = {**bare, "delta": {"tool_calls": [call]}}
+            parts.append({**first, "choices": [alone]})
+    return [chunk, *parts] if parts else None
+
+
+def _share_a_call(found: list[Chunk]) -> bool:
+    """Tell whether two of *found* may be of one call: by index, by id, or without any."""
+    indexes = {at for call in found if isinstance(at := call.get("index"), int)}
+    ids = [repr(identity) for call in found if (identity := call.get("id"))]
+    same = len(indexes) < len(found) or len(set(ids)) < len(ids)
+    return same and len(found) > 1
 
 
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:

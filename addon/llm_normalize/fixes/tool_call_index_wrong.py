@@ -2,6 +2,7 @@
 
 from ..chunk import Chunk, calls, deltas, name_of
 from ..fix import Example, Fix, calling, head, rest
+from ..joining import part_calls
 from ..jsontext import Json
 from ..opened import Moved, Opened, Place
 from ..stream_state import MANY, Asked, Call, Seen, brief
@@ -51,22 +52,25 @@ class ToolCallIndexWrong(Fix):
                 ours, named = self._place(call, (index, theirs), known), name_of(call)
                 if named and len(self._ids) < MANY:
                     self._ids[index, theirs] = brief(call.get("id"))
-                known.add(ours, Call(call.get("id"), named))
                 place = index, theirs
-                moves = ours != theirs or self._moved.is_taken(place)
+                known.add(ours, Call(call.get("id"), named))
+                moves = ours != theirs or self._moved.is_new(place)
                 if moves and self._moved.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours
         return changed
 
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each fragment where two turn out to be of one call."""
+        return part_calls(chunk)
+
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
         identity, at = brief(call.get("id")), self._moved.get(place)
-        opened = None if self._moved.is_taken(place) else known.get(at)
+        opened = None if self._moved.is_new(place) else known.get(at)
         same_id = bool(identity) and self._ids.get(place) == identity
         if opened is not None and (same_id or not opened.is_another(call)):
             return at
-        following = known.last + 1
-        free = known.get(at) is None and not self._moved.is_taken(place)
+        following, free = known.last + 1, known.get(at) is None
         if opened is None and name_of(call):
             return at if free and at < following else following
         same = known.where(identity) if identity else []

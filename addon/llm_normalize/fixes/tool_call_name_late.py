@@ -64,7 +64,7 @@ class ToolCallNameLate(Fix):
             self._know(place)
             return False
         opened = self.seen.choice(index).calls.values() if identity else ()
-        if not any(each.id == identity and each.name for each in opened):
+        if all(each.id != identity for each in opened):
             return False
         self._know(place)
         return True
