@@ -45,25 +45,38 @@ class Unnamed:
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
         self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
         """Where an id, or what has come under another index, waits."""
+        self._known: set[tuple[int, int]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
 
-    def take(self, index: int, call: Chunk, n: int) -> Chunk | None:
+    def take(
+        self, index: int, call: Chunk, n: int, *, opened: bool = False
+    ) -> Chunk | None:
         """Return what leaves of choice *index* for the fragment *call*, if any does.
 
         That is all of a call that has its name by now; without one it waits, and one
-        that says nothing is dropped. *n* is the number of the event at hand.
+        that says nothing is dropped. *n* is the number of the event at hand; *opened*
+        says that the call with this id has left.
         """
         if call.get("type") not in (None, "", "function"):
+            self._know(index, call)
             return call  # of a kind that has no function, nor a name
+        known = (index, index_of(call)) in self._known
+        if known and not name_of(call):
+            return call
         place = self._place(index, call, n)
         held = self._held.get(place)
-        if name_of(call):
+        if known and held is None:
+            return call
+        if opened or name_of(call):
+            self._know(index, call)
+        if name_of(call) or opened:
             if held is None:
                 return call
             self._begin(n)
             self._pop([place])
-            return {**join_fragments(held, call), "index": index_of(call)}
+            own = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
+            return {**join_fragments(held, call), **own}
         if held or call.get("id") or function(call).get("arguments"):
             self._begin(n)
             joined = join_fragments(held or {"index": place[1]}, call)
@@ -78,9 +91,9 @@ class Unnamed:
         own = index, index_of(call)
         place = own if own in self._held else self._where.get(own, own)
         same = self._where.get((index, _id_of(call)), place)
-        if same == place or same not in self._held:
-            return place
         held = self._held.get(place)
+        if same == place or same not in self._held or (held and name_of(call)):
+            return place
         if held is None or not held.get("id"):
             self._note(own, same)
         if held and not held.get("id"):
@@ -100,7 +113,7 @@ class Unnamed:
         if self._size <= _LIMIT:
             return []
         self._begin(n)
-        return self._pop([*self._held])
+        return self._give_up([*self._held])
 
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
         """Return what waits of the choices that *ended* before event *n*; all if None.
@@ -114,7 +127,17 @@ class Unnamed:
         ]
         for place in due:  # it leaves, whatever becomes of the event at hand
             self._before[1].pop(place, None)
-        return self._pop(due)
+        return self._give_up(due)
+
+    def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        popped = self._pop(due)
+        for index, call in popped:
+            self._know(index, call)
+        return popped
+
+    def _know(self, index: int, call: Chunk) -> None:
+        if len(self._known) < MANY:
+            self._known.add((index, index_of(call)))
 
     def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
         popped = [(place[0], self._held.pop(place)) for place in due]

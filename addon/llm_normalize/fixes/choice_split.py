@@ -47,7 +47,7 @@ class ChoiceSplit(Fix):
         for choice in found:
             index = choice.get("index")
             told = type(index) is int or (isinstance(index, str) and index.isdigit())
-            place = index if told else None
+            place = int(index[:9] if isinstance(index, str) else index) if told else 0
             if place in firsts:
                 _merge(firsts[place], choice)
             else:

@@ -1,10 +1,9 @@
 """Arguments of a tool call before its name."""
 
-from ..chunk import Chunk, calls, deltas, envelope_of, index_of, name_of, put_calls
+from ..chunk import Chunk, calls, deltas, envelope_of, put_calls
 from ..fix import Example, Fix, calling, chunk, head, rest
 from ..joining import Unnamed, join_fragments
-from ..opened import Place
-from ..stream_state import MANY, Asked, Seen, brief
+from ..stream_state import Asked, Seen, brief
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -38,40 +37,24 @@ class ToolCallNameLate(Fix):
         super().__init__(asked, seen)
         self._unnamed = Unnamed()
         self._frame: Chunk = {}
-        self._known: set[Place] = set()  # calls that wait no more
 
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""
-        changed, n = False, self.seen.n
+        changed = False
         for index, _, delta in deltas(chunk):
             found = calls(delta)
-            named = [
-                call if self._is_known(index, call) else self._unnamed.take(index, call, n)
-                for call in found
-            ]
-            kept = [call for call in named if call]
+            kept = [due for call in found if (due := self._due(index, call))]
             if kept != found:
                 changed = True
                 self._frame = envelope_of(chunk)
                 put_calls(delta, kept)
         return changed
 
-    def _is_known(self, index: int, call: Chunk) -> bool:
-        place, identity = (index, index_of(call)), brief(call.get("id"))
-        if place in self._known:
-            return True
-        if name_of(call):
-            self._know(place)
-            return False
-        opened = self.seen.choice(index).calls.values() if identity else ()
-        if all(each.id != identity for each in opened):
-            return False
-        self._know(place)
-        return True
-
-    def _know(self, place: Place) -> None:
-        if len(self._known) < MANY:
-            self._known.add(place)
+    def _due(self, index: int, call: Chunk) -> Chunk | None:
+        identity = brief(call.get("id"))
+        known = self.seen.choice(index).calls.values() if identity else ()
+        opened = any(each.id == identity for each in known)
+        return self._unnamed.take(index, call, self.seen.n, opened=opened)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send what waits when it is too much."""
@@ -88,6 +71,5 @@ class ToolCallNameLate(Fix):
 
     def _alone(self, due: tuple[int, Chunk]) -> Chunk:
         index, call = due
-        self._know((index, index_of(call)))
         choice = {"index": index, "delta": {"tool_calls": [call]}}
         return {**self._frame, "choices": [{**choice, "finish_reason": None}]}
