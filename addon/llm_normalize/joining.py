@@ -45,37 +45,32 @@ class Unnamed:
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
         self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
         """Where an id, or what has come under another index, waits."""
-        self._known: set[tuple[int, int]] = set()  # calls that wait no more
+        self._known: set[tuple[int, int | str]] = set()
+        """Indexes and ids of calls that wait no more."""
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
 
-    def take(
-        self, index: int, call: Chunk, n: int, *, opened: bool = False
-    ) -> Chunk | None:
+    def take(self, index: int, call: Chunk, n: int) -> Chunk | None:
         """Return what leaves of choice *index* for the fragment *call*, if any does.
 
         That is all of a call that has its name by now; without one it waits, and one
-        that says nothing is dropped. *n* is the number of the event at hand; *opened*
-        says that the call with this id has left.
+        that says nothing is dropped. *n* is the number of the event at hand.
         """
         if call.get("type") not in (None, "", "function"):
             self._know(index, call)
             return call  # of a kind that has no function, nor a name
-        known = (index, index_of(call)) in self._known
-        if known and not name_of(call):
-            return call
+        named = bool(name_of(call))
         place = self._place(index, call, n)
         held = self._held.get(place)
-        if known and held is None:
-            return call
-        if opened or name_of(call):
+        if named or {(index, index_of(call)), (index, _id_of(call))} & self._known:
             self._know(index, call)
-        if name_of(call) or opened:
             if held is None:
                 return call
             self._begin(n)
             self._pop([place])
-            own = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
+            self._know(index, held)
+            own = {"index": index_of(call)}
+            own |= {} if named or not call.get("id") else {"id": call["id"]}
             return {**join_fragments(held, call), **own}
         if held or call.get("id") or function(call).get("arguments"):
             self._begin(n)
@@ -92,11 +87,12 @@ class Unnamed:
         place = own if own in self._held else self._where.get(own, own)
         same = self._where.get((index, _id_of(call)), place)
         held = self._held.get(place)
-        if same == place or same not in self._held or (held and name_of(call)):
+        other = held is not None and bool(held.get("id"))
+        if same == place or same not in self._held or (other and name_of(call)):
             return place
-        if held is None or not held.get("id"):
+        if not other:
             self._note(own, same)
-        if held and not held.get("id"):
+        if held and not other:
             self._begin(n)
             (_, more), *_ = self._pop([place])
             first = self._held[same]
@@ -136,8 +132,9 @@ class Unnamed:
         return popped
 
     def _know(self, index: int, call: Chunk) -> None:
-        if len(self._known) < MANY:
+        if len(self._known) < 2 * MANY:
             self._known.add((index, index_of(call)))
+            self._known |= {(index, _id_of(call))} if call.get("id") else set()
 
     def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
         popped = [(place[0], self._held.pop(place)) for place in due]
