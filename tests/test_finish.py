@@ -231,6 +231,9 @@ def test_reason_after_a_legacy_call_is_function_call() -> None:
     seen = Seen()
     seen.note(chunk({"function_call": {"name": "f", "arguments": ""}}))
     outlet = Outlet(lambda *_: None, lambda _: None)
-    assert Finish(Asked(), seen, set(), outlet, lambda *_: None).reason(0) == "function_call"
+    assert (
+        Finish(Asked(), seen, set(), outlet, lambda *_: None).reason(0)
+        == "function_call"
+    )
     forced = Asked(forced_tool=True)
     assert Finish(forced, seen, set(), outlet, lambda *_: None).reason(0) == "stop"

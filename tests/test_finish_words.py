@@ -3,7 +3,6 @@ import json
 import pytest
 
 import form
-
 from llm_normalize.finish_words import FAILED, OWN, meaning, told
 from llm_normalize.jsontext import Json
 
@@ -115,7 +114,10 @@ def test_what_is_no_word_and_no_failure_ends_the_answer(given: Json) -> None:
 def test_the_judge_of_meaning_agrees(word: str) -> None:
     before = _ended(word)
     allowed = {own for own in OWN if form.lost(before, _ended(own)) == []}
-    cut_short = {"length", "content_filter"}  # where a body brings the text all the same
+    cut_short = {
+        "length",
+        "content_filter",
+    }  # where a body brings the text all the same
     said = meaning(word)
     assert allowed == (cut_short if said == FAILED else {said})
 

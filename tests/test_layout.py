@@ -159,7 +159,7 @@ BUDGET = {
     "decoding": 375,
     "reach": 345,
     "chunk": 300,
-    "ending": 305,
+    "ending": 310,
     "stream_state": 282,
     "pipeline": 480,
     "sse": 425,

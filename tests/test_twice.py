@@ -17,7 +17,9 @@ STREAMS = 400
 
 def fragment(dice: Random) -> Json:
     """Draw a part of a tool call: a head, arguments, a bare name, nothing, all of it."""
-    call: Json = {"index": dice.choice((0, 0, 0, 1, 1, 2, 5))} if dice.random() < 0.9 else {}
+    call: Json = (
+        {"index": dice.choice((0, 0, 0, 1, 1, 2, 5))} if dice.random() < 0.9 else {}
+    )
     if dice.random() < 0.4:
         call["id"] = dice.choice(("a", "b", "", None))
     if dice.random() < 0.3:
@@ -37,7 +39,9 @@ def delta(dice: Random) -> Json:
     if dice.random() < 0.25:
         said["content"] = dice.choice(("Hi", "", None))
     if dice.random() < 0.7:
-        said["tool_calls"] = [fragment(dice) for _ in range(dice.choice((1, 1, 1, 2, 3)))]
+        said["tool_calls"] = [
+            fragment(dice) for _ in range(dice.choice((1, 1, 1, 2, 3)))
+        ]
     if dice.random() < 0.06:
         said["function_call"] = {"name": dice.choice(("f", None)), "arguments": "{}"}
     return said

@@ -109,9 +109,12 @@ class Ending:
         if bare:
             self._bare_finish(piece)
         else:
-            if finished:
-                self._finish.close(piece.step, finished)
-            self._outlet.send(piece)
+            self._send(piece, finished)
+
+    def _send(self, piece: Piece, finished: set[int]) -> None:
+        if finished:
+            self._finish.close(piece.step, finished)
+        self._outlet.send(piece)
 
     def _late(self, piece: Piece, indexes: set[int]) -> None:
         """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
