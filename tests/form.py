@@ -1401,8 +1401,8 @@ def _meant(reason: str) -> str:
         return known
     parts = set(re.findall("[a-z]+", word))
     parts -= {"token"} if "stop_token" in word else set()
-    is_over = re.search("exceed|exhaust", word)
-    is_over = is_over and not re.search("token|length|context", word)
+    room = re.search("token|length|context", word)
+    is_over = re.search("exceed|exhaust", word) and not room
     if is_over or re.fullmatch("[4-9][0-9]{2}|[1-9][0-9]{3,}", word):
         return "error"
     for meant in ("error", "length", "content_filter", "tool_calls"):

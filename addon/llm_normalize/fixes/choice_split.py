@@ -46,8 +46,9 @@ class ChoiceSplit(Fix):
         kept: list[Chunk] = []
         for choice in found:
             index = choice.get("index")
-            told = type(index) is int or (isinstance(index, str) and index.isdigit())
-            place = int(index[:9] if isinstance(index, str) else index) if told else 0
+            place = index if type(index) is int else 0
+            if isinstance(index, str) and index.isascii() and index.isdigit():
+                place = int(index[:9])
             if place in firsts:
                 _merge(firsts[place], choice)
             else:
