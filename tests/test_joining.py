@@ -99,10 +99,9 @@ def test_fragments_with_one_id_are_one_call_whatever_their_index() -> None:
 
 def test_an_id_that_has_left_takes_what_waits_under_its_index() -> None:
     unnamed = Unnamed()
-    head = {"index": 1, "id": "x", "function": {"name": "f"}}
-    assert unnamed.take(0, head, 1) == head
     assert unnamed.take(0, fragment(0, "a"), 1) is None
-    assert unnamed.take(0, fragment(0, "b", id="x"), 1) == fragment(0, "ab", id="x")
+    call = unnamed.take(0, fragment(0, "b", id="x"), 1, opened=True)
+    assert call == fragment(0, "ab", id="x")
 
 
 def test_what_waited_before_an_event_waits_again_when_that_is_undone() -> None:

@@ -45,32 +45,37 @@ class Unnamed:
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
         self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
         """Where an id, or what has come under another index, waits."""
-        self._known: set[tuple[int, int | str]] = set()
-        """Indexes and ids of calls that wait no more."""
+        self._known: set[tuple[int, int]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
 
-    def take(self, index: int, call: Chunk, n: int) -> Chunk | None:
+    def take(
+        self, index: int, call: Chunk, n: int, *, opened: bool = False
+    ) -> Chunk | None:
         """Return what leaves of choice *index* for the fragment *call*, if any does.
 
         That is all of a call that has its name by now; without one it waits, and one
-        that says nothing is dropped. *n* is the number of the event at hand.
+        that says nothing is dropped. *n* is the number of the event at hand; *opened*
+        says that the call with this id has left.
         """
         if call.get("type") not in (None, "", "function"):
             self._know(index, call)
             return call  # of a kind that has no function, nor a name
-        named = bool(name_of(call))
+        known = (index, index_of(call)) in self._known
+        if known and not name_of(call):
+            return call
         place = self._place(index, call, n)
         held = self._held.get(place)
-        if named or {(index, index_of(call)), (index, _id_of(call))} & self._known:
+        if known and held is None:
+            return call
+        if opened or name_of(call):
             self._know(index, call)
+        if name_of(call) or opened:
             if held is None:
                 return call
             self._begin(n)
             self._pop([place])
-            self._know(index, held)
-            own = {"index": index_of(call)}
-            own |= {} if named or not call.get("id") else {"id": call["id"]}
+            own = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
             return {**join_fragments(held, call), **own}
         if held or call.get("id") or function(call).get("arguments"):
             self._begin(n)
@@ -132,9 +137,8 @@ class Unnamed:
         return popped
 
     def _know(self, index: int, call: Chunk) -> None:
-        if len(self._known) < 2 * MANY:
+        if len(self._known) < MANY:
             self._known.add((index, index_of(call)))
-            self._known |= {(index, _id_of(call))} if call.get("id") else set()
 
     def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
         popped = [(place[0], self._held.pop(place)) for place in due]

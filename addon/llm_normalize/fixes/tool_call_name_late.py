@@ -3,7 +3,7 @@
 from ..chunk import Chunk, calls, deltas, envelope_of, put_calls
 from ..fix import Example, Fix, calling, chunk, head, rest
 from ..joining import Unnamed, join_fragments
-from ..stream_state import Asked, Seen
+from ..stream_state import Asked, Seen, brief
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -43,13 +43,18 @@ class ToolCallNameLate(Fix):
         changed = False
         for index, _, delta in deltas(chunk):
             found = calls(delta)
-            taken = [self._unnamed.take(index, call, self.seen.n) for call in found]
-            kept = [call for call in taken if call]
+            kept = [due for call in found if (due := self._due(index, call))]
             if kept != found:
                 changed = True
                 self._frame = envelope_of(chunk)
                 put_calls(delta, kept)
         return changed
+
+    def _due(self, index: int, call: Chunk) -> Chunk | None:
+        identity = brief(call.get("id"))
+        known = self.seen.choice(index).calls.values() if identity else ()
+        opened = any(each.id == identity for each in known)
+        return self._unnamed.take(index, call, self.seen.n, opened=opened)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send what waits when it is too much."""
