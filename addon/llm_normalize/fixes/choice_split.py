@@ -34,7 +34,6 @@ class ChoiceSplit(Fix):
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
-        Example.untouched("one", [completion(_HI)], kind="body"),
     )
 
     def edit(self, chunk: Chunk) -> bool:
