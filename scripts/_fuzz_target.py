@@ -316,7 +316,6 @@ def _check_stream(case: Case, say: Say) -> None:
         and case.ended
         and case.mode != "without"
         and not _ends_with_half(data)
-        and not _has_unnamed(whole.out)
     ):
         _check_twice(case, whole.out, say)
     # A body never comes here: what was asked for as one is taken apart elsewhere.
@@ -343,20 +342,6 @@ def _check_twice(case: Case, out: bytes, say: Say) -> None:
 
 
 _NEWLINES = re.compile(rb"^\n+|\n{2,}")
-
-
-def _has_unnamed(out: bytes) -> bool:
-    """Tell whether a call never got its name: it waits for it once more each time."""
-    named: set[tuple[int, object]] = set()
-    for each in _events(out):
-        for index, _, delta in chunk.deltas(each) if chunk.is_chunk(each) else ():
-            for call in chunk.calls(delta):
-                place = (index, call.get("index"))
-                if chunk.name_of(call):
-                    named.add(place)
-                elif place not in named:
-                    return True
-    return False
 
 
 def _ends_with_half(data: bytes) -> bool:
@@ -460,12 +445,14 @@ def _last_end(data: bytes) -> int:
 
 def _check_done(case: Case, out: bytes, say: Say) -> None:
     """Require that each `[DONE]` was sent, or the last one earned."""
-    data = _MISSPELLED.sub(b"[DONE]", case.payload)
+    data = _MISSPELLED.sub(b"[DONE]", _TEXT_ON_LINES.sub(_on_one_line, case.payload))
     more = out.count(b"[DONE]") - data.count(b"[DONE]")
     if more <= 0:
         return
     meaning = form.meaning_of_stream(data)
     finished = [choice.finish_reason for choice in meaning.choices.values()]
+    if _is_whole_answer(list(_events(data)), case.asked):
+        finished = ["stop"]
     # What cannot be read may look like a choice that goes on.
     doubtful = any(each is None for each in _events(data))
     if doubtful and b"[DONE]" in data:
@@ -476,6 +463,30 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
         say("[DONE] made up", repr(out[-200:]))
     elif not _ENDED.search(out):
         say("[DONE] glued", repr(out[-200:]))
+
+
+_TEXT_ON_LINES = re.compile(rb"(?:^|(?<=\n\n))(?:data:[^\r\n]*(?:\n|\Z)){2,}(?=\n|\Z)")
+
+
+def _on_one_line(block: re.Match[bytes]) -> bytes:
+    """Return a block's lines as one, where a text of its JSON goes on over them."""
+    lines = [line[5:].removeprefix(b" ") for line in block[0].splitlines()]
+    parts = [_loads(glue.join(lines)) for glue in (b"\n", b"")]
+    return block[0] if parts[1] is None else b"data: " + dumps(parts[1]) + b"\n"
+
+
+def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
+    """Tell whether the one event is a body, which is whole by being there.
+
+    Contract: "a JSON body in it becomes chunks", and a stream made of one has a finish
+    and `[DONE]`. It says itself that it is no chunk, and what all of it has used.
+    """
+    body = events[0] if len(events) == 1 else None
+    if not isinstance(body, dict) or body.get("object") != "chat.completion":
+        return False
+    found = chunk.choices(body) if chunk.is_chunk(body) else []
+    spoken = all(isinstance(each.get("message"), dict) for each in found)
+    return spoken and len(found) >= asked.n and bool(body.get("usage"))
 
 
 def _check_kept(case: Case, say: Say) -> None:
@@ -519,7 +530,8 @@ def _check_long(case: Case, say: Say) -> None:
         blocks = [block for block in blocks if b'"finish_reason":"' not in block]
     if not blocks:
         return
-    passes = max(6, _LONG // len(blocks))
+    # What has a limit may fill by one a round: until then it grows.
+    passes = max(2 * LOW_LIMITS["MANY"], _LONG // len(blocks))
     pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
     sizes = []
     for number in range(1000, 1000 + passes):

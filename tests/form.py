@@ -1181,8 +1181,7 @@ def _error_texts(value: object) -> tuple[str, ...]:
 
 # --------------------------------------------------------------------- comparison
 
-# What providers say instead of OpenAI's reasons. A reason without entry may mean
-# anything, a failure too: as `error`, it must not become a success.
+# What providers say instead of OpenAI's reasons; others count by their sense, see `_meant`.
 SYNONYMS = {
     "stop": "stop",
     "stop_sequence": "stop",
@@ -1209,7 +1208,26 @@ SYNONYMS = {
     "blocklist": "content_filter",
     "prohibited_content": "content_filter",
     "sensitive": "content_filter",
+    "abort": "length",
+    "cancelled": "length",
+    "insufficient_system_resource": "length",
     "error": "error",
+}
+
+# What a word holds that says so, in this order; a failure must not become a success.
+_SENSES = {
+    "error": "error fail exception overload unavailable malformed invalid crash denied "
+    "reject unauthorized quota busy network connection internal unexpected refused timeout "
+    "time_out timed_out out_of_memory abnormal insufficient throttl unreachable forbidden "
+    "segfault oomkilled http_4 http_5",
+    "length": "length limit truncat context abort cancel interrupt preempt incomplete",
+    "content_filter": "safety moderation policy unsafe prohibit guardrail",
+}
+_SENSES_OF_PARTS = {
+    "error": "fault kill killed panic oom bad rate err",
+    "length": "max maximum token tokens",
+    "content_filter": "filter filtered sensitive block blocked",
+    "tool_calls": "tool tools function functions",
 }
 
 _USAGE_ALIASES = {
@@ -1305,7 +1323,7 @@ def _finish_fault(
         if before.errors or (before.streamed and after.streamed and not before.done):
             return f"finish reason {new!r} was made up"
         return ""
-    meant = SYNONYMS.get(old.lower(), "error")
+    meant = _meant(old)
     if new is None:
         failed = meant == "error" and (after.errors or broke)
         return "" if failed or broke else f"finish reason {old!r} was lost"
@@ -1371,7 +1389,27 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
 def _has_failed(choice: Choice) -> bool:
     """Say whether the finish reason of a choice may be a failure's."""
     reason = choice.finish_reason
-    return reason is not None and SYNONYMS.get(reason.lower(), "error") == "error"
+    return reason is not None and _meant(reason) == "error"
+
+
+def _meant(reason: str) -> str:
+    """Return which of OpenAI's reasons *reason* is in other words, or `error`."""
+    word = re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", reason.strip()).lower()
+    word = re.sub(r"[\s_-]+", "_", word)
+    known = SYNONYMS.get(re.sub("^finish_?reason[_.]", "", word.partition(":")[0]))
+    if known:
+        return known
+    parts = set(re.findall("[a-z]+", word))
+    parts -= {"token"} if "stop_token" in word else set()
+    room = re.search("token|length|context", word)
+    is_over = re.search("exceed|exhaust", word) and not room
+    if is_over or re.fullmatch("[4-9][0-9]{2}|[1-9][0-9]{3,}", word):
+        return "error"
+    for meant in ("error", "length", "content_filter", "tool_calls"):
+        held = any(each in word for each in _SENSES.get(meant, "").split())
+        if held or parts & set(_SENSES_OF_PARTS[meant].split()):
+            return meant
+    return "stop"
 
 
 def _equal_json(one: str, other: str) -> bool:

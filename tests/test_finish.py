@@ -26,7 +26,7 @@ class Stream:
         self.sent: list[bytes] = []
         self.closed: list[Step] = []
         outlet = Outlet(lambda _, data: self.sent.append(data), self.closed.append)
-        self.finish = Finish(asked, self.seen, on, outlet)
+        self.finish = Finish(asked, self.seen, on, outlet, lambda *_: None)
 
     def hold(self, held: Chunk) -> Piece:
         piece = Piece(Step(0, b"raw"), held, b"raw")
@@ -220,7 +220,8 @@ def test_without_its_fix_nothing_was_left_out() -> None:
 
 
 def test_choices_that_are_told_apart_are_bounded() -> None:
-    finish = Finish(Asked(), Seen(), set(), Outlet(lambda *_: None, lambda _: None))
+    outlet = Outlet(lambda *_: None, lambda _: None)
+    finish = Finish(Asked(), Seen(), set(), outlet, lambda *_: None)
     for index in range(3000):
         finish.open(Piece(Step(0, b""), chunk({}, index=index), b""), {index})
     assert len(finish.opened) == 1024
@@ -230,6 +231,9 @@ def test_reason_after_a_legacy_call_is_function_call() -> None:
     seen = Seen()
     seen.note(chunk({"function_call": {"name": "f", "arguments": ""}}))
     outlet = Outlet(lambda *_: None, lambda _: None)
-    assert Finish(Asked(), seen, set(), outlet).reason(0) == "function_call"
+    assert (
+        Finish(Asked(), seen, set(), outlet, lambda *_: None).reason(0)
+        == "function_call"
+    )
     forced = Asked(forced_tool=True)
-    assert Finish(forced, seen, set(), outlet).reason(0) == "stop"
+    assert Finish(forced, seen, set(), outlet, lambda *_: None).reason(0) == "stop"

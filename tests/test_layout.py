@@ -69,7 +69,6 @@ LAYERS = (
         "stream_state",
         "errors",
         "fields",
-        "joining",
         "pairs",
     ),
     (
@@ -78,6 +77,7 @@ LAYERS = (
         "fix",
         "finish",
         "flows",
+        "joining",
         "learned",
         "opening",
         "leaving",
@@ -159,9 +159,9 @@ BUDGET = {
     "decoding": 385,
     "reach": 345,
     "chunk": 300,
-    "ending": 280,
+    "ending": 310,
     "stream_state": 282,
-    "pipeline": 490,
+    "pipeline": 520,
     "sse": 425,
     "upstream": 290,
 }

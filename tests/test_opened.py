@@ -33,21 +33,19 @@ def test_ids_that_are_no_texts_are_told_apart() -> None:
         assert found == [[0], [1], [2], []]
 
 
-def test_a_place_is_taken_while_a_moved_call_has_it() -> None:
+def test_a_place_is_new_until_a_call_has_come_under_it() -> None:
     moved = Moved()
     assert moved.get((0, 4)) == 4
     assert moved.note((0, 0), 1)
     assert moved.get((0, 0)) == 1
-    assert [moved.is_taken((0, at)) for at in (0, 1, 2)] == [False, True, False]
-    assert moved.note((0, 3), 1)
-    assert moved.note((0, 0), 2)
-    assert [moved.is_taken((0, at)) for at in (1, 2)] == [True, True]
-    assert moved.note((0, 3), 2)
-    assert [moved.is_taken((0, at)) for at in (1, 2)] == [False, True]
-    assert not moved.is_taken((1, 2))
+    assert [moved.is_new((0, at)) for at in (0, 1)] == [False, True]
+    assert moved.note((0, 1), 1)
+    assert not moved.is_new((0, 1))
+    assert moved.is_new((1, 1))
 
 
 def test_moved_calls_are_bounded() -> None:
     moved = Moved()
     assert [moved.note((0, at), at + 1) for at in range(MANY + 1)].count(False) == 1
     assert moved.get((0, MANY)) == MANY
+    assert not moved.is_new((0, MANY))  # nobody knows

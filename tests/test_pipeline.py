@@ -767,7 +767,7 @@ def test_module_logs_under_its_own_name() -> None:
 # -- finish reasons that are no success ----------------------------------------------
 
 SAID = chunk({"role": "assistant", "content": "Hi"})
-FAILURES = ("error", "model_error", "engine_overloaded", "timeout", "failed", "abort")
+FAILURES = ("error", "model_error", "engine_overloaded", "timeout", "failed", "crashed")
 
 
 @pytest.mark.parametrize("done", [b"", DONE])
@@ -809,12 +809,12 @@ def test_failure_that_no_fix_is_wanted_for_gets_no_end(word: str) -> None:
 
 
 def test_each_failure_of_several_choices_is_an_error() -> None:
-    more = chunk({}, finish="abort")["choices"] + [
+    more = chunk({}, finish="crashed")["choices"] + [
         {"index": 1, "delta": {}, "finish_reason": "timeout"}
     ]
     out = repaired(wire([SAID, {**SAID, "choices": more}]), Asked(stream=True, n=2))
     assert [error.code for error in meaning_of_stream(out).errors] == [
-        "abort",
+        "crashed",
         "timeout",
     ]
 

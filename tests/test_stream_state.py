@@ -151,11 +151,12 @@ def test_a_call_s_id_and_name_may_come_apart() -> None:
     assert seen.choice(0).called
 
 
-def test_a_fragment_without_id_and_name_opens_no_call() -> None:
+def test_a_fragment_without_id_and_name_opens_a_call_that_calls_nothing() -> None:
     seen = Seen()
     fragment = {"index": 0, "function": {"arguments": "{}"}}
     seen.note(chunk({"tool_calls": [fragment]}))
-    assert seen.choice(0).calls == {}
+    assert list(seen.choice(0).calls) == [0]
+    assert not seen.choice(0).called
 
 
 @pytest.mark.parametrize(

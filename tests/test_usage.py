@@ -14,7 +14,8 @@ NOT_ASKED = Asked(stream=True)
 
 def made(asked: Asked, on: set[str] = ON) -> Usage:
     outlet = Outlet(lambda *_: None, lambda _: None)
-    return Usage(asked, on, Finish(asked, Seen(), on, outlet), outlet)
+    finish = Finish(asked, Seen(), on, outlet, lambda *_: None)
+    return Usage(asked, on, finish, outlet)
 
 
 def piece() -> Piece:

@@ -139,10 +139,20 @@ class Chain:
         return self._keyed[there]
 
     def flush(self, step: Step) -> Iterator[Piece]:
-        """Yield what the fixes still hold, as `run` does."""
+        """Yield what the fixes still hold at the stream's end, as `run` does."""
+        yield from self._send_held(step, lambda fix: fix.flush())
+
+    def end(self, step: Step, indexes: set[int] | None) -> Iterator[Piece]:
+        """Yield what the fixes hold of choices that end, all if None, as `run` does."""
+        yield from self._send_held(step, lambda fix: fix.end(indexes))
+
+    def _send_held(
+        self, step: Step, held: Callable[[Fix], list[Chunk]]
+    ) -> Iterator[Piece]:
         edits = list(self._edits)
         for at, each in enumerate(edits):
-            self._due += [(part, each.fix, at + 1) for part in self._held(each.fix)]
+            found = self._held(each.fix, held)
+            self._due += [(part, each.fix, at + 1) for part in found]
         while self._due:
             part, fix, first = self._due[0]
             step.fixed(fix.name)
@@ -153,10 +163,10 @@ class Chain:
                 yield drawn
             yield from pieces
 
-    def _held(self, fix: Fix) -> list[Chunk]:
+    def _held(self, fix: Fix, held: Callable[[Fix], list[Chunk]]) -> list[Chunk]:
         """Return what *fix* still holds."""
         try:
-            return fix.flush()
+            return held(fix)
         except Exception as error:  # noqa: BLE001 - a fix may fail in any way
             self._turn_off(fix, error)
             return []
@@ -199,7 +209,8 @@ class Chain:
                     if again is not None:
                         self.undo(step.n, fix)
                         step.fixes.clear()
-                    held: _Todo = [(each, at + 1, None) for each in self._held(fix)]
+                    rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
+                    held: _Todo = [(each, at + 1, None) for each in rest]
                     if held:
                         step.fixed(fix.name)
                         yield from self._draw(edits, step, held[::-1], None, b"")

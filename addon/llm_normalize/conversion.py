@@ -141,9 +141,9 @@ def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
 
 
 def _implied_reason(message: Chunk) -> str:
-    if message.get("function_call"):
-        return "function_call"
-    return "tool_calls" if calls(message) else "stop"
+    if calls(message):
+        return "tool_calls"
+    return "function_call" if message.get("function_call") else "stop"
 
 
 # -- from chunks to a body ---------------------------------------------------------

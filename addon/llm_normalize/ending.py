@@ -14,7 +14,7 @@ Success is never made up: a finish reason is added only before a `[DONE]` that t
 provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .chunk import (
     Chunk,
@@ -44,15 +44,23 @@ class Ending:
         seen: What the stream has said, kept by the pipeline.
         on: Names of the fixes that are to be applied.
         outlet: Where pieces leave and wait.
+        close: Sends what the fixes hold of choices that end, as part of a step.
     """
 
-    def __init__(self, asked: Asked, seen: Seen, on: set[str], outlet: Outlet) -> None:
+    def __init__(
+        self,
+        asked: Asked,
+        seen: Seen,
+        on: set[str],
+        outlet: Outlet,
+        close: Callable[[Step, set[int] | None], None],
+    ) -> None:
         self._asked = asked
         self._seen = seen
         self._on = on
         self._outlet = outlet
         self._opening = Opening(asked, on, outlet)
-        self._finish = Finish(asked, seen, on, outlet)
+        self._finish = Finish(asked, seen, on, outlet, close)
         self._usage = Usage(asked, on, self._finish, outlet)
         self._done = False
         self._cut = False  # the last block has no end: nothing can follow it
@@ -101,7 +109,12 @@ class Ending:
         if bare:
             self._bare_finish(piece)
         else:
-            self._outlet.send(piece)
+            self._send(piece, finished)
+
+    def _send(self, piece: Piece, finished: set[int]) -> None:
+        if finished:
+            self._finish.close(piece.step, finished)
+        self._outlet.send(piece)
 
     def _late(self, piece: Piece, indexes: set[int]) -> None:
         """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
@@ -122,6 +135,7 @@ class Ending:
         if not self._seen.error:
             self._add_finish(left_out, piece.step.n - 1)
             self._usage.flush(piece.step.n - 1, self._envelope())
+        self._close(piece.step.n - 1)
         self._done = True
         self._outlet.send(piece)
 
@@ -129,6 +143,7 @@ class Ending:
         """Take an error event: nothing may be added to the stream after it."""
         self._settle()
         self._usage.flush(piece.step.n - 1, self._envelope())
+        self._close(piece.step.n - 1)
         self._seen.error = True
         self._outlet.send(piece)
 
@@ -148,14 +163,17 @@ class Ending:
         """
         self._settle()
         self._usage.flush(n - 1, self._envelope())
+        self._close(n - 1)
         self._cut = self._cut or last
 
     def end(self, count: int) -> None:
         """Take the clean end of a stream of *count* events."""
         self._settle()
         if self._done or self._cut or self._seen.error:
+            self._close(count)
             return
         self._usage.flush(count, self._envelope())
+        self._close(count)
         sure = self._finish.all_finished and not self._finish.doubtful
         if sure and "done-missing" in self._on:
             self._done = True  # more may follow an empty HTTP/2 frame, see stream.py
@@ -258,6 +276,7 @@ class Ending:
             self._finish.finished.add(index)
             for call in self._finish.left_open(chunk):
                 self._outlet.add(n, call, NO_ARGUMENTS)
+            self._close(n, {index})
             last = self._finish.all_finished and not self._asked.usage
             if self._usage.kept and last:
                 self._usage.ride(chunk)
@@ -272,6 +291,13 @@ class Ending:
         if last:
             self._usage.ride_on_finish()
         self._finish.release()
+
+    def _close(self, n: int, indexes: set[int] | None = None) -> None:
+        """Send what the fixes hold of choices that end, all if None, after event *n*."""
+        step = Step(n, None)
+        self._finish.close(step, indexes)
+        if step.fixes:
+            self._outlet.close(step)
 
     def _envelope(self) -> Chunk:
         """Return the envelope of the last chunk, for one that is added."""

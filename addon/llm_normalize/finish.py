@@ -1,6 +1,6 @@
 """Finish reasons: which choices have theirs, and the one that waits."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from .chunk import (
     Chunk,
@@ -52,9 +52,18 @@ class Finish:
         seen: What the stream has said, kept by the pipeline.
         on: Names of the fixes that are to be applied.
         outlet: Where pieces leave and wait.
+        close: Sends what the fixes hold of choices that end, as part of a step.
     """
 
-    def __init__(self, asked: Asked, seen: Seen, on: set[str], outlet: Outlet) -> None:
+    def __init__(
+        self,
+        asked: Asked,
+        seen: Seen,
+        on: set[str],
+        outlet: Outlet,
+        close: Callable[[Step, set[int] | None], None],
+    ) -> None:
+        self.close = close
         self.waiting: Piece | None = None
         """The bare finish that waits for what may follow."""
         self.opened: set[int] = set()
@@ -119,9 +128,9 @@ class Finish:
         seen = self._seen.choice(index)
         if self._asked.forced_tool:
             return "stop"
-        if seen.legacy_call:
-            return "function_call"
-        return "tool_calls" if seen.called else "stop"
+        if seen.called:
+            return "tool_calls"
+        return "function_call" if seen.legacy_call else "stop"
 
     def hold(self, piece: Piece) -> None:
         """Let *piece* wait."""
@@ -134,17 +143,22 @@ class Finish:
             return
         for choice in choices(piece.chunk) if STOP_WITH_CALLS in self._on else ():
             reason = self.reason(index_of(choice))
-            if choice["finish_reason"] == "stop" and reason == "tool_calls":
+            less = choice["finish_reason"] in ("stop", "function_call")
+            if less and reason == "tool_calls":
                 choice["finish_reason"] = reason
                 piece.fixed(STOP_WITH_CALLS)
         self.send(piece)
         self._outlet.drop(piece)
 
     def send(self, piece: Piece) -> None:
-        """Send a finish, after the arguments that the calls of its choice still lack."""
+        """Send a finish, after what the calls of its choice still lack.
+
+        That is arguments where there are none, then calls that never got a name.
+        """
         for chunk in self.left_open(piece.chunk):
             piece.step.fixed(NO_ARGUMENTS)
             self._outlet.send(Piece(piece.step, chunk, None))
+        self.close(piece.step, finished_of(piece.chunk))
         self._outlet.send(piece)
 
     def left_open(self, chunk: Chunk) -> Iterator[Chunk]:

@@ -1,19 +1,20 @@
 """What providers call the end of an answer: OpenAI's word for it, or a failure.
 
-Only words that are known to mean a good end, or a cut, become one of OpenAI's. Any other
-may stand for a failure, and no success is made of it: the fix `finish-error` sends an
-error with that very word.
+A word of the table means what stands there. Any other counts by its sense: one that
+sounds like a failure is none of OpenAI's words, and the fix `finish-error` sends an error
+with it; one that speaks of a limit, a filter or a tool means that; what nobody knows ends
+a text like `stop`.
 """
 
 import re
 
-from .jsontext import Json
+from .jsontext import Json, dumps
 
 OWN = ("stop", "length", "tool_calls", "content_filter", "function_call")
 """OpenAI's own words."""
 
 FAILED = "error"
-"""What `meaning` returns for a failure, and for what nobody knows."""
+"""What `meaning` returns for a failure."""
 
 _WORDS = {
     "": "null none undefined false 0",
@@ -28,7 +29,8 @@ _WORDS = {
     "length_limit error_limit limit stopped_limit token_limit token_limit_reached "
     "time_limit context_length context_length_reached context_length_exceeded "
     "context_window_exceeded model_context_window_exceeded truncated incomplete "
-    "repetition_truncation",
+    "repetition_truncation abort aborted cancelled canceled user_cancelled interrupted "
+    "preempted insufficient_system_resource",
     "tool_calls": "tool_calls tool_call tool_use tool tools function_calls",
     "function_call": "function_call",
     "content_filter": "content_filter content_filter_results content_filtered "
@@ -40,13 +42,52 @@ _MEANT = {each: own for own, words in _WORDS.items() for each in words.split()}
 _MEANT[""] = ""
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _GAPS = re.compile(r"[\s_-]+")
+_ENUM = re.compile("^finish_?reason[_.]")
+# Short words count at the begin of a word alone: `generated`, `default`, `skill`.
+_SOUNDS_FAILED = re.compile(
+    r"error|fail|exception|overload|unavailable|malformed|invalid|crash|denied|reject"
+    r"|unauthori[sz]ed|forbidden|quota|busy|network|connection|internal|unexpected|refused"
+    r"|abnormal|insufficient|throttl|unreachable|segfault|time_?(?:d_?)?out|out_of_memory"
+    r"|(?<!s)kill|(?<![a-z])(?:fault|panic|oom|(?:err|bad|rate)(?![a-z])|ratelimit)"
+    r"|(?:http|status|code)_?[45]\d\d(?!\d)|^0*(?:[4-9]\d\d|[1-9]\d{3,})(?:\.\d*)?$"
+)
+_OVER = re.compile("exceed|exhaust")
+_ROOM = re.compile("token|length|context")
+_SENSES = (
+    (
+        re.compile(
+            r"(?<![a-z])max|length|limit|truncat|context|incomplete|abort|cancel|interrupt"
+            r"|preempt|(?<!stop_)(?<!eos_)(?<!eot_)(?<!end_)token"
+        ),
+        "length",
+    ),
+    (
+        re.compile(
+            "(?<![a-z])(?:filter|sensitive|block)|safety|unsafe|moderation|moderated"
+            "|policy|policies|prohibit|guardrail"
+        ),
+        "content_filter",
+    ),
+    (re.compile("(?<![a-z])(?:tool|function)"), "tool_calls"),
+)
 
 
 def meaning(given: Json) -> str:
     """Return OpenAI's word for a finish reason; empty for none, `FAILED` for a failure."""
     if not given:
         return ""
-    return _MEANT.get(_word(_said(given)), FAILED)
+    word = _word(_said(given))
+    known = _MEANT.get(_ENUM.sub("", word.partition(":")[0].strip("_")))
+    return _sense(word) if known is None else known
+
+
+def _sense(word: str) -> str:
+    """Return what a *word* that is not in the table means, its detail with it."""
+    is_over = _OVER.search(word) and not _ROOM.search(word)
+    if is_over or _SOUNDS_FAILED.search(word):
+        return FAILED
+    found = (own for sense, own in _SENSES if sense.search(word))
+    return next(found, "stop")
 
 
 def told(given: Json) -> str:
@@ -67,8 +108,6 @@ def _said(given: Json) -> Json:
 
 
 def _word(given: Json) -> str:
-    """Return a word as `_WORDS` spells it; an enum's name and a detail are left out."""
-    if not isinstance(given, str | bool | int):
-        return FAILED
-    word = _GAPS.sub("_", _HUMP.sub("_", str(given).partition(":")[0].strip())).lower()
-    return re.sub(r"^finish_?reason[_.]", "", word)
+    """Return a word as `_WORDS` spells it, with its detail; JSON where it is no word."""
+    text = dumps(given).decode() if isinstance(given, dict | list) else str(given)
+    return _GAPS.sub("_", _HUMP.sub("_", text.strip())).lower()

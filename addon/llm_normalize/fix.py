@@ -123,6 +123,10 @@ class Fix:
         """Return the chunks that the fix itself still holds at the stream's end."""
         return []
 
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
+        """Return the chunks it holds of the choices *indexes*, which end; None is all."""
+        return []
+
     def undo(self, n: int) -> None:
         """Hold nothing of event *n*, the last one, which passes as it came after all."""
 

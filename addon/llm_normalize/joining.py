@@ -4,8 +4,9 @@ Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the sha
 Databricks and of OpenAI's Responses API, which gateways pass on.
 """
 
-from .chunk import Chunk, function, index_of, name_of
+from .chunk import Chunk, calls, deltas, envelope_of, function, index_of, name_of
 from .jsontext import Json, dumps
+from .stream_state import MANY, brief
 
 _THINKING = ("thinking", "reasoning", "summary_text")
 _LIMIT = 64 * 1024  # bytes that wait for a name
@@ -41,48 +42,170 @@ class Unnamed:
 
     def __init__(self) -> None:
         self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
+        self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
+        self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
+        """Where an id, or what has come under another index, waits."""
+        self._known: set[tuple[int, int]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
 
-    def take(self, index: int, call: Chunk, n: int) -> Chunk | None:
+    def take(
+        self, index: int, call: Chunk, n: int, *, opened: bool = False
+    ) -> Chunk | None:
         """Return what leaves of choice *index* for the fragment *call*, if any does.
 
         That is all of a call that has its name by now; without one it waits, and one
-        that says nothing is dropped. *n* is the number of the event at hand.
+        that says nothing is dropped. *n* is the number of the event at hand; *opened*
+        says that the call with this id has left.
         """
         if call.get("type") not in (None, "", "function"):
+            self._know(index, call)
             return call  # of a kind that has no function, nor a name
-        place = (index, index_of(call))
+        known = (index, index_of(call)) in self._known
+        if known and not name_of(call):
+            return call
+        place = self._place(index, call, n)
         held = self._held.get(place)
-        if name_of(call):
+        if known and held is None:
+            return call
+        if opened or name_of(call):
+            self._know(index, call)
+        if name_of(call) or opened:
             if held is None:
                 return call
             self._begin(n)
-            return join_fragments(self._held.pop(place), call)
+            self._pop([place])
+            own = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
+            return {**join_fragments(held, call), **own}
         if held or call.get("id") or function(call).get("arguments"):
             self._begin(n)
-            self._held[place] = join_fragments(held or {"index": place[1]}, call)
-            self._size += len(dumps(call))
+            joined = join_fragments(held or {"index": place[1]}, call)
+            self._size += _size(joined) - _size(held)
+            self._held[place], self._at[place] = joined, n
+            if call.get("id"):
+                self._note((index, _id_of(joined)), place)
         return None
 
-    def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
-        """Return what waits of the choices that *ended*; all if None, or too much."""
-        if ended is None or self._size > _LIMIT:
-            ended = {index for index, _ in self._held}
-        due = [place for place in self._held if place[0] in ended]
-        if due:
+    def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
+        """Return where *call* waits: one id is one call, whatever its index."""
+        own = index, index_of(call)
+        place = own if own in self._held else self._where.get(own, own)
+        same = self._where.get((index, _id_of(call)), place)
+        held = self._held.get(place)
+        other = held is not None and bool(held.get("id"))
+        if same == place or same not in self._held or (other and name_of(call)):
+            return place
+        if not other:
+            self._note(own, same)
+        if held and not other:
             self._begin(n)
-            self._size = 0
-        return [(place[0], self._held.pop(place)) for place in due]
+            (_, more), *_ = self._pop([place])
+            first = self._held[same]
+            self._held[same] = joined = join_fragments(first, more)
+            self._size += _size(joined) - _size(first)
+        return same
+
+    def _note(self, key: tuple[int, int | str], place: tuple[int, int]) -> None:
+        if len(self._where) < MANY:
+            self._where[key] = place
+
+    def overflow(self, n: int) -> list[tuple[int, Chunk]]:
+        """Return all that waits where it is too much, at event *n*."""
+        if self._size <= _LIMIT:
+            return []
+        self._begin(n)
+        return self._give_up([*self._held])
+
+    def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
+        """Return what waits of the choices that *ended* before event *n*; all if None.
+
+        A finish beside a fragment is not the last: there are servers that repeat it.
+        """
+        due = [
+            place
+            for place in self._held
+            if ended is None or (place[0] in ended and self._at[place] < n)
+        ]
+        for place in due:  # it leaves, whatever becomes of the event at hand
+            self._before[1].pop(place, None)
+        return self._give_up(due)
+
+    def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        popped = self._pop(due)
+        for index, call in popped:
+            self._know(index, call)
+        return popped
+
+    def _know(self, index: int, call: Chunk) -> None:
+        if len(self._known) < MANY:
+            self._known.add((index, index_of(call)))
+
+    def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        popped = [(place[0], self._held.pop(place)) for place in due]
+        for place, (_, call) in zip(due, popped, strict=True):
+            del self._at[place]
+            self._size -= _size(call)
+        if not self._held:
+            self._where.clear()
+        return popped
 
     def undo(self, n: int) -> None:
         """Let wait what waited before event *n*, which passes as it came."""
         if self._before[0] == n:
             self._held = dict(self._before[1])
+            self._at = dict.fromkeys(self._held, n)
+            self._where = {
+                (place[0], _id_of(call)): place
+                for place, call in self._held.items()
+                if call.get("id")
+            }
+            self._size = sum(map(_size, self._held.values()))
 
     def _begin(self, n: int) -> None:
         if self._before[0] != n:
             self._before = n, dict(self._held)
+
+
+def _id_of(fragment: Chunk) -> str:
+    """Return the id in a form that can be looked up, whatever it is; empty for none."""
+    identity = fragment.get("id") or ""
+    return (
+        str(brief(identity)) if isinstance(identity, str) else dumps(identity).decode()
+    )
+
+
+def _size(fragment: Chunk | None) -> int:
+    """Return how much *fragment* says: that of two is the sum, however they are joined."""
+    if not fragment:
+        return 0
+    named = function(fragment)
+    rest = {**fragment, "function": {**named, "arguments": ""}}
+    return len(dumps(rest)) + len(named.get("arguments") or "")
+
+
+def part_calls(chunk: Chunk) -> list[Chunk] | None:
+    """Return *chunk* in parts, one fragment each, where two are of one call."""
+    parts: list[Chunk] = []
+    for _, choice, delta in deltas(chunk):
+        found = calls(delta)
+        if not _share_a_call(found):
+            continue
+        delta["tool_calls"] = found[:1]
+        bare = {**choice, "finish_reason": None}
+        bare |= {"logprobs": None} if "logprobs" in choice else {}
+        first = envelope_of(chunk)
+        for call in found[1:]:
+            alone = {**bare, "delta": {"tool_calls": [call]}}
+            parts.append({**first, "choices": [alone]})
+    return [chunk, *parts] if parts else None
+
+
+def _share_a_call(found: list[Chunk]) -> bool:
+    """Tell whether two of *found* may be of one call: by index, by id, or without any."""
+    indexes = {at for call in found if isinstance(at := call.get("index"), int)}
+    ids = [repr(identity) for call in found if (identity := call.get("id"))]
+    same = len(indexes) < len(found) or len(set(ids)) < len(ids)
+    return same and len(found) > 1
 
 
 def join_fragments(first: Chunk, more: Chunk) -> Chunk:

@@ -3,8 +3,6 @@
 For a chunk with thousands of them.
 """
 
-from collections import Counter
-
 from .jsontext import Json
 from .stream_state import MANY, Call
 
@@ -51,31 +49,24 @@ class Opened:
 
 
 class Moved:
-    """Calls that got another index than the provider's; at most `MANY`."""
+    """Which index each call of the provider's got; of at most `MANY`."""
 
     def __init__(self) -> None:
         self._ours: dict[Place, int] = {}
-        self._taken: Counter[Place] = Counter()  # how many lead there
 
     def get(self, theirs: Place) -> int:
         """Return our index for *theirs*; where none is noted, the same."""
         return self._ours.get(theirs, theirs[1])
 
-    def is_taken(self, place: Place) -> bool:
-        """Tell whether another's call got this place, and the place's own none."""
-        return place in self._taken and place not in self._ours
+    def is_new(self, place: Place) -> bool:
+        """Tell whether no call has come under this place yet, as far as is noted."""
+        return place not in self._ours and len(self._ours) < MANY
 
     def note(self, theirs: Place, ours: int) -> bool:
         """Take in that *theirs* is now *ours*, unless there are too many."""
         if len(self._ours) >= MANY:
             return False
-        before = theirs[0], self.get(theirs)
-        if theirs in self._ours:
-            self._taken[before] -= 1
-            if not self._taken[before]:
-                del self._taken[before]
         self._ours[theirs] = ours
-        self._taken[theirs[0], ours] += 1
         return True
 
 

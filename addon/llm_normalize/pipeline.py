@@ -7,6 +7,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from .boundary import DONE, EVENT, LINES, MARKS
 from .chain import Chain, begin
@@ -86,8 +87,8 @@ class Pipeline:
         verbatim = "line-end-cr" not in names
         self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
-        outlet = Outlet(leaving.emit, leaving.close)
-        self._ending = Ending(asked, self.seen, names, outlet)
+        self._outlet = outlet = Outlet(leaving.emit, leaving.close)
+        self._ending = Ending(asked, self.seen, names, outlet, self._close)
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
@@ -139,6 +140,7 @@ class Pipeline:
         self._leaving.settle()
         if self._broken:
             return
+        self.seen.n = self._parser.count
         if self._parser.in_oversized:
             self._ending.make_way(self._parser.count, last=True)
         self._flush(self._parser.count)
@@ -163,8 +165,9 @@ class Pipeline:
 
     def _release(self, n: int, _: Step | None) -> None:
         """Send what the fixes hold before block *n*."""
-        for piece in self._chain.flush(Step(n - 1, None)):
-            self._leaving.emit(piece.step, piece.encode())
+        for held in (self._chain.flush, partial(self._chain.end, indexes=None)):
+            for piece in held(Step(n - 1, None)):
+                self._leaving.emit(piece.step, piece.encode())
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
@@ -173,8 +176,9 @@ class Pipeline:
             Whether something that had come in never left: a finish reason, say.
         """
         self._leaving.settle()
-        held = any(True for _ in self._chain.flush(Step(self._parser.count, None)))
-        return self._ending.abandon() or held
+        step = Step(self._parser.count, None)
+        held = [*self._chain.flush(step), *self._chain.end(step, None)]
+        return self._ending.abandon() or bool(held)
 
     # -- one block after another -----------------------------------------------
 
@@ -444,20 +448,28 @@ class Pipeline:
     def _flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
         step = Step(n, None)
-        held = self._chain.flush(step)
+        self._drain(step, self._chain.flush(step), self._ending.chunk)
+        if step.fixes:
+            self._leaving.close(step)
+
+    def _close(self, step: Step, indexes: set[int] | None) -> None:
+        """Send what fixes hold of choices that end, all if None, as part of *step*."""
+        self._drain(step, self._chain.end(step, indexes), self._outlet.send)
+
+    def _drain(
+        self, step: Step, held: Iterator[Piece], send: Callable[[Piece], None]
+    ) -> None:
         for piece in held:
             sent = len(step.after) + step.waiting
             try:
                 self.seen.note(piece.chunk)
-                self._ending.chunk(piece)
+                send(piece)
             except Exception:
                 # The fixes do not hold it any more.
                 again = [] if len(step.after) + step.waiting > sent else [piece]
                 for each in (*again, *held):
                     self._leaving.emit(step, each.encode())
                 raise
-        if step.fixes:
-            self._leaving.close(step)
 
 
 def _read(payload: bytes) -> tuple[Json, str]:

@@ -75,7 +75,7 @@ class Outlet:
         self, emit: Callable[[Step, bytes], None], close: Callable[[Step], None]
     ) -> None:
         self._emit = emit
-        self._close = close
+        self.close = close
         self._held: list[Piece] = []  # what waits, whoever holds it
 
     def send(self, piece: Piece) -> None:
@@ -99,7 +99,7 @@ class Outlet:
         """Send nothing for *piece*, which waited."""
         self._held = self._all_but(piece)
         piece.step.waiting -= 1
-        self._close(piece.step)
+        self.close(piece.step)
 
     def rescue(self, failed: Step | None) -> None:
         """Send all that waits, but nothing of the step that *failed*."""
@@ -114,7 +114,7 @@ class Outlet:
             except Exception:  # noqa: BLE001 - the repair is over, whatever it was
                 data = step.before if step.before and not step.after else b""
             self._emit(step, data)
-            self._close(step)
+            self.close(step)
 
     def _all_but(self, piece: Piece) -> list[Piece]:
         return [each for each in self._held if each is not piece]
@@ -123,4 +123,4 @@ class Outlet:
         """Send a chunk, or an event, that the provider left out after event *n*."""
         step = Step(n, None, fixes=[name])
         self._emit(step, chunk if isinstance(chunk, bytes) else encode(dumps(chunk)))
-        self._close(step)
+        self.close(step)

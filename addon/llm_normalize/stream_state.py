@@ -271,7 +271,7 @@ class Seen:
         if opened is not None:
             opened.id = opened.id or identity
             opened.name = opened.name or brief(name)
-        elif (identity or name) and self._calls < MANY:
+        elif self._calls < MANY and (identity or name or function(call)):
             self._calls += 1
             opened = seen.calls[index_of(call)] = Call(identity, name)
         if opened is not None:

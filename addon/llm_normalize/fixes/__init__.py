@@ -15,8 +15,9 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    parted from text.
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
-6. A fragment of a tool call is alone of its call, and has its form, its index and its
-   name, before it can be told whether it opens a call; it has the id that its call got,
+6. A fragment of a tool call is alone of its call, and has its form, an index and its
+   name, before it can be told whether it opens a call. Calls are counted as they leave,
+   those that waited for a name too; each has the id that its call got,
    before that tells a call told again, which goes before a repeated head is stripped of
    what tells. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
@@ -182,7 +183,6 @@ FIXES: tuple[type[Fix], ...] = (
     FieldHollow,
     ToolCallCustomHollow,
     ToolCallsNull,
-    FunctionCallDoubled,
     ContentParts,
     ContentNotText,
     ContentCumulative,
@@ -199,10 +199,11 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallFlat,
     ToolCallIdNumber,
     ToolCallArgumentsObject,
+    FunctionCallDoubled,
     ToolCallInParts,
     ToolCallIndexMissing,
-    ToolCallIndexWrong,
     ToolCallNameLate,
+    ToolCallIndexWrong,
     ToolCallIdRepeated,
     ToolCallRepeated,
     ToolCallHeadRepeated,

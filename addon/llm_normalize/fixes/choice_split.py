@@ -34,7 +34,6 @@ class ChoiceSplit(Fix):
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
-        Example.untouched("one", [completion(_HI)], kind="body"),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -46,8 +45,9 @@ class ChoiceSplit(Fix):
         kept: list[Chunk] = []
         for choice in found:
             index = choice.get("index")
-            told = type(index) is int or (isinstance(index, str) and index.isdigit())
-            place = index if told else None
+            place = index if type(index) is int else 0
+            if isinstance(index, str) and index.isascii() and index.isdigit():
+                place = int(index[:9])
             if place in firsts:
                 _merge(firsts[place], choice)
             else:
@@ -72,7 +72,7 @@ def _merge(first: Chunk, more: Chunk) -> None:
             _merge(old, value)
         elif value and list in (type(old), type(value)):
             first[key] = _listed(old) + _listed(value)
-        elif key in _TEXTS and not isinstance(old, list):
+        elif value and key in _TEXTS:
             first[key] = (text_of(old) or "") + (text_of(value) or "")
 
 

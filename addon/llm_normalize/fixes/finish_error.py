@@ -1,4 +1,4 @@
-"""A `finish_reason` that is a failure's, or nobody's word: `error`, `engine_overloaded`."""
+"""A `finish_reason` that is a failure's: `error`, `engine_overloaded`, `503`."""
 
 from ..chunk import Chunk, choices, speaks
 from ..errors import failures_in
@@ -15,7 +15,10 @@ class FinishError(Fix):
     """Send an error event with the word; a body, whose text is there, was cut short."""
 
     name = "finish-error"
-    changes = '`finish_reason: "error"`, or an unknown word -> an error event; `length` in a body'
+    changes = (
+        '`finish_reason: "error"`, `"engine_overloaded"`, … -> an error event; `length` in '
+        "a body"
+    )
     why = "Typed clients raise at an unknown reason, or take it for a success."
     providers = ("OpenRouter", "gateways", "Cohere", "Zhipu", "DeepSeek")
     key = "finish_reason"

@@ -9,7 +9,7 @@ _HI = {"role": "assistant", "content": "Hi"}
 
 
 class FinishSynonym(Fix):
-    """Say it in OpenAI's words; one that nobody knows is the fix `finish-error`'s."""
+    """Say it in OpenAI's words; a failure is the fix `finish-error`'s."""
 
     name = "finish-synonym"
     changes = "`eos`, `end_turn`, `STOP`, `max_tokens`, `tool_use`, … -> OpenAI's word"
@@ -30,6 +30,11 @@ class FinishSynonym(Fix):
             "upper case",
             [_TEXT, chunk({}, finish="MAX_TOKENS"), DONE],
             [_TEXT, chunk({}, finish="length"), DONE],
+        ),
+        Example(
+            "nobody knows it",
+            [_TEXT, chunk({}, finish="that_was_it"), DONE],
+            [_TEXT, chunk({}, finish="stop"), DONE],
         ),
         Example.of_body("body", completion(_HI, finish="end_turn"), completion(_HI)),
         Example.untouched("known", [_TEXT, chunk({}, finish="length"), DONE]),

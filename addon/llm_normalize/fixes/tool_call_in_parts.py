@@ -1,7 +1,8 @@
 """Two fragments of one tool call in one chunk."""
 
-from ..chunk import Chunk, calls, deltas, envelope_of, index_of
+from ..chunk import Chunk
 from ..fix import Example, Fix, calling, head, rest
+from ..joining import part_calls
 
 
 class ToolCallInParts(Fix):
@@ -29,16 +30,4 @@ class ToolCallInParts(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, one fragment each."""
-        parts: list[Chunk] = []
-        for _, choice, delta in deltas(chunk):
-            found = calls(delta)
-            if len({index_of(call) for call in found}) == len(found):
-                continue
-            delta["tool_calls"] = found[:1]
-            bare = {**choice, "finish_reason": None}
-            bare |= {"logprobs": None} if "logprobs" in choice else {}
-            first = envelope_of(chunk)
-            for call in found[1:]:
-                alone = {**bare, "delta": {"tool_calls": [call]}}
-                parts.append({**first, "choices": [alone]})
-        return [chunk, *parts] if parts else None
+        return part_calls(chunk)

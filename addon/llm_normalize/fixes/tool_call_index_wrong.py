@@ -1,7 +1,8 @@
 """A second tool call under the index of the first."""
 
-from ..chunk import Chunk, calls, deltas, function, name_of, says
+from ..chunk import Chunk, calls, deltas, name_of
 from ..fix import Example, Fix, calling, head, rest
+from ..joining import part_calls
 from ..jsontext import Json
 from ..opened import Moved, Opened, Place
 from ..stream_state import MANY, Asked, Call, Seen, brief
@@ -38,7 +39,6 @@ class ToolCallIndexWrong(Fix):
         super().__init__(asked, seen)
         self._moved = Moved()
         self._ids: dict[Place, Json] = {}  # the id as they gave it
-        self._unnamed: set[int] = set()  # choices with a fragment that waits for a name
 
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments anew."""
@@ -52,23 +52,26 @@ class ToolCallIndexWrong(Fix):
                 ours, named = self._place(call, (index, theirs), known), name_of(call)
                 if named and len(self._ids) < MANY:
                     self._ids[index, theirs] = brief(call.get("id"))
-                elif not known.get(ours) and (call.get("id") or says(function(call))):
-                    self._unnamed.add(min(index, MANY))
+                place = index, theirs
                 known.add(ours, Call(call.get("id"), named))
-                if ours != theirs and self._moved.note((index, theirs), ours):
+                moves = ours != theirs or self._moved.is_new(place)
+                if moves and self._moved.note(place, ours):
+                    changed |= ours != theirs
                     call["index"] = ours
-                    changed = True
         return changed
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each fragment where two turn out to be of one call."""
+        return part_calls(chunk)
 
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
         identity, at = brief(call.get("id")), self._moved.get(place)
-        opened = None if self._moved.is_taken(place) else known.get(at)
+        opened = None if self._moved.is_new(place) else known.get(at)
         same_id = bool(identity) and self._ids.get(place) == identity
         if opened is not None and (same_id or not opened.is_another(call)):
             return at
         following, free = known.last + 1, known.get(at) is None
         if opened is None and name_of(call):
-            apart = free and (at < following or place[0] in self._unnamed)
-            return at if apart else following
+            return at if free and at < following else following
         same = known.where(identity) if identity else []
         return same[0] if same else (at if free else following)

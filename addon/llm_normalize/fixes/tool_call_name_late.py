@@ -1,9 +1,9 @@
 """Arguments of a tool call before its name."""
 
-from ..chunk import Chunk, calls, choices, deltas, envelope_of, index_of, put_calls
+from ..chunk import Chunk, calls, deltas, envelope_of, put_calls
 from ..fix import Example, Fix, calling, chunk, head, rest
 from ..joining import Unnamed, join_fragments
-from ..stream_state import Asked, Seen
+from ..stream_state import Asked, Seen, brief
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -37,36 +37,33 @@ class ToolCallNameLate(Fix):
         super().__init__(asked, seen)
         self._unnamed = Unnamed()
         self._frame: Chunk = {}
-        self._late = -1  # the last event with a fragment that waits
 
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""
-        changed, n = False, self.seen.n
+        changed = False
         for index, _, delta in deltas(chunk):
-            known = self.seen.choice(index).calls
             found = calls(delta)
-            named = [
-                call if index_of(call) in known else self._unnamed.take(index, call, n)
-                for call in found
-            ]
-            kept = [call for call in named if call]
+            kept = [due for call in found if (due := self._due(index, call))]
             if kept != found:
                 changed = True
-                self._frame, self._late = envelope_of(chunk), n
+                self._frame = envelope_of(chunk)
                 put_calls(delta, kept)
         return changed
 
+    def _due(self, index: int, call: Chunk) -> Chunk | None:
+        identity = brief(call.get("id"))
+        known = self.seen.choice(index).calls.values() if identity else ()
+        opened = any(each.id == identity for each in known)
+        return self._unnamed.take(index, call, self.seen.n, opened=opened)
+
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Send what waits before its choice ends, or when it is too much."""
-        n = self.seen.n
-        ended = {index_of(each) for each in choices(chunk) if each.get("finish_reason")}
-        # A finish beside a fragment is not the last: there are servers that repeat it.
-        due = self._unnamed.release(ended if self._late < n else set(), n)
+        """Send what waits when it is too much."""
+        due = self._unnamed.overflow(self.seen.n)
         return [*map(self._alone, due), chunk] if due else None
 
-    def flush(self) -> list[Chunk]:
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what never got a name."""
-        return [self._alone(each) for each in self._unnamed.release(None, -1)]
+        return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
