@@ -116,7 +116,7 @@ PLACES: list[tuple[Any, str]] = [
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
 ] + [(lesson, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
-METHODS = ("event", "edit", "replace", "flush", "error")
+METHODS = ("event", "edit", "replace", "flush", "end", "error")
 FIX_PLACES = [
     (fix, name)
     for fix in FIXES
@@ -128,7 +128,8 @@ LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
     if owner not in (Leaving, Outlet, Piece, Step)
-    and name not in ("flush", "_draw", "_held", "ride")
+    and name not in ("flush", "_draw", "_held", "_send_held", "ride")
+    and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
 MOST = 6  # calls of one function that are made to fail, one after another
 
