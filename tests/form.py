@@ -1152,9 +1152,12 @@ def _error_in(value: dict[str, object]) -> Error | None:
         inner = _dict(error)
         code = inner.get("code", value.get("code"))
         texts = _error_texts(error) or (_canonical(error),)
-    elif value.get("success") is False and value.get("errors"):
+    elif value.get("errors") and (
+        value.get("success") is False or value.get("choices") == []
+    ):
         first = _dict(next(iter(_list(value.get("errors"))), None))
-        code, texts = first.get("code"), _error_texts(value["errors"])
+        code = first.get("code")
+        texts = _error_texts(value["errors"]) or ((_canonical(first),) if first else ())
     elif status.get("status_code") not in (0, None):
         code, texts = status["status_code"], _error_texts(status.get("status_msg"))
     elif not {"choices", "response", "result", "tool_calls", "usage"} & set(value):

@@ -118,6 +118,7 @@ class Call:
     check: int = 0
     custom: bool = False
     _open: int = 0  # brackets that wait for their end
+    _has_opened: bool = False  # one was there
     _quoted: bool = False
     _escaped: str = ""  # a backslash whose character has not come
 
@@ -128,7 +129,7 @@ class Call:
     @property
     def whole(self) -> bool:
         """Whether the arguments are an object that has been closed."""
-        return bool(self.length) and not self._open and not self._quoted
+        return self._has_opened and not self._open and not self._quoted
 
     def is_another(self, fragment: Chunk) -> bool:
         """Tell whether *fragment* opens another call than this, under its index.
@@ -164,7 +165,9 @@ class Call:
         parts = text.split('"')
         outside = "".join(parts[self._quoted :: 2])
         self._quoted ^= len(parts) % 2 == 0
-        self._open += outside.count("{") + outside.count("[")
+        opened = outside.count("{") + outside.count("[")
+        self._has_opened |= opened > 0
+        self._open += opened
         self._open -= outside.count("}") + outside.count("]")
 
     def has_said(self, arguments: str) -> bool:

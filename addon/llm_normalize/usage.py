@@ -228,15 +228,20 @@ class Usage:
             piece, self.waiting = self.waiting, None
             self.pass_by()
             self._outlet.release(piece)
-        elif self.kept:
-            choices = [] if self._asked.usage else self._bare_choices()
-            chunk = {**envelope, "choices": choices}
-            self.ride_notes(chunk)
-            self.ride(chunk)
-            self._outlet.add(n, chunk, self.fix)
         open_ones = self._finish.opened - self._finish.finished
+        if self.kept and not open_ones:
+            self._add_kept(n, envelope)
         if self.notes and (self._asked.usage or open_ones):
             choices = self._bare_choices() if open_ones else []
             chunk = {**envelope, "choices": choices}
             self.ride_notes(chunk)
             self._outlet.add(n, chunk, CHOICES)
+        if self.kept:  # apart from notes: it does not stay on a chunk that goes on
+            self._add_kept(n, envelope)
+
+    def _add_kept(self, n: int, envelope: Chunk) -> None:
+        choices = [] if self._asked.usage else self._bare_choices()
+        chunk = {**envelope, "choices": choices}
+        self.ride_notes(chunk)
+        self.ride(chunk)
+        self._outlet.add(n, chunk, self.fix)
