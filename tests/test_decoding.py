@@ -302,7 +302,11 @@ def test_a_whole_body_inflates_to_its_bound_and_no_further(
     monkeypatch.setattr(decoding._Sliced, "feed", counted)
     with pytest.raises(LargeBodyError):
         decode_whole(BOMBS[encoding], encoding)
-    assert sum(seen) < 2 * LARGEST
+    # Brotli before 1.2 cannot be kept from giving out 16 MiB at once.
+    is_old = "br" in encoding and not hasattr(
+        brotli.Decompressor, "can_accept_more_data"
+    )
+    assert sum(seen) < (4 if is_old else 2) * LARGEST
     assert len(decode_whole(BOMBS[encoding], encoding, 3 * LARGEST)) == 3 * LARGEST
 
 

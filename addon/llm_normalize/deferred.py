@@ -62,7 +62,9 @@ def take_deferred() -> None:
         try:
             _assign(name, value)
         except (exceptions.OptionsError, TypeError) as error:
-            wrong.append(_mistyped(name, value) if name in ours else str(error))
+            said = str(error)
+            own = said if name in said else f"{name}: {said}"  # mitmproxy 12.0 has none
+            wrong.append(_mistyped(name, value) if name in ours else own)
     for each in filter(None, wrong):
         logger.error("normalize: %s", each)
 
