@@ -82,6 +82,9 @@ class Successor(StandIn):
         """Say what is wrong unless the script is back at once."""
         asyncio.get_running_loop().call_soon(self._say_if_needed)
 
+    def tls_clienthello(self, data: tls.ClientHelloData) -> None:
+        """Open what mitmproxy would: the script may be gone on purpose."""
+
     def _say_if_needed(self) -> None:
         if ctx.master.addons.get(self.name) is self:
             self._say()

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.failure import tells_only_failure
+from llm_normalize.chunk import errors_in, is_error, take_errors
+from llm_normalize.failure import fails_instead, tells_only_failure
 
 SPIKE = {
     "faultstring": "Spike arrest violation. Allowed rate : 10ps",
@@ -89,3 +90,53 @@ def test_depth_is_bounded(key: str) -> None:
     for _ in range(400):
         deep = {key: [deep]}
     assert tells_only_failure(deep) is (key in ("error", "errors", "detail"))
+
+
+USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "after"),
+    [
+        ({"choices": [], "message": "Model is loading", "type": "queue"}, False, True),
+        ({"choices": [], "success": False}, True, True),
+        ({"choices": [], "status": 503, "note": "x"}, True, True),
+        ({"choices": [], "usage": USAGE, "success": False}, False, False),
+        ({"choices": [], "message": "ok", "code": "Success"}, False, False),
+        ({"choices": [{"index": 0}], "success": False}, False, False),
+        ([], False, False),
+    ],
+)
+def test_event_without_choices_may_be_a_notice(
+    value: Any, before: bool, after: bool
+) -> None:
+    assert fails_instead(value, has_begun=False) is before
+    assert fails_instead(value, has_begun=True) is after
+
+
+def test_usage_and_words_of_success_are_no_error() -> None:
+    last: dict[str, Any] = {"choices": [], "usage": USAGE, "message": "ok"}
+    assert not is_error({**last, "code": "Success"})
+    assert not is_error({**last, "code": 10000, "message": "queued up"})
+    assert is_error({**last, "errors": ["no"]})
+    assert is_error({"choices": [], "message": "no", "code": 10000})
+    quiet = {"choices": [{"index": 0, "delta": {}}], "object": "chat.completion.chunk"}
+    assert errors_in({**quiet, "code": 10000, "message": "success"}) == []
+    assert errors_in({**quiet, "code": 10000, "message": "no"})
+
+
+def test_words_beside_an_error_are_not_lost() -> None:
+    beside: dict[str, Any] = {
+        "choices": [{"index": 0, "delta": {"content": "x"}}],
+        "error": {"message": "bad"},
+        "detail": "try later",
+    }
+    assert take_errors(beside) == [{"message": "bad"}]
+    assert beside["detail"] == "try later"
+    bare: dict[str, Any] = {
+        "choices": [{"index": 0, "delta": {}}],
+        "error": {"code": 502},
+        "message": "Upstream overloaded",
+    }
+    assert take_errors(bare) == [{"code": 502, "message": "Upstream overloaded"}]
+    assert "message" not in bare

@@ -306,7 +306,7 @@ def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
     command = next(line for line in done.stdout.splitlines() if "--replay" in line)
     _, script, *arguments = shlex.split(command)
     assert script == str(SCRIPTS / "fuzz.py")
-    assert Path(arguments[-1]).is_relative_to(folder)
+    assert Path(arguments[-1]).is_file()
     again = start(*arguments)
     assert again.returncode == 1
     assert f"\n{kind}\n" in again.stdout

@@ -121,3 +121,12 @@ def test_what_left_before_a_finish_does_not_wait_again() -> None:
     assert unnamed.release({0}, 2) == [(0, fragment(0, "a"))]
     unnamed.undo(2)
     assert unnamed.release(None, 4) == []
+
+
+def test_what_is_remembered_of_calls_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm_normalize.joining.MANY", 0)
+    unnamed = Unnamed()
+    assert unnamed.take(0, fragment(0, "a", id="x"), 1) is None
+    assert unnamed.release(None, 2) == [(0, fragment(0, "a", id="x"))]

@@ -157,8 +157,9 @@ BUDGET = {
     "answers": 365,
     "boundary": 335,
     "decoding": 385,
-    "reach": 345,
-    "chunk": 300,
+    "reach": 355,
+    "chunk": 340,
+    "logfile": 285,
     "ending": 310,
     "stream_state": 282,
     "pipeline": 520,
@@ -274,7 +275,7 @@ def test_no_provider_is_named_in_the_core() -> None:
 
 def test_script_is_small_and_read_by_python_3_9() -> None:
     text = (ROOT / "addon" / "normalize.py").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 150
+    assert len(text.splitlines()) <= 155
     tree = ast.parse(text, feature_version=(3, 9))
     # What every mitmproxy has; the package comes after the look at the versions.
     (asks,) = (at for at, node in enumerate(tree.body) if isinstance(node, ast.If))

@@ -346,3 +346,15 @@ def test_link_where_nothing_says_so_is_seen_all_the_same(
     link(log.path, tmp_path / "target")
     refused(log, "it is a link")
     assert (tmp_path / "target").read_bytes() == b"mine\n"
+
+
+@posix
+def test_folders_above_the_log_may_be_open_to_a_group(tmp_path: Path) -> None:
+    above = tmp_path / "mitmproxy"  # as it makes its own with a umask of 002
+    above.mkdir()
+    above.chmod(0o775)
+    log = LogFile(above / "normalize" / "pairs.jsonl", 1000, print)
+    write(log, b"{}\n")
+    log.close()
+    assert (above / "normalize").stat().st_mode & 0o777 == 0o700
+    assert (above / "normalize" / "pairs.jsonl").read_bytes() == b"{}\n"

@@ -280,7 +280,7 @@ def test_key_serves_chats_and_the_list_of_models_alone(
         ("192.0.2.250", True),  # that its client is connected to
         ("box.test", True),  # that it listens on
         ("rebound.test:8080", False),
-        ("192.0.2.251", False),
+        ("192.0.2.251", True),  # no resolver leads it elsewhere
     ],
 )
 def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
@@ -845,3 +845,20 @@ def test_list_of_models_that_is_not_read_passes(
     assert response_of(made).raw_content is body
     begins = f"normalize: the list of models of {HOST} passes as it is ("
     assert messages(caplog)[0].startswith(begins)
+
+
+def test_log_lines_are_searched_for_each_key_and_the_gates_token(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"], normalize_gate="env:A_TOKEN")
+    found = [each.text for each in proxy.addon._reach._secrets()]
+    assert found == ["env:A_KEY", "env:A_TOKEN"]
+
+
+def test_a_body_that_is_renamed_is_sent_as_it_is(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt-4o=meta/llama"])
+    made = chat_flow(request={"model": "gpt-4o"})
+    made.response = None
+    made.request.headers["content-encoding"] = "utf-8"  # none at all, and sent as if
+    send(proxy, made)
+    assert made.response is None
+    assert made.request.raw_content == b'{"model":"meta/llama"}'
+    assert "content-encoding" not in made.request.headers

@@ -159,8 +159,7 @@ class Chain:
             pieces = self._draw(edits, step, [(part, first, None)], None, b"")
             drawn = next(pieces, None)
             del self._due[0]  # what fails before is due once more
-            if drawn is not None:
-                yield drawn
+            yield from [] if drawn is None else [drawn]
             yield from pieces
 
     def _held(self, fix: Fix, held: Callable[[Fix], list[Chunk]]) -> list[Chunk]:

@@ -11,6 +11,12 @@ type Chunk = dict[str, Any]
 _WORDS = frozenset(("errors", "message", "msg", "detail", "title", "error_msg"))
 """Keys under which an error that is not wrapped has its words."""
 
+_FINE = frozenset((
+    "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
+    "processing", "running", "in_progress", "healthy", "200",
+))  # fmt: skip
+"""What a provider says of itself where nothing went wrong, or not yet."""
+
 FAILURE = re.compile("[45][0-9][0-9]")
 """An HTTP status that tells of a failure."""
 
@@ -55,6 +61,8 @@ def is_error(value: Json) -> bool:
         return True
     if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
         return False
+    if "choices" in value and (is_fine(value) or has_counted(value)):
+        return _says(value.get("errors"))
     # Words alone may be a notice; an error has a code, a status, or says so.
     status = value.get("status", value.get("statusCode"))
     kind = f"{value.get('type')} {value.get('object')} {status}".lower()
@@ -64,6 +72,25 @@ def is_error(value: Json) -> bool:
         or value.get("success") is False
         or bool(FAILURE.fullmatch(str(status)))
         or "error" in kind
+    )
+
+
+def is_fine(value: Chunk) -> bool:
+    """Tell whether *value* says that nothing went wrong, or not yet."""
+    if any(
+        value.get(key) not in (None, False, 0, "", "false") for key in ("ok", "success")
+    ):
+        return True
+    found = [value.get(key) for key in ("status", "state", "message", "msg")]
+    words = (each for each in found if isinstance(each, str | int))
+    return any(str(each).strip().lower() in _FINE for each in words)
+
+
+def has_counted(chunk: Chunk) -> bool:
+    """Tell whether *chunk* has usage that has counted anything."""
+    usage = chunk.get("usage")
+    return isinstance(usage, dict) and any(
+        isinstance(each, int | float) and each > 0 for each in usage.values()
     )
 
 
@@ -198,25 +225,33 @@ def errors_in(chunk: Chunk) -> list[Json]:
     if not is_chunk(chunk):
         return []
     found = [each["error"] for each in _tellers(chunk) if each.get("error")]
-    told = chunk.get("errors")
-    found += [told] if isinstance(told, list) and any(told) else []
+    several = chunk.get("errors")
+    found += [several] if isinstance(several, list) and any(several) else []
     base = chunk.get("base_resp")
     if isinstance(base, dict) and base.get("status_code"):
         said = {"message": base.get("status_msg") or "", "type": "server_error"}
         found.append({**said, "param": None, "code": str(base["status_code"])})
     if not found and not _WORDS.isdisjoint(chunk) and not speaks(chunk):
         rest = {key: chunk[key] for key in chunk if key not in _CHUNK_FRAME}
-        found += [rest] if is_error(rest) else []
+        is_notice = is_fine(rest) or has_counted(chunk)
+        found += [rest] if is_error(rest) and not is_notice else []
     return [each for at, each in enumerate(found) if each and each not in found[:at]]
 
 
 def take_errors(chunk: Chunk) -> list[Json]:
     """Return the errors that *chunk* brings, and take them out of it."""
     found = errors_in(chunk)
-    for part in _tellers(chunk) if found else ():
-        part.pop("error", None)
-    for key in _WORDS | {"base_resp"} if found else ():
-        chunk.pop(key, None)
+    if not found:
+        return found
+    taken = [part.pop("error", None) for part in _tellers(chunk)]
+    taken += [chunk.pop(key, None) for key in ("errors", "base_resp")]
+    bare = [
+        each for each in found if isinstance(each, dict) and not each.get("message")
+    ]
+    if bare or not any(taken):  # its words stand beside it, or it is nothing but words
+        words = {key: chunk.pop(key) for key in _WORDS & chunk.keys()}
+        for each in bare if any(taken) else ():
+            each |= {**words, **each}
     return found
 
 

@@ -1,6 +1,16 @@
 """Whether a whole body has no answer, and says what went wrong."""
 
-from .chunk import ENVELOPE, FAILURE, Chunk, choices, is_chunk, is_error, says
+from .chunk import (
+    ENVELOPE,
+    FAILURE,
+    Chunk,
+    choices,
+    has_counted,
+    is_chunk,
+    is_error,
+    is_fine,
+    says,
+)
 from .errors import said
 from .jsontext import Json
 
@@ -13,10 +23,6 @@ _FAILED = (
     "message", "msg", "error_message", "error_msg", "err", "reason", "Message", "Error",
     "error_description", "fault",
 )  # fmt: skip
-_FINE = frozenset((
-    "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
-    "processing", "running", "in_progress", "healthy", "200",
-))  # fmt: skip
 
 
 def tells_only_failure(value: Json) -> bool:
@@ -32,23 +38,30 @@ def tells_only_failure(value: Json) -> bool:
     if value.get("error"):
         return not _says_any(value)
     if _is_answer(value):
-        return is_error(value) and not _is_fine(value)
+        return is_error(value) and not is_fine(value)
     if is_error(value) or _fails_inside(value):
         return True
-    if value.get("result") or value.get("Response") or _is_fine(value):
+    if value.get("result") or value.get("Response") or is_fine(value):
         return False
     words = [said(value.get(key)) or "" for key in _FAILED]
     return any(map(str.isalpha, "".join(words)))
 
 
-def fails_instead(value: Json) -> bool:
-    """Tell whether *value*, an event whose `choices` are empty, says what went wrong."""
+def fails_instead(value: Json, *, has_begun: bool) -> bool:
+    """Tell whether *value*, an event whose `choices` are empty, says what went wrong.
+
+    Args:
+        value: The event.
+        has_begun: Whether an answer has: before it, words alone may be a notice.
+    """
     if not isinstance(value, dict) or value.get("choices", 0) not in (None, []):
+        return False
+    if is_fine(value) or has_counted(value):
         return False
     rest = {key: each for key, each in value.items() if key not in ENVELOPE}
     status = [rest.get(key) for key in ("code", "status", "statusCode")]
     return (
-        tells_only_failure(rest)
+        (has_begun and tells_only_failure(rest))
         or rest.get("success") is False
         or any(FAILURE.fullmatch(str(each)) for each in status)
     )
@@ -79,17 +92,3 @@ def _says_any(body: Chunk) -> bool:
     found = choices(body) if is_chunk(body) else []
     parts = [choice.get(key) for choice in found for key in ("message", "delta")]
     return any(says(part) for part in parts if isinstance(part, dict))
-
-
-def _is_fine(body: Chunk) -> bool:
-    """Tell whether *body* says that nothing went wrong, or not yet."""
-    if any(
-        body.get(key) not in (None, False, 0, "", "false") for key in ("ok", "success")
-    ):
-        return True
-    told = [body.get(key) for key in ("status", "state", "message", "msg")]
-    return any(
-        str(each).strip().lower() in _FINE
-        for each in told
-        if isinstance(each, str | int)
-    )

@@ -52,7 +52,7 @@ _SOUNDS_FAILED = re.compile(
     r"|(?:http|status|code)_?[45]\d\d(?!\d)|^0*(?:[4-9]\d\d|[1-9]\d{3,})(?:\.\d*)?$"
 )
 _OVER = re.compile("exceed|exhaust")
-_ROOM = re.compile("token|length|context")
+_ROOM = re.compile("token|length|context|limit|max|output|step|iteration|turn")
 _SENSES = (
     (
         re.compile(

@@ -41,6 +41,11 @@ def is_loopback(host: str) -> bool:
     return ip.is_loopback
 
 
+def is_address(host: str) -> bool:
+    """Tell whether *host* is an IP address: no resolver is asked for it."""
+    return _ip(_name(host)) is not None
+
+
 def is_here(host: str) -> bool:
     """Tell whether a connection to *host* ends on this machine, however it is spelled.
 

@@ -178,14 +178,19 @@ class LogFile:
         self._file = self._lock = None
 
 
-def _make_folder(path: Path) -> None:
+def _make_folder(path: Path, *, is_own: bool = True) -> None:
     """Make the folder at *path*, for us alone, or see that it is no risk.
+
+    Args:
+        path: The folder.
+        is_own: Whether the log itself is in it. Folders above it may be open to a group:
+            mitmproxy makes its own with the umask.
 
     Raises:
         OSError: Others may put files into it; the message names the repair.
     """
     if not path.exists():
-        _make_folder(path.parent)
+        _make_folder(path.parent, is_own=False)
         path.mkdir(mode=0o700, exist_ok=True)
         path.chmod(0o700)  # whatever the umask says
     found = path.stat()
@@ -193,7 +198,12 @@ def _make_folder(path: Path) -> None:
         raise _refused(path, "the folder belongs to another user")
     if path.name == "normalize" and _is_ours(found) and found.st_mode & 0o077:
         path.chmod(0o700)
-    elif found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX and os.name != "nt":
+    elif (
+        is_own
+        and found.st_mode & 0o022
+        and not found.st_mode & stat.S_ISVTX
+        and os.name != "nt"
+    ):
         raise PermissionError(
             f"other users may write to the folder {path}: say chmod go-w {path}, or set "
             "normalize_pairs to a file in a folder of your own"

@@ -42,6 +42,7 @@ def translate(flow: http.HTTPFlow, base: str, made: Adapted | None = None) -> Ad
     sent = Asked.from_body(original).model
     native = native_body(original)
     request.path = native_path(base, sent)
+    request.headers.pop("content-encoding", None)
     request.content = native.body
     # The answer does not name it.
     flow.metadata[ASKED] = asked if isinstance(asked, str) else sent

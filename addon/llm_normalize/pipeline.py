@@ -434,7 +434,7 @@ class Pipeline:
         if isinstance(value, dict) and choices(value):
             return False
         is_body = self.seen.is_value and not self.seen.choices
-        if is_error(value) or fails_instead(value):
+        if is_error(value) or fails_instead(value, has_begun=bool(self.seen.choices)):
             return True
         return is_body and tells_only_failure(value)
 

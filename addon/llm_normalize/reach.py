@@ -23,7 +23,7 @@ from .gate import (
     refused,
     wants_key,
 )
-from .itself import asked_host, is_here
+from .itself import asked_host, is_address, is_here
 from .key_echo import LogFilter
 from .keyed import without_credentials
 from .keyed_requests import KeyedRequests
@@ -217,8 +217,10 @@ class Reach:
             self._lists.add(flow.id)
         adapted = None
         secret = self.keys.secret(request.host, request.port)
+        is_native_target = routed is not None and routed.target.is_native
+        is_read = is_asked(request) and (self.models.names or is_native_target)
         try:
-            content = content_of(request) if is_asked(request) else _plain(request)
+            content = content_of(request) if is_read else _plain(request)
         except ValueError as error:
             if routed or secret or self.gate:  # nobody knows what would go there
                 status = 413 if isinstance(error, LargeBodyError) else 400
@@ -229,6 +231,7 @@ class Reach:
         renamed = content and self.models.rename(content)
         if renamed:
             adapted = Adapted(content, [(MAPPED, "changed", "model")])
+            request.headers.pop("content-encoding", None)
             request.content, flow.metadata[ASKED] = renamed  # and its length
         if routed is not None and routed.target.is_native:
             try:
@@ -261,7 +264,10 @@ class Reach:
     def _is_known(self, flow: http.HTTPFlow) -> bool:
         """Tell whether the `Host` of a reverse proxy's request leads here by right."""
         host = asked_host(flow.request)
-        if not is_reverse(flow.client_conn.proxy_mode) or not host or is_here(host):
+        is_sure = (
+            not host or is_here(host) or is_address(host)
+        )  # no page has made it up
+        if not is_reverse(flow.client_conn.proxy_mode) or is_sure:
             return True
         client = flow.client_conn
         listens = client.proxy_mode.listen_host(ctx.options.listen_host or None)

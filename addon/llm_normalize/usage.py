@@ -231,7 +231,7 @@ class Usage:
         open_ones = self._finish.opened - self._finish.finished
         if self.kept and not open_ones:
             self._add_kept(n, envelope)
-        if self.notes and (self._asked.usage or open_ones):
+        if self.notes and (open_ones or (self._asked.usage and not self.sent)):
             choices = self._bare_choices() if open_ones else []
             chunk = {**envelope, "choices": choices}
             self.ride_notes(chunk)
