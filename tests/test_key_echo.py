@@ -31,6 +31,31 @@ def test_key_is_found_however_it_is_spelled(spelled: bytes) -> None:
     assert without(b"a " + spelled + b" b", KEY) == b"a *** b"
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [KEY, rb"nvapi\/canary+4711=", b"bnZhcGkvY2FuYXJ5KzQ3MTE9", KEY.hex().encode()],
+)
+def test_usual_spellings_are_found_in_long_answers(spelled: bytes) -> None:
+    text = b"a " + spelled + b" b"
+    assert without(text, KEY, is_thorough=False) == b"a *** b"
+
+
+def test_answer_of_a_model_is_not_searched_for_rare_spellings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rare = b"NVAPI canary 4711"
+    for status, body in ((200, rare), (401, b"***"), (302, b"***")):
+        made = answered(rare)
+        response_of(made).status_code = status
+        hide(made, KEY)
+        assert response_of(made).raw_content == body
+    made = answered(b"x")
+    made.metadata[RECORD] = shown(pairs=[[b"fine", rb"nvapi\/canary+4711="]])
+    monkeypatch.setattr("llm_normalize.key_echo._hide_in_body", lambda *_, **__: False)
+    hide(made, KEY)
+    assert made.metadata[RECORD]["pairs"] == []
+
+
 def test_each_place_is_masked() -> None:
     word = b"bnZhcGkvY2FuYXJ5KzQ3MTE9"
     assert without(word + b"." + KEY + b"." + KEY, KEY) == b"***.***.***"

@@ -68,6 +68,25 @@ def test_no_more_is_known_of_a_flow_that_is_over() -> None:
     assert KEY not in repr(vars(requests))
 
 
+def test_headers_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    requests, made = keyed()
+    made.response = http.Response.make(200, b"", {"x": KEY, "y": "1"})
+    requests.answered(made)
+    searched: list[bytes] = []
+
+    def without(data: bytes, key: bytes, **_: bool) -> bytes:
+        searched.append(data)
+        return data.replace(key, b"***")
+
+    monkeypatch.setattr("llm_normalize.key_echo.without", without)
+    made.response.headers["later"] = KEY
+    made.response.trailers = http.Headers(last=KEY)
+    requests.answered(made)
+    requests.end(made)
+    assert not {b"x", b"y", b"1"} & {*searched}
+    assert made.response.headers["later"] == made.response.trailers["last"] == "***"
+
+
 def test_answer_that_never_was_echoes_in_its_error() -> None:
     requests, made = keyed()
     requests.answered(made)

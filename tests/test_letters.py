@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize.letters import Folded, folded, places_of
+from llm_normalize.letters import Folded, folded, may_pack, places_of, spellings
 
 SPELLED = [
     ("Straße 7", "strasse7"),
@@ -90,3 +90,27 @@ def test_places_that_touch_are_one() -> None:
     ]
     assert [found.begins_word(at) for at in range(7)] == [1, 0, 1, 0, 1, 0, 1]
     assert (found.ends(re.compile(",")), found.starts(re.compile(":"))) == ({2}, {4})
+
+
+def test_secret_is_found_quickly_in_what_packs_it() -> None:
+    for before in ("", "a", "ab", "Bearer "):
+        data = f"{before}{KEY}, no".encode()
+        for packed in (
+            base64.b64encode(data).decode(),
+            base64.urlsafe_b64encode(data).decode(),
+            data.hex(),
+            data.hex(":").upper(),
+        ):
+            assert may_pack(f"key {packed}", KEY)
+            assert not may_pack(f"key {packed[:-20]}", KEY)
+
+
+def test_usual_spellings_of_a_secret() -> None:
+    assert spellings("Ab-1") == ["Ab-1"]
+    assert spellings('A/"') == [
+        'A/"',
+        "A%2F%22",
+        "A%2f%22",
+        r"A/\"",
+        r"A\/\"",
+    ]

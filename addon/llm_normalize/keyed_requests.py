@@ -6,7 +6,7 @@ from copy import copy
 from mitmproxy import http
 
 from .gate import refusal
-from .key_echo import hide, hide_in_head
+from .key_echo import Field, hide, hide_in_head
 from .keyed import put, take_off
 from .keys import Secret
 from .legible import brief
@@ -20,8 +20,9 @@ class KeyedRequests:
 
     def __init__(self) -> None:
         self._flows: dict[str, http.HTTPFlow] = {}
-        # Until the end, also of what has none any more.
-        self._keys: dict[str, tuple[http.HTTPFlow, bytes]] = {}
+        # Until the end, also of what has none any more; and which fields of the answer
+        # are known not to have it.
+        self._keys: dict[str, tuple[http.HTTPFlow, bytes, set[Field]]] = {}
 
     def add(self, flow: http.HTTPFlow, secret: Secret) -> bool:
         """Put a key on; tell whether there was one.
@@ -50,13 +51,14 @@ class KeyedRequests:
 
         put(flow, key, is_due)
         self._flows[flow.id] = flow
-        self._keys[flow.id] = flow, key.encode()
+        self._keys[flow.id] = flow, key.encode(), set()
         return True
 
     def answered(self, flow: http.HTTPFlow) -> None:
         """Take what is echoed out of an answer's headers, which are about to leave."""
         if flow.id in self._keys and flow.response is not None:
-            hide_in_head(flow.response, self._keys[flow.id][1])
+            _, key, clean = self._keys[flow.id]
+            hide_in_head(flow.response, key, clean)
 
     def take_off(self, flow: http.HTTPFlow) -> None:
         """Take the key off again, if there is one."""
@@ -71,5 +73,5 @@ class KeyedRequests:
 
     def done(self) -> None:
         """Do that with all flows: mitmproxy saves those that are under way, too."""
-        for flow, _ in [*self._keys.values()]:
+        for flow, *_ in [*self._keys.values()]:
             self.end(flow)

@@ -9,14 +9,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from mitmproxy import http
 
 from .echo import MASK
-from .letters import places_of
+from .letters import places_of, spellings
 from .selection import HostPattern
 
 HEADER = "authorization"
+_LEAST = 8  # characters of a token that no other words have by chance
+_MOST = 4096  # characters of a value that are searched for other spellings
 _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 
@@ -110,29 +113,71 @@ class Keys:
 def is_let_in(request: http.Request, token: str) -> bool:
     """Tell whether the client has presented *token*, and take it off.
 
-    It takes as long whatever the client presents. The token goes no further, wherever it
-    stands: in a path it becomes `***`, and what has it in a query or a header is dropped.
+    The token goes no further, wherever it stands: in a path it becomes `***`, and what has
+    it in a query or a header is dropped. A request that is refused goes nowhere, and anybody
+    can send one: it is only seen to that none with the token is saved.
     """
     headers = request.headers
     scheme, _, said = str(headers.pop(HEADER, "")).partition(" ")
-    for name in [
+    same = hmac.compare_digest(said.strip().encode(errors="replace"), token.encode())
+    known = same and scheme.lower() == "bearer"
+    search = _Search(token, is_thorough=known)
+    for name in {
         name
         for name, value in headers.items()
-        if name.lower() == "proxy-authorization" or _holds(f"{name}: {value}", token)
-    ]:
-        del headers[name]
-    if _holds(request.authority, token):
+        if name.lower() == "proxy-authorization" or search.is_in_header(name, value)
+    }:
+        headers.pop(name, None)
+    if search.is_in(request.authority):
         request.authority = ""
     path, mark, query = request.path.partition("?")
-    fields = [each for each in query.split("&") if not _holds(each, token)]
-    if _holds("&".join(fields), token):
+    # Without the token nobody can have it searched for field by field.
+    fields = query.split("&") if known else [query]
+    fields = [each for each in fields if not search.is_in_field(each)]
+    if search.is_in("&".join(fields)):
         fields = []
-    path = MASK if _holds(path, token) else path
+    path = MASK if search.is_in(path) else path
     request.path = path + mark * bool(fields) + "&".join(fields)
-    same = hmac.compare_digest(said.strip().encode(errors="replace"), token.encode())
-    return same and scheme.lower() == "bearer"
+    return known
 
 
-def _holds(text: str, token: str) -> bool:
-    """Tell whether *token* is in *text*, however it is spelled."""
-    return token in text or bool(places_of(token, text))
+class _Search:
+    """Where a token may stand in a request.
+
+    Args:
+        token: The token. A short one is likely to be part of other words.
+        is_thorough: Whether it is found however it is spelled, which takes long.
+    """
+
+    def __init__(self, token: str, *, is_thorough: bool) -> None:
+        self._token = token
+        self._spellings = spellings(token) if len(token) >= _LEAST else []
+        self._is_thorough = is_thorough
+
+    def is_in(self, text: str) -> bool:
+        """Tell whether the token is somewhere in *text*."""
+        if not self._spellings:
+            return False
+        if self._is_plainly_in(text) or any(each in text for each in self._spellings):
+            return True
+        return self._is_thorough and bool(places_of(self._token, text[:_MOST]))
+
+    def is_in_header(self, name: str, value: str) -> bool:
+        """Tell whether a header has it."""
+        mark = ";" if name.lower() == "cookie" else None
+        return self._is_part(value, mark) or self.is_in(f"{name}: {value}")
+
+    def is_in_field(self, query: str) -> bool:
+        """Tell whether a field of a query, or one of several, has it."""
+        return self._is_part(query, "&") or self.is_in(query)
+
+    def _is_part(self, text: str, mark: str | None) -> bool:
+        """Tell whether it is one of the parts of *text*, or the value of one."""
+        return self._is_plainly_in(text) and any(
+            self._token in (part.strip(), part.partition("=")[2].strip('" '))
+            for part in map(unquote, text.split(mark) if mark else [text])
+        )
+
+    def _is_plainly_in(self, text: str) -> bool:
+        """Tell whether *text* has it as it is, or quoted once near the beginning."""
+        return self._token in text or self._token in unquote(text[:_MOST])

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 _WORDY = (
     "\u2e80"  # from here on a character says as much as two, and words have no ends
@@ -138,6 +138,31 @@ def folded(text: str) -> str:
 def _plain(text: str) -> str:
     """Return *text* in lower case, and its wide letters as any other."""
     return text.translate(_WIDE).casefold()
+
+
+def spellings(secret: str) -> list[str]:
+    """Return the usual spellings of *secret*: as it is, in a URL, and in JSON."""
+    # Also the marks that it may begin or end with are quoted.
+    url = quote(secret, safe="")
+    lower = re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), url)
+    text = secret.replace("\\", r"\\").replace('"', r"\"")
+    return [*dict.fromkeys((secret, url, lower, text, text.replace("/", r"\/")))]
+
+
+def may_pack(text: str, secret: str) -> bool:
+    """Tell whether *text* may have *secret* in base64 or hexadecimal, letter by letter.
+
+    That is known much quicker than its places are.
+    """
+    data = secret.encode()
+    text = text.translate(_BASE64)
+    for at, first in enumerate(
+        (0, 2, 3)
+    ):  # characters that hold bits of what is before
+        word = base64.b64encode(bytes(at) + data).decode()
+        if word[first : (at + len(data)) * 8 // 6] in text:
+            return True
+    return data.hex() in text.lower().replace(" ", "").replace(":", "")
 
 
 def places_of(secret: str, text: str) -> list[tuple[int, int]]:
