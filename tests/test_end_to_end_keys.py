@@ -474,13 +474,13 @@ def test_reverse_proxy_of_itself_stops_at_once(start: Start) -> None:
     mode = f"reverse:http://[::ffff:127.0.0.1]:{port}"
     more = ("--listen-port", str(port))
     mitmdump = start("--mode", mode, *more, connection_strategy="lazy")
-    before = mitmdump.log.count("client connect")
     answer_to(
         connect(mitmdump.port),
         f"GET / HTTP/1.1\r\nhost: localhost:{port}\r\nconnection: close\r\n\r\n",
     )
     mitmdump.stop()
-    assert mitmdump.log.count("client connect") - before == 1
+    # This one's, and that of whoever looked whether the port is open.
+    assert mitmdump.log.count("client connect") <= 2
     assert "server connect " not in mitmdump.log
 
 
