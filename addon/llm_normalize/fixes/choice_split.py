@@ -65,6 +65,9 @@ def _merge(first: Chunk, more: Chunk) -> None:
     """Add to *first* what *more* says: its texts and lists behind those of *first*."""
     for key, value in more.items():
         old = first.get(key)
+        if key in ("delta", "message") and {type(old), type(value)} == {str, dict}:
+            parts = [x if isinstance(x, dict) else {"content": x} for x in (old, value)]
+            old, value = first[key], _ = parts  # noqa: PLW2901 - a text is a delta's
         preferred = key == "finish_reason" and value == "tool_calls"
         if preferred or old in (None, "", [], {}):
             first[key] = old if value is None else value

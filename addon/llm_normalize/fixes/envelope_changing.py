@@ -1,6 +1,6 @@
 """`id`, `created` or `model` that change, or go missing, within one stream."""
 
-from ..chunk import Chunk
+from ..chunk import ENVELOPE, LONG, Chunk
 from ..fix import DONE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -35,8 +35,13 @@ class EnvelopeChanging(Fix):
     )
 
     def edit(self, chunk: Chunk) -> bool:
-        """Set what differs from the first that says something."""
+        """Set what differs from the first that says something, and cut what is long."""
         changed = False
+        for key in ENVELOPE:
+            value = chunk.get(key)
+            if isinstance(value, str) and len(value) > LONG:  # as in what is split off
+                chunk[key] = value[:LONG]
+                changed = True
         for key, first in self.seen.envelope.items():
             if chunk.get(key) != first:
                 chunk[key] = first
