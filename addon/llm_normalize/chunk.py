@@ -43,7 +43,7 @@ def is_flat(value: Chunk) -> bool:
         return False
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
-        return "choices" in result or is_flat(result)
+        return isinstance(result.get("choices"), list) or is_flat(result)
     told = isinstance(result, str) and str(value.get("object")).startswith("chat.")
     return "response" in value or "tool_calls" in value or told
 

@@ -65,7 +65,8 @@ def _merge(first: Chunk, more: Chunk) -> None:
     """Add to *first* what *more* says: its texts and lists behind those of *first*."""
     for key, value in more.items():
         old = first.get(key)
-        if key in ("delta", "message") and {type(old), type(value)} == {str, dict}:
+        kinds = {type(old), type(value)} - {type(None)}
+        if key in ("delta", "message") and dict in kinds and len(kinds) > 1:
             parts = [x if isinstance(x, dict) else {"content": x} for x in (old, value)]
             old, value = first[key], _ = parts  # noqa: PLW2901 - a text is a delta's
         preferred = key == "finish_reason" and value == "tool_calls"
