@@ -158,7 +158,7 @@ BUDGET = {
     "boundary": 335,
     "decoding": 385,
     "reach": 355,
-    "chunk": 340,
+    "chunk": 350,
     "logfile": 285,
     "ending": 310,
     "stream_state": 282,

@@ -43,7 +43,11 @@ def is_flat(value: Chunk) -> bool:
         return False
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
-        return isinstance(result.get("choices"), list) or is_flat(result)
+        found = result.get("choices")
+        has_choices = isinstance(found, list) and all(
+            isinstance(each, dict) for each in found
+        )
+        return has_choices or is_flat(result)
     told = isinstance(result, str) and str(value.get("object")).startswith("chat.")
     return "response" in value or "tool_calls" in value or told
 
