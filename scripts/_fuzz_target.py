@@ -606,7 +606,7 @@ def _check_body(case: Case, say: Say) -> None:
     step = repair_body(data, status, asked, case.fixes, "fuzz")
     out = b"".join(step.after)
     if out != data and not step.fixes:
-        say("body changed without a fix", _differ(data, out))
+        say("changed without a fix (body)", _differ(data, out))
     value = _loads(data)
     if isinstance(value, dict):
         again = repair_body(out, status, asked, case.fixes, "fuzz")

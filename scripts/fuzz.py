@@ -68,6 +68,14 @@ def parse(given: list[str]) -> argparse.Namespace:
         help=f"of the dice (default: {DEFAULT_SEED}); 0 draws one, and says which",
     )
     parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="print new findings whose kind begins so, and do not fail for them; may be "
+        "given several times",
+    )
+    parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="how many processes"
     )
     parser.add_argument(
@@ -432,11 +440,17 @@ def run(flags: argparse.Namespace) -> int:
         print("\ninterrupted")
     finally:
         jobs.stop()
-    return summary(jobs, folder)
+    return summary(jobs, folder, tuple(flags.report))
 
 
-def summary(jobs: Jobs, folder: Path) -> int:
-    """Print what came of it, remove what is of no use, and return the exit code."""
+def summary(jobs: Jobs, folder: Path, reported: tuple[str, ...] = ()) -> int:
+    """Print what came of it, remove what is of no use, and return the exit code.
+
+    Args:
+        jobs: What ran.
+        folder: Where new findings are.
+        reported: How kinds of findings begin that are printed alone.
+    """
     for corpus in folder.glob("corpus-*"):
         for path in corpus.iterdir():
             path.unlink()
@@ -450,7 +464,13 @@ def summary(jobs: Jobs, folder: Path) -> int:
         print(f"an input that ended its job: {path}")
     if not any(folder.iterdir()):
         folder.rmdir()
-    return int(bool(jobs.findings or left or jobs.failed))
+    fatal = [
+        kind
+        for kind, finding in jobs.findings.items()
+        # What is kept was repaired once, so it has to stay so.
+        if not (kind.startswith(reported) and folder in Path(finding["path"]).parents)
+    ]
+    return int(bool(fatal or left or jobs.failed))
 
 
 def replay(flags: argparse.Namespace) -> int:

@@ -416,3 +416,18 @@ def test_help_needs_no_environment(tmp_path: Path) -> None:
         check=True,
     )
     assert ".venv-fuzz" in done.stdout
+
+
+def test_reported_kinds_do_not_fail_but_what_is_kept_does(tmp_path: Path) -> None:
+    script = load("fuzz")
+
+    def code(kind: str, path: Path) -> int:
+        jobs = script.Jobs()
+        jobs.findings[kind] = {"kind": kind, "text": "", "path": str(path)}
+        made = tmp_path / "new"
+        made.mkdir(exist_ok=True)
+        return int(script.summary(jobs, made, ("twice", "lost")))
+
+    new, known = tmp_path / "new" / "a.bin", ROOT / "tests" / "fuzz" / "a.bin"
+    assert [code(kind, new) for kind in ("twice differs x", "logged y")] == [0, 1]
+    assert code("twice differs x", known) == 1
