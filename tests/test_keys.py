@@ -154,6 +154,10 @@ def test_token_across_fields_goes_no_further() -> None:
     request.path = "/x?a=first&b=two"
     assert not is_let_in(request, "first&b=")
     assert request.path == "/x"
+    request.path = "/x?a=first&b=two"
+    request.headers["authorization"] = "Bearer first&b="
+    assert is_let_in(request, "first&b=")
+    assert request.path == "/x"
 
 
 def test_token_in_any_header_goes_no_further() -> None:
