@@ -1,9 +1,10 @@
 """Start mitmproxy, and lead this system's programs to it for as long as it runs.
 
 Without that mitmproxy takes the place of this process, as if one had started it oneself,
-and a process beside it says what to do next as soon as the addon answers. With it this process stays: it switches when the port answers, and puts everything back
-when mitmproxy ends, or when it is told to end itself, before it ends mitmproxy. What it
-cannot put back, since it was killed itself, the next start does.
+and a process beside it says what to do next as soon as the addon answers. With it this
+process stays: it switches when the port answers, and puts everything back when mitmproxy
+ends, or when it is told to end itself, before it ends mitmproxy. What it cannot put back,
+since it was killed itself, the next start does.
 """
 
 import argparse
@@ -143,7 +144,8 @@ def begin(flags: argparse.Namespace, start: Start, machine: Machine) -> int:
         ProxyError: It could not be done.
     """
     folder = _proxy_state.place(machine.home)
-    has_state = os.path.exists(folder / _proxy_state.NAME)  # noqa: PTH110 - also where it may not be looked at
+    # Not `Path.exists`: the folder may be one that nobody may look into.
+    has_state = os.path.exists(folder / _proxy_state.NAME)  # noqa: PTH110
     if start.plan is None and start.flag:
         complain(f"{start.flag} switches nothing: mitmproxy will say why")
     is_switch = bool(start.flag) and start.plan is not None

@@ -157,7 +157,7 @@ BUDGET = {
     "answers": 365,
     "boundary": 335,
     "decoding": 385,
-    "reach": 355,
+    "reach": 380,
     "chunk": 350,
     "logfile": 285,
     "ending": 310,

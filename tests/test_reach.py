@@ -259,12 +259,33 @@ def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) 
     ],
 )
 def test_key_serves_chats_and_the_list_of_models_alone(
-    proxy: Proxy, method: str, path: str, served: bool
+    proxy: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    path: str,
+    served: bool,
 ) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
-    made = ask(proxy, method=method, path=path)
+    for _ in range(2):
+        made = ask(proxy, method=method, path=path)
     assert (KEY in made.request.headers["authorization"]) is served
     assert made.response is None
+    said = [each for each in caplog.messages if "without the key" in each]
+    assert len(said) == (0 if served else 1)
+    assert all(f"{HOST}{path} passes" in each for each in said)
+
+
+def test_request_that_cannot_be_prepared_is_answered(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> bool:
+        raise RuntimeError
+
+    monkeypatch.setattr("llm_normalize.reach.wants_key", broken)
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy)
+    assert made.response is not None
+    assert made.response.status_code == 500
 
 
 @pytest.mark.parametrize(

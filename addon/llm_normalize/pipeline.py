@@ -1,6 +1,7 @@
 """Event to fixes to ending to bytes: what happens to a stream, without any I/O.
 
-Unchanged events leave as the bytes they came as. Every block is one `Step`, which `observe` gets when all of it has left.
+Unchanged events leave as the bytes they came as. Every block is one `Step`, which
+`observe` gets when all of it has left.
 """
 
 import logging

@@ -12,7 +12,7 @@ from mitmproxy import connection, ctx, http, tls
 from . import cors, proof
 from .adapting import Adapted
 from .decoding import LargeBodyError
-from .flows import ASKED, ROUTED, content_of, is_native, is_reverse, quoted
+from .flows import ASKED, ROUTED, content_of, is_native, is_reverse, place_of, quoted
 from .gate import (
     is_asked,
     is_list,
@@ -78,6 +78,7 @@ class Reach:
     _let_in: set[str] = field(default_factory=set)  # through the gate
     _log_filter: LogFilter = field(init=False)
     _lists: set[str] = field(default_factory=set)  # flows that ask for the models
+    _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 
     def __post_init__(self) -> None:
         self._log_filter = LogFilter(self._secrets)
@@ -209,10 +210,18 @@ class Reach:
         Returns:
             What was changed in the request.
         """
+        if flow.response is not None or not (is_selected or flow.id in self._routed):
+            return None
+        try:
+            return self._send(flow)
+        except Exception:
+            logger.exception("normalize: a request cannot be prepared")
+            flow.response = refusal(500, "The proxy failed at this request.", None)
+            return None
+
+    def _send(self, flow: http.HTTPFlow) -> Adapted | None:
         request = flow.request
         routed = self._routed.get(flow.id)
-        if flow.response is not None or not (is_selected or routed):
-            return None
         if self.models.names and is_list(request):
             self._lists.add(flow.id)
         adapted = None
@@ -242,8 +251,16 @@ class Reach:
         if flow.id in self._let_in:
             request.trailers = None  # the token may be there, too
         is_let_in = self.gate is None or flow.id in self._let_in
-        if secret is not None and is_let_in and wants_key(flow):
-            self._put_key(flow, secret)
+        if secret is not None and is_let_in:
+            if wants_key(flow):
+                self._put_key(flow, secret)
+            elif secret not in self._withheld:
+                self._withheld.add(secret)
+                logger.warning(
+                    "normalize: %s passes without the key of normalize_keys, which is "
+                    "for chat completions and the list of models (logged once)",
+                    brief(place_of(request) + request.path.partition("?")[0]),
+                )
         return adapted
 
     def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
