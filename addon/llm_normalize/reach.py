@@ -252,19 +252,21 @@ class Reach:
             request.trailers = None  # the token may be there, too
         is_let_in = self.gate is None or flow.id in self._let_in
         if secret is not None and is_let_in:
-            if wants_key(flow):
-                self._put_key(flow, secret)
-            elif secret not in self._withheld:
+            self._put_key(flow, secret)
+        return adapted
+
+    def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
+        """Put a key on, unless a page of the web would use it, or anybody could read it."""
+        request = flow.request
+        if not wants_key(flow):
+            if secret not in self._withheld:
                 self._withheld.add(secret)
                 logger.warning(
                     "normalize: %s passes without the key of normalize_keys, which is "
                     "for chat completions and the list of models (logged once)",
                     brief(place_of(request) + request.path.partition("?")[0]),
                 )
-        return adapted
-
-    def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
-        """Put a key on, unless a page of the web would use it, or anybody could read it."""
+            return
         routed = self._routed.get(flow.id)
         flow.response = key_refused(
             flow,
