@@ -12,7 +12,7 @@ from _doctor_answer import JSON_TYPE, PENDING_HEADER, STREAM_TYPE, Answer
 from llm_normalize.answers import Answers
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
-from llm_normalize.record import KEY
+from llm_normalize.kept import KEY
 from llm_normalize.running import Settings
 from llm_normalize.stats import Stats
 from llm_normalize.stream import Rewriter

@@ -15,7 +15,7 @@ from llm_normalize import addon, answers
 from llm_normalize.commands import EVERY
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
-from llm_normalize.record import KEY
+from llm_normalize.kept import KEY
 from proxies import (
     BAD,
     BAD_BODY,

@@ -18,7 +18,7 @@ from llm_normalize.body import repair_body
 from llm_normalize.fix import DONE, Example, Fix, chunk, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
-from llm_normalize.record import KEY
+from llm_normalize.kept import KEY
 from llm_normalize.stats import Stats
 from llm_normalize.stream_state import Asked
 from llm_normalize.upstream import Reply

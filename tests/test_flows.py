@@ -21,7 +21,6 @@ from llm_normalize.flows import (
     content_of,
     gateway_status,
     is_ours,
-    is_reverse,
     is_selected,
     is_shown,
     note,
@@ -31,6 +30,7 @@ from llm_normalize.flows import (
     secrets_of,
     show_anew,
 )
+from llm_normalize.routes import is_reverse
 from llm_normalize.selection import Hosts
 from llm_normalize.sending import Outlet
 from proxies import HOST, SSE, broken, chat_flow, headers_of, response_of

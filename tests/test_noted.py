@@ -2,19 +2,24 @@ import math
 from typing import Any
 
 import pytest
+from mitmproxy import http
 from mitmproxy.test import tflow
 
-from llm_normalize.noted import noted
-from llm_normalize.record import KEY
+from llm_normalize.kept import KEY
+from llm_normalize.noted import Noted, noted
 from test_view import RECORD, row
 
 ROW = row(b"data: a\n\n", b"data: b\n\n", alike=(1, [8, None, [b"x"]]))
 
 
+def read_of(flow: http.HTTPFlow) -> Noted | None:
+    return noted(flow.metadata, is_live=bool(flow.live))
+
+
 def read(**more: Any) -> Any:
     flow = tflow.tflow(resp=True)
     flow.metadata[KEY] = RECORD | more
-    return noted(flow)
+    return read_of(flow)
 
 
 def test_what_the_addon_noted_is_read() -> None:
@@ -57,13 +62,13 @@ def test_what_lacks_something_is_none_of_it() -> None:
     for key in RECORD:
         if key not in ("status", "first_ms", "came", "came_status"):
             flow.metadata[KEY] = {name: RECORD[name] for name in RECORD if name != key}
-            assert noted(flow) is None
+            assert read_of(flow) is None
 
 
 def test_answer_that_runs_is_that_of_a_live_flow() -> None:
     flow = tflow.tflow(resp=True)
     flow.metadata[KEY] = RECORD | {"end": "running"}
     flow.live = True
-    assert (noted(flow) or {})["end"] == "running"
+    assert (read_of(flow) or {})["end"] == "running"
     flow.live = False
-    assert (noted(flow) or {})["end"] == "unfinished"
+    assert (read_of(flow) or {})["end"] == "unfinished"

@@ -13,8 +13,8 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
 from llm_normalize import outage
-from llm_normalize.flows import ROUTED
 from llm_normalize.outage import Connections, end, error_of, reason_of, wait
+from llm_normalize.routes import ROUTED
 from llm_normalize.selection import Hosts
 from proxies import HOST, Proxy, broken, chat_flow, fail, messages
 from support import (

@@ -16,9 +16,10 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 import form
-from llm_normalize.flows import ASKED, ROUTED
+from llm_normalize.flows import ASKED
 from llm_normalize.jsontext import dumps, loads
-from llm_normalize.record import KEY as NOTED
+from llm_normalize.kept import KEY as NOTED
+from llm_normalize.routes import ROUTED
 from llm_normalize.upstream import Reply
 from proxies import (
     GOOD,

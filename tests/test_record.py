@@ -12,9 +12,9 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
 from llm_normalize import record
-from llm_normalize.kept import Kept, unpacked
+from llm_normalize.kept import KEY, VERSION, Kept, unpacked
 from llm_normalize.line import Entry, Form, Known, Record
-from llm_normalize.record import KEY, VERSION, Answer
+from llm_normalize.record import Answer
 from llm_normalize.step import Step
 from llm_normalize.template import Template
 

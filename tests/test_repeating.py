@@ -9,8 +9,8 @@ import pytest
 from llm_normalize import polling, repeating
 from llm_normalize.adapting import key_of
 from llm_normalize.jsontext import dumps, loads
+from llm_normalize.kept import KEY
 from llm_normalize.learned import Learned
-from llm_normalize.record import KEY
 from llm_normalize.repeating import Refused
 from llm_normalize.upstream import Asking, Reply, UpstreamError, Way
 from proxies import BAD_BODY, GOOD_BODY, Proxy, broken, chat_flow, messages, response_of

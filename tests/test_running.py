@@ -11,9 +11,9 @@ from mitmproxy.utils import emoji
 from llm_normalize.decoding import Decoder
 from llm_normalize.fix import wire
 from llm_normalize.fixes import FIXES
+from llm_normalize.kept import KEY
 from llm_normalize.line import Entry
 from llm_normalize.pipeline import Pipeline
-from llm_normalize.record import KEY
 from llm_normalize.running import Running, Settings
 from llm_normalize.stats import Stats
 from llm_normalize.step import Step

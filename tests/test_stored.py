@@ -7,7 +7,7 @@ from mitmproxy import http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.jsontext import dumps
-from llm_normalize.record import KEY
+from llm_normalize.kept import KEY
 from llm_normalize.stored import stored
 from proxies import BAD, BAD_BODY, GOOD, HOST, Proxy, broken, chat_flow, response_of
 

@@ -7,7 +7,7 @@ from mitmproxy.test import tflow
 
 from llm_normalize.fix import DONE, USAGE, calling, chunk, completion, head, rest, wire
 from llm_normalize.jsontext import dumps
-from llm_normalize.record import KEY
+from llm_normalize.kept import KEY
 from llm_normalize.transcript import Transcript
 from test_view import RECORD
 

@@ -4,7 +4,7 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
-from llm_normalize.record import KEY, VERSION
+from llm_normalize.kept import KEY, VERSION
 from llm_normalize.view import BeforeAfter
 
 VIEW = BeforeAfter()

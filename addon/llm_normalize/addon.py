@@ -27,13 +27,14 @@ from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred import take_deferred, take_each
 from .fix import Fix
 from .fixes import FIXES
-from .flows import answers_events, is_ours, is_reverse, is_selected, is_shown, place_of
+from .flows import answers_events, is_ours, is_selected, is_shown, place_of
 from .gate import warn
 from .home import Home
 from .itself import LOOP, leads_back, remember_hosts
 from .legible import brief
 from .pairs import PairsLog
 from .reach import Reach
+from .routes import is_reverse
 from .running import Settings
 from .selection import PROVIDERS, HostPattern, Hosts
 from .stats import Stats

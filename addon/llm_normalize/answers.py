@@ -17,7 +17,6 @@ from .flows import (
     client_left,
     content_of,
     gateway_status,
-    is_native,
     place_of,
     prepare_headers,
     quoted,
@@ -29,6 +28,7 @@ from .native import is_answer, whole_of
 from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
+from .routes import is_native
 from .running import CORRUPT, Running, Settings
 from .sse import LIMIT
 from .stats import Stats

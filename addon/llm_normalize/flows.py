@@ -11,15 +11,15 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, hooks, http
 from mitmproxy.flow import Error
-from mitmproxy.proxy import mode_specs
 from mitmproxy.utils import human
 
 from .decoding import LARGEST, LargeBodyError, decode
 from .echo import Echo
+from .endpoint import is_chat_request, is_event_stream
 from .jsontext import is_crowded
 from .legible import brief
-from .routes import NATIVE
-from .selection import Hosts, is_chat_request, is_event_stream
+from .routes import ROUTED, is_native, is_reverse
+from .selection import Hosts
 from .sending import Outlet, handler_of
 from .stream_state import Asked
 
@@ -27,8 +27,6 @@ logger = logging.getLogger(__name__)
 
 ASKED = "llm_normalize_asked"
 """Where a flow's metadata holds the model asked for, where another one was sent."""
-ROUTED = "llm_normalize_routed"
-"""Where it holds the URL that was asked, and the target of its route."""
 
 CONTAINERS = 24_000
 """Objects and arrays of what is read where all streams wait; a long talk has thousands."""
@@ -61,11 +59,6 @@ _BODIES = 3
 """`flow_detail` with which mitmdump prints bodies (mitmproxy/addons/dumper.py)."""
 
 
-def is_reverse(mode: mode_specs.ProxyMode) -> bool:
-    """Tell whether a client came in through a reverse proxy."""
-    return isinstance(mode, mode_specs.ReverseMode)
-
-
 def is_selected(flow: http.HTTPFlow, hosts: Hosts) -> bool:
     """Tell whether *flow* goes to one of *hosts*; a reverse proxy's upstream is one.
 
@@ -86,13 +79,6 @@ def is_ours(flow: http.HTTPFlow, hosts: Hosts) -> bool:
     request = flow.request
     asks = is_chat_request(request.method, request.path) or is_native(flow)
     return asks and is_selected(flow, hosts)
-
-
-def is_native(flow: http.HTTPFlow) -> bool:
-    """Tell whether the request of *flow* is in the form of a provider of its own."""
-    route = flow.metadata.get(ROUTED)
-    is_post = flow.request.method == "POST"
-    return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
 
 
 def place_of(request: http.Request, host: str = "") -> str:

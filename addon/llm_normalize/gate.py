@@ -8,14 +8,14 @@ from mitmproxy import ctx, http
 from mitmproxy.proxy import mode_specs
 
 from . import cors
+from .endpoint import is_chat_request
 from .errors import wrapped
-from .flows import is_native, is_reverse
 from .itself import is_cross_site, is_here, is_loopback
 from .jsontext import dumps
 from .keys import Secret, is_let_in
 from .legible import brief
 from .proof import is_proven
-from .selection import is_chat_request
+from .routes import is_native, is_reverse
 
 logger = logging.getLogger(__name__)
 

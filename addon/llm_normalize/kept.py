@@ -7,6 +7,11 @@ is packed: a stream says most of what it says many times.
 import zlib
 from collections.abc import Sequence
 
+KEY = "llm_normalize"
+"""Where a flow's metadata holds the record that the view shows."""
+VERSION = 2
+"""Of what is there."""
+
 LIMIT = 4 * 1024 * 1024
 """Bytes that are kept of either."""
 

@@ -9,10 +9,10 @@ from mitmproxy import http
 
 from .decoding import LARGEST, beginning
 from .echo import MASK
+from .kept import KEY as RECORD
 from .kept import unpacked
 from .keys import Secret
 from .letters import may_pack, places_of, spellings
-from .record import KEY as RECORD
 
 _LEAST = 6  # characters of what is a key
 _MOST = 64 * 1024  # bytes of a text that are searched for other spellings

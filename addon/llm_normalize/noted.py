@@ -1,11 +1,9 @@
 """What a flow's metadata says of its answer, checked: a file may come from anywhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from mitmproxy import http
-
-from .record import KEY, VERSION
+from .kept import KEY, VERSION
 from .rows import FIRST, LAST
 
 type Noted = dict[str, Any]
@@ -22,17 +20,17 @@ _MOST = 1000  # fixes, and blocks of one pair
 _LARGE = 10**15  # milliseconds, events
 
 
-def noted(flow: http.HTTPFlow) -> Noted | None:
-    """Return what the addon noted of the answer of *flow*; None if it is no such thing.
+def noted(metadata: Mapping[str, Any], *, is_live: bool) -> Noted | None:
+    """Return what a flow's *metadata* says of its answer; None if it is no such thing.
 
     An answer that runs can only be that of a flow that is live.
     """
-    found = flow.metadata.get(KEY)
+    found = metadata.get(KEY)
     if not isinstance(found, dict) or found.get("v") != VERSION:
         return None
     if not all(check(found.get(key)) for key, check in _CHECKS.items()):
         return None
-    if found["end"] == "running" and not flow.live:
+    if found["end"] == "running" and not is_live:
         return found | {"end": "unfinished"}
     return found
 

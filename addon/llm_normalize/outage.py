@@ -14,10 +14,11 @@ from mitmproxy.flow import Error
 from mitmproxy.proxy import events, layer, server_hooks
 from mitmproxy.proxy.layers import modes
 
-from .flows import ROUTED, gateway_status, is_ours, is_reverse, is_selected, place_of
+from .flows import gateway_status, is_ours, is_selected, place_of
 from .gate import refusal
 from .itself import LOOP
 from .legible import brief
+from .routes import ROUTED, is_reverse
 from .selection import Hosts
 from .sending import Outlet, close, handler_of
 

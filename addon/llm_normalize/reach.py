@@ -12,7 +12,7 @@ from mitmproxy import connection, ctx, http, tls
 from . import cors, proof
 from .adapting import Adapted
 from .decoding import LargeBodyError
-from .flows import ASKED, ROUTED, content_of, is_native, is_reverse, place_of, quoted
+from .flows import ASKED, content_of, place_of, quoted
 from .gate import (
     is_asked,
     is_list,
@@ -31,7 +31,7 @@ from .keys import Keys, Secret
 from .legible import brief
 from .models import Models
 from .native import translate
-from .routes import Routes, Target
+from .routes import ROUTED, Routes, Target, is_native, is_reverse
 from .selection import Hosts
 
 logger = logging.getLogger(__name__)

@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .echo import Echo
-from .kept import Kept
+from .kept import VERSION, Kept
 from .line import Entry, Form, Known, Record
 from .rows import Row, Rows
 from .step import Step
 from .template import Template
-
-KEY = "llm_normalize"
-"""Where a flow's metadata holds the record that the view shows."""
-VERSION = 2
-"""Of what is there."""
 
 
 @dataclass

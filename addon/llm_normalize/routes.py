@@ -9,13 +9,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from mitmproxy import http
+from mitmproxy.proxy import mode_specs
+
 from .selection import HostPattern
 
 NATIVE = "workers-ai:"
 """What a target begins with that speaks a protocol of its own."""
 
+ROUTED = "llm_normalize_routed"
+"""Where a flow's metadata holds the URL that was asked, and the target of its route."""
+
 _PORTS = {"http": 80, "https": 443}
 _ROOT = re.compile(r"/v1(?=/|\?|$)")
+
+
+def is_reverse(mode: mode_specs.ProxyMode) -> bool:
+    """Tell whether a client came in through a reverse proxy."""
+    return isinstance(mode, mode_specs.ReverseMode)
+
+
+def is_native(flow: http.HTTPFlow) -> bool:
+    """Tell whether the request of *flow* is in the form of a provider of its own."""
+    route = flow.metadata.get(ROUTED)
+    is_post = flow.request.method == "POST"
+    return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
 
 
 def shown(text: str) -> str:

@@ -22,12 +22,12 @@ from .flows import (
     secrets_of,
     show_anew,
 )
-from .kept import Kept
+from .kept import KEY, Kept
 from .legible import brief
 from .line import Record
 from .noted import ENDS
 from .pairs import PairsLog
-from .record import KEY, Answer
+from .record import Answer
 from .stats import Stats
 from .stream import Rewriter
 from .stream_state import Asked

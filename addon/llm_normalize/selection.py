@@ -1,4 +1,4 @@
-"""Which traffic is ours: hosts, and answers to chat/completions requests."""
+"""Which hosts are opened and repaired, and the patterns that name hosts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -165,15 +165,3 @@ class Hosts:
         return bool(host) and any(
             pattern.matches(str(host), port) for pattern in self.patterns
         )
-
-
-def is_chat_request(method: str, path: str) -> bool:
-    """Tell whether a request is for chat/completions, under whatever prefix."""
-    return method == "POST" and path.partition("?")[0].rstrip("/").endswith(
-        "/chat/completions"
-    )
-
-
-def is_event_stream(content_type: str) -> bool:
-    """Tell whether a `content-type` value names server-sent events."""
-    return content_type.partition(";")[0].strip().lower() == "text/event-stream"

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 from mitmproxy import http
 
+from .endpoint import is_chat_request
 from .flows import asked_of, content_of, place_of, secrets_of
 from .kept import unpacked
 from .noted import noted
-from .selection import is_chat_request
 from .stream_state import Asked
 
 _GOOD = range(200, 300)
@@ -58,7 +58,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     if response is None or response.raw_content is None:
         raise ValueError("no answer is kept of it")
     left = content_of(response)
-    told = noted(flow) or {}
+    told = noted(flow.metadata, is_live=bool(flow.live)) or {}
     if told.get("end") == "running":
         raise ValueError("it is still running")
     packed = told.get("came")

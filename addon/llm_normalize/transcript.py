@@ -13,11 +13,11 @@ from mitmproxy import contentviews, http
 from .assembly import Told, told
 from .chunk import Chunk, calls, choices, function, usage_of
 from .decoding import beginning
+from .endpoint import is_chat_request
 from .fixes import FIXES
 from .jsontext import Json, dumps
 from .kept import LIMIT
 from .legible import escaped
-from .selection import is_chat_request
 from .stream_state import Asked
 from .view import BLANK, Refresh, broken_off, record_of
 

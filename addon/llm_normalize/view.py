@@ -75,7 +75,7 @@ def record_of(
     ):
         return None
     refresh(flow)
-    return noted(flow)
+    return noted(flow.metadata, is_live=bool(flow.live))
 
 
 def _summary(record: Noted) -> Iterator[str]:
