@@ -252,7 +252,8 @@ def test_where_nothing_listens_a_proxy_of_its_own_stands_in(
     checked = desk.check(port)
     assert checked.code == 1
     assert checked.of("port").mark == "FAIL"
-    assert checked.of("port").mend == f"python3 scripts/run.py -p {port}"
+    start = ROOT / "scripts" / "run.py"
+    assert checked.of("port").mend == f"python3 {start} -p {port}"
     assert checked.last.endswith(f"the first to mend: {checked.of('port').mend}")
     assert checked.told("variables").mark == "ok"  # once something listens
     assert checked.of("system proxy").mark == "FAIL"
