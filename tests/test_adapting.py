@@ -120,9 +120,9 @@ def test_body_in_an_unknown_encoding_stays() -> None:
 @pytest.mark.parametrize(
     ("encoding", "body"),
     [
-        ("br", brotli.compress(bytes(100_000_000))),
+        ("br", brotli.compress(bytes(100_000_000), quality=3)),
         ("zstd", zstandard.compress(bytes(100_000_000))),
-        ("gzip, br", brotli.compress(gzip.compress(bytes(100_000_000), mtime=0))),
+        ("gzip, br", brotli.compress(gzip.compress(bytes(100_000_000)), quality=3)),
         ("", b"[" + b"{}," * 60_000 + b"{}]"),
     ],
 )

@@ -236,7 +236,7 @@ def test_asking_does_not_outlive_the_limit(
 
     begun = time.monotonic()
     assert failure(polled(asked))[0] == 504
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 30  # and not 60
     assert endless.cancelled
 
 
@@ -246,7 +246,7 @@ def test_waiting_does_not_outlive_the_limit(monkeypatch: pytest.MonkeyPatch) -> 
     ask = Asks(READY)
     begun = time.monotonic()
     assert failure(polled(ask))[0] == 504
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 30  # and not 60
     assert ask.count == 0
 
 

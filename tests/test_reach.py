@@ -795,7 +795,7 @@ def test_flow_of_no_interest_is_not_looked_at(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("encoding", "body", "status"),
     [
-        ("br", brotli.compress(bytes(100_000_000)), 413),
+        ("br", brotli.compress(bytes(100_000_000), quality=3), 413),
         ("gzip", b"nonsense", 400),
         ("what", b"{}", 400),
         ("", b"[" + b"{}," * 60_000 + b"{}]", 413),

@@ -16,7 +16,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,7 +54,6 @@ class Checked(NamedTuple):
     code: int
     lines: list[Line]
     last: str
-    seconds: float
 
     def of(self, step: str) -> Line:
         (line,) = (each for each in self.lines if each.step == step)
@@ -138,7 +136,6 @@ class Desk:
 
     def check(self, port: int, confdir: Path | None = None) -> Checked:
         before = state(self.home)
-        begun = time.monotonic()
         done = subprocess.run(
             self.command(port, confdir),
             env=self.environ,
@@ -147,7 +144,6 @@ class Desk:
             timeout=PATIENCE,
             check=False,
         )
-        seconds = time.monotonic() - begun
         sys.stdout.write(done.stdout + done.stderr)
         assert done.stderr == ""
         assert state(self.home) == before
@@ -162,7 +158,7 @@ class Desk:
                 mend = text.strip().removeprefix("mend: ")
                 lines[-1] = lines[-1]._replace(mend=mend)
         assert all(each.mend for each in lines if each.mark == "FAIL"), lines
-        return Checked(done.returncode, lines, last, seconds)
+        return Checked(done.returncode, lines, last)
 
 
 def state(folder: Path) -> dict[str, bytes]:
@@ -210,7 +206,7 @@ def proxy(desk: Desk, ca: Path, *scripts: str, **options: Any) -> Iterator[Mitmd
         yield running
 
 
-def test_on_a_healthy_machine_all_is_ok_and_soon(desk: Desk, ca: Path) -> None:
+def test_on_a_healthy_machine_all_is_ok(desk: Desk, ca: Path) -> None:
     with proxy(desk, ca) as running:
         desk.trust(running.ca)
         desk.lead_here(running.port)
@@ -235,7 +231,6 @@ def test_on_a_healthy_machine_all_is_ok_and_soon(desk: Desk, ca: Path) -> None:
     assert checked.last.startswith("all ")
     assert "evaluated by Node" in checked.of("PAC").saw
     assert "before the second was sent" in checked.of("stream").saw
-    assert checked.seconds < 20  # 2 to 3 s where nothing else runs
 
 
 def pac(port: int) -> str:
@@ -252,7 +247,8 @@ def test_where_nothing_listens_a_proxy_of_its_own_stands_in(
     checked = desk.check(port)
     assert checked.code == 1
     assert checked.of("port").mark == "FAIL"
-    assert checked.of("port").mend == f"python3 scripts/run.py -p {port}"
+    start = ROOT / "scripts" / "run.py"
+    assert checked.of("port").mend == f"python3 {start} -p {port}"
     assert checked.last.endswith(f"the first to mend: {checked.of('port').mend}")
     assert checked.told("variables").mark == "ok"  # once something listens
     assert checked.of("system proxy").mark == "FAIL"
