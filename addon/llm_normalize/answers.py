@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy import http
 
 from .adapting import Adapted, adapt, client_of
+from .backlog import wait
 from .boundary import EVENT
 from .decoding import Decoder, decoder_for
 from .flows import (
@@ -40,7 +41,8 @@ logger = logging.getLogger(__name__)
 
 _THREADS = 2
 """Large answers that are repaired at a time."""
-_WHOLE = 1250 * EVENT  # what is looked at of a stream that is there as a whole
+_AT_ONCE = 512 * EVENT  # what is looked at of a stream of which nothing can wait
+_WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
 
 
 class Answers:
@@ -111,8 +113,8 @@ class Answers:
             )
             response.stream = True
             return
-        rewriter = _rewriter(flow, running, decoder, self._turn)
-        running.rewriter = rewriter
+        rewriter = running.rewriter = _rewriter(flow, running, decoder)
+        rewriter.turn = self._turn if wait(flow, rewriter) else Turn(_soon, _AT_ONCE)
         rewriter.on_growth = running.grew
         if not settings.observe:
             _prepare(flow, response, running)
@@ -264,6 +266,7 @@ class Answers:
         for running in open_ones:
             running.on_end = ended
             if running.rewriter:
+                running.rewriter.waits_at_end = False
                 running.rewriter.on_end = functools.partial(stream_ended, running)
                 running.rewriter.on_break = functools.partial(stream_broke, running)
         if not open_ones:
@@ -316,9 +319,7 @@ def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> N
         _prepare(flow, response, running)
 
 
-def _rewriter(
-    flow: http.HTTPFlow, running: Running, decoder: Decoder, turn: Turn | None = None
-) -> Rewriter:
+def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewriter:
     settings, label = running.settings, _label(flow)
     return Rewriter(
         Pipeline(
@@ -333,7 +334,6 @@ def _rewriter(
         give_up=lambda: break_off(flow),
         label=label,
         kept=running.kept,
-        turn=turn,
     )
 
 

@@ -10,7 +10,7 @@ mitmproxy may lack any of these parts: whoever calls must expect any exception.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 from mitmproxy import connection, ctx, flow, http
@@ -115,14 +115,26 @@ class Outlet:
         It is from the headers to the end: while nothing arrives, and while the hooks
         `response` and `error` are awaited.
         """
+        return bool(data) and await self.send_made(lambda: data)
+
+    async def send_made(self, make: Callable[[], bytes]) -> bool:
+        """Send what *make* returns, as `send` does; maybe nothing.
+
+        It is called if that is possible, when nothing can leave before what it returns.
+        """
         stream = self._stream
+
+        def out() -> Iterator[HttpEvent]:
+            if data := make():  # an empty chunk is the end, by HTTP/1
+                yield ResponseData(self._id, data)
+
         return await self._send(
-            lambda: (
-                bool(data)  # an empty chunk is the end, by HTTP/1
-                and stream.server_state == stream.state_stream_response_body
-            ),
-            ResponseData(self._id, data),
+            lambda: stream.server_state == stream.state_stream_response_body, out
         )
+
+    async def flush(self) -> None:
+        """Wait until the client has taken so much that there is room for more."""
+        await self._handler.drain_writers()
 
     async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
         """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.
@@ -155,9 +167,11 @@ class Outlet:
                     each.error = None  # else mitmproxy would never connect again
             return True
 
-        return await self._send(is_due, *out)
+        return await self._send(is_due, lambda: out)
 
-    async def _send(self, is_due: Callable[[], bool], *out: "HttpEvent") -> bool:
+    async def _send(
+        self, is_due: Callable[[], bool], out: Callable[[], Iterable["HttpEvent"]]
+    ) -> bool:
         """Send *out* to the client if that is due when its turn comes."""
         sent = False
 
@@ -165,7 +179,7 @@ class Outlet:
             nonlocal sent
             if self.is_open and is_due():
                 sent = True
-                for each in out:
+                for each in out():
                     yield SendHttp(each, self._client)
 
         await self._wake(act)
