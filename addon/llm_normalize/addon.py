@@ -3,7 +3,7 @@
 import functools
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +24,6 @@ from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 from . import options, outage, proof
 from .adaptations import ADAPTATIONS
 from .answers import Answers
-from .backlog import rest_of
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred import take_deferred, take_each
 from .fix import Fix
@@ -257,10 +256,6 @@ class Normalize:
 
         mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
         """
-        rest = rest_of(flow)
-        return self._after(rest, self._end, flow) if rest else self._end(flow)
-
-    def _end(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         awaitable = self._answers.end(flow)
         if awaitable is not None:
             return self._await(awaitable, flow)
@@ -273,24 +268,8 @@ class Normalize:
         finally:
             self._reach.end(flow)
 
-    async def _after(
-        self,
-        rest: Awaitable[None],
-        end: Callable[[http.HTTPFlow], Awaitable[None] | None],
-        flow: http.HTTPFlow,
-    ) -> None:
-        """End a flow once the *rest* of its answer has been sent."""
-        await rest
-        awaitable = end(flow)
-        if awaitable is not None:
-            await awaitable
-
     def error(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Answer for a provider that does not; close the record of what broke off."""
-        rest = rest_of(flow)
-        return self._after(rest, self._fail, flow) if rest else self._fail(flow)
-
-    def _fail(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         response = None
         if ctx.options.normalize_mode == "repair":
             response = outage.error_of(flow, self.hosts)

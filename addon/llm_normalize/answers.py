@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from mitmproxy import http
 
 from .adapting import Adapted, adapt, client_of
-from .backlog import wait
 from .boundary import EVENT
 from .decoding import Decoder, decoder_for
 from .flows import (
@@ -31,6 +30,7 @@ from .pending import PENDING, fetch, is_pending
 from .pipeline import Pipeline
 from .repeating import Later, repeat_of
 from .running import CORRUPT, Running, Settings
+from .sending import slow_down
 from .sse import LIMIT
 from .stats import Stats
 from .step import Step
@@ -41,7 +41,6 @@ logger = logging.getLogger(__name__)
 
 _THREADS = 2
 """Large answers that are repaired at a time."""
-_AT_ONCE = 512 * EVENT  # what is looked at of a stream of which nothing can wait
 _WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
 
 
@@ -113,13 +112,21 @@ class Answers:
             )
             response.stream = True
             return
-        rewriter = running.rewriter = _rewriter(flow, running, decoder)
-        rewriter.turn = self._turn if wait(flow, rewriter) else Turn(_soon, _AT_ONCE)
+        rewriter = _rewriter(flow, running, decoder, self._turn)
+        running.rewriter = rewriter
         rewriter.on_growth = running.grew
+        rewriter.on_much = functools.partial(self._slow_down, flow)
         if not settings.observe:
             _prepare(flow, response, running)
         response.stream = rewriter
+        # What is read while the hook is awaited would all be handed over at once.
+        rewriter.on_much()
         running.status = response.status_code
+
+    def _slow_down(self, flow: http.HTTPFlow) -> None:
+        """Let others have their turn before more of an answer is read."""
+        number = self._turn.begin()
+        slow_down(flow.client_conn, lambda: self._turn.number != number)
 
     def end(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Repair an answer in one piece, or close the record of a stream.
@@ -266,7 +273,6 @@ class Answers:
         for running in open_ones:
             running.on_end = ended
             if running.rewriter:
-                running.rewriter.waits_at_end = False
                 running.rewriter.on_end = functools.partial(stream_ended, running)
                 running.rewriter.on_break = functools.partial(stream_broke, running)
         if not open_ones:
@@ -319,7 +325,9 @@ def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> N
         _prepare(flow, response, running)
 
 
-def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewriter:
+def _rewriter(
+    flow: http.HTTPFlow, running: Running, decoder: Decoder, turn: Turn | None = None
+) -> Rewriter:
     settings, label = running.settings, _label(flow)
     return Rewriter(
         Pipeline(
@@ -334,6 +342,7 @@ def _rewriter(flow: http.HTTPFlow, running: Running, decoder: Decoder) -> Rewrit
         give_up=lambda: break_off(flow),
         label=label,
         kept=running.kept,
+        turn=turn,
     )
 
 

@@ -10,7 +10,7 @@ mitmproxy may lack any of these parts: whoever calls must expect any exception.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from mitmproxy import connection, ctx, flow, http
@@ -115,26 +115,14 @@ class Outlet:
         It is from the headers to the end: while nothing arrives, and while the hooks
         `response` and `error` are awaited.
         """
-        return bool(data) and await self.send_made(lambda: data)
-
-    async def send_made(self, make: Callable[[], bytes]) -> bool:
-        """Send what *make* returns, as `send` does; maybe nothing.
-
-        It is called if that is possible, when nothing can leave before what it returns.
-        """
         stream = self._stream
-
-        def out() -> Iterator[HttpEvent]:
-            if data := make():  # an empty chunk is the end, by HTTP/1
-                yield ResponseData(self._id, data)
-
         return await self._send(
-            lambda: stream.server_state == stream.state_stream_response_body, out
+            lambda: (
+                bool(data)  # an empty chunk is the end, by HTTP/1
+                and stream.server_state == stream.state_stream_response_body
+            ),
+            ResponseData(self._id, data),
         )
-
-    async def flush(self) -> None:
-        """Wait until the client has taken so much that there is room for more."""
-        await self._handler.drain_writers()
 
     async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
         """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.
@@ -167,11 +155,9 @@ class Outlet:
                     each.error = None  # else mitmproxy would never connect again
             return True
 
-        return await self._send(is_due, lambda: out)
+        return await self._send(is_due, *out)
 
-    async def _send(
-        self, is_due: Callable[[], bool], out: Callable[[], Iterable["HttpEvent"]]
-    ) -> bool:
+    async def _send(self, is_due: Callable[[], bool], *out: "HttpEvent") -> bool:
         """Send *out* to the client if that is due when its turn comes."""
         sent = False
 
@@ -179,7 +165,7 @@ class Outlet:
             nonlocal sent
             if self.is_open and is_due():
                 sent = True
-                for each in out():
+                for each in out:
                     yield SendHttp(each, self._client)
 
         await self._wake(act)
@@ -235,6 +221,27 @@ def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     if proxyserver is not None:
         found = proxyserver.connections.get(client.id)
     return found
+
+
+def slow_down(client: connection.Client, is_over: Callable[[], bool]) -> None:
+    """Let nothing more be read from *client* and its servers until *is_over*.
+
+    mitmproxy takes this lock after each read, to wait for who is slow to take what it
+    writes (mitmproxy/proxy/server.py, `drain_writers`); so it can be ended meanwhile.
+    """
+    handler = handler_of(client)
+    lock: asyncio.Lock | None = getattr(handler, "_drain_lock", None)
+    if lock is None or lock.locked():  # a later mitmproxy may not have it
+        return
+
+    async def hold() -> None:
+        async with lock:
+            while not is_over():
+                await asyncio.sleep(0)
+
+    asyncio_utils.create_task(
+        hold(), name="turn of other streams", keep_ref=True, client=client.peername
+    )
 
 
 def close(client: connection.Client, ended: connection.Connection) -> None:

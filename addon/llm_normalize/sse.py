@@ -214,11 +214,7 @@ class EventParser:
         self.is_between = True
         """Whether nothing of a block has come, nor may come of a line end before it."""
         self.spare = math.inf
-        """What may still be looked at: see `EVENT`. What comes then waits, or passes."""
-        self.patience = 0
-        """Bytes that may wait until there is `spare` again; more pass as they are."""
-        self.is_behind = False
-        """Whether something waits for that: read on, with nothing, when there is."""
+        """What may still be looked at: see `EVENT`. What comes then passes as it is."""
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
@@ -253,8 +249,6 @@ class EventParser:
             self._boundary.has_cr = True
         buffer = self._buffer
         buffer += data
-        new = len(buffer) if self.is_behind else len(data)
-        self.is_behind = self.is_between = False
         while True:
             if items:
                 yield from items
@@ -263,10 +257,7 @@ class EventParser:
                 break
             if buffer[0] in b"\r\n":
                 end = self._gap(items)
-            elif self.spare < 0 and len(buffer) <= self.patience:
-                self.is_behind = True
-                return
-            elif self.spare < 0 and (end := self._end_of_all(new)):
+            elif self.spare < 0 and (end := self._end_of_all(len(data))):
                 self._pass(end, items)
             elif not (end := self._comments(items)):
                 end = self._next(items)
@@ -290,7 +281,6 @@ class EventParser:
         """Give up the bytes that are kept, unread."""
         rest = bytes(self._buffer)
         self._buffer.clear()
-        self.is_behind = False
         self._boundary.restart()
         return rest
 

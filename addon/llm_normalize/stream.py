@@ -7,13 +7,15 @@ for an empty HTTP/2 frame in mid-stream: repair goes on after it.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from .decoding import MOST, CorruptBodyError, Decoder
 from .kept import Kept
 from .pipeline import OWN, TURN, Pipeline
 
 logger = logging.getLogger(__name__)
+
+_MUCH = OWN // 2
 
 
 class Turn:
@@ -64,6 +66,7 @@ class Rewriter:
             dropped; breaks the answer off so that the client notices.
         label: Names the stream in log lines.
         kept: Keeps what came and left.
+        turn: Bounds what is looked at, shared with other streams.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Rewriter:
         give_up: Callable[[], None] = lambda: None,
         label: str = "stream",
         kept: Kept | None = None,
+        turn: Turn | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.kept = kept or Kept()
@@ -88,40 +92,23 @@ class Rewriter:
         """Called when the first bytes have been kept, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that came later."""
-        self.patience = 0
-        """Bytes that may wait for later turns; more pass as they are."""
-        self.waits_at_end = True
-        """Whether the rest of what waits may leave after the stream's end."""
-        self.on_wait: Callable[[], None] = lambda: None
-        """Called when something waits for `go_on`."""
-        self.finish: Callable[[bool], Awaitable[None]] | None = None
-        """Sends all that waits; soon, if the provider broke off."""
+        self.on_much: Callable[[], None] = lambda: None
+        """Called when so much has come in this turn that more of it had better wait."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
         self._give_up = give_up
         self._label = label
-        self.turn = Turn()
-        """Bounds what is looked at, shared with other streams."""
+        self.turn = turn or Turn()
         self._number = -1  # of the turn of the last read
         self._own: float = OWN  # what is still looked at, of this stream alone
         self._size = 0  # bytes that this turn's reads have inflated to
         self._corrupt = False
         self._raw = False  # the pipeline failed: what is decoded passes as it is
-        self._has_ended = False  # but something waits
-        self._breaks_off = False  # likewise
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether something waits for `go_on`."""
-        return self.pipeline.is_behind
 
     def __call__(self, data: bytes) -> list[bytes]:
         """Return what is to be sent for one read; `b""` is the stream's end."""
         self.bytes_in += len(data)
-        self._has_ended = not data and self.is_behind and self.waits_at_end
-        if self._has_ended:
-            return []
         out = None
         if self._is_plain and not self._raw:
             try:
@@ -130,28 +117,7 @@ class Rewriter:
                 logger.exception("%s: repair failed, the rest passes", self._label)
                 out = self._give_in(data)
         if out is None:
-            out = self._bounded(data or None)
-        out = self._sent(data, out)
-        if not data:
-            self._try("its record is not closed", self.on_end)
-        elif self.is_behind:
-            self.on_wait()
-        return [out] if out else []
-
-    def go_on(self) -> bytes:
-        """Return what leaves of what waits, as far as this turn has time for it."""
-        out = self._sent(b"", self._bounded(b""))
-        if self.is_behind:
-            return out
-        if self._breaks_off:
-            self._breaks_off = False
-            self._try("it cannot be broken off", self._give_up)
-        if self._has_ended:
-            out += b"".join(self(b""))
-        return out
-
-    def _sent(self, data: bytes, out: bytes) -> bytes:
-        """Return what is sent for *data*: *out*, unless nothing is to be changed."""
+            out = self._bounded(data)
         if not self._repair:
             out = data
         self.bytes_out += len(out)
@@ -162,23 +128,22 @@ class Rewriter:
                 self.on_growth()
         except Exception:  # whoever looks cannot cost bytes
             logger.exception("%s: it is not shown", self._label)
-        return out
+        if not data:
+            self._try("its record is not closed", self.on_end)
+        return [out] if out else []
 
-    def _bounded(self, data: bytes | None) -> bytes:
-        """Return what *data* becomes, looked at as far as this turn has time for it.
-
-        Args:
-            data: What came in; None at the stream's end.
-        """
+    def _bounded(self, data: bytes) -> bytes:
+        """Return what *data* becomes, looked at as far as this turn has time for it."""
         turn, pipeline = self.turn, self.pipeline
         number = turn.begin()
         if number != self._number:
             self._number, self._own, self._size = number, OWN, 0
         spare = self._own + max(turn.spare, -1)
-        pipeline.refill(spare, self.patience)
-        is_coded = data and not self._is_plain
-        out = self._decoded(data) if is_coded else self._rewrite(data)
+        pipeline.refill(spare)
+        out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._own -= spare - pipeline.spare
+        if self._own < _MUCH:
+            self._try("its provider is not slowed down", self.on_much)
         if self._own < 0:
             turn.spare += self._own
             self._own = 0
@@ -187,6 +152,8 @@ class Rewriter:
     def _decoded(self, data: bytes) -> bytes:
         if self._corrupt:
             return b""
+        if not data:
+            return self._rewrite(b"")
         out: list[bytes] = []
         try:
             for piece in self._decoder.feed(data):
@@ -206,15 +173,15 @@ class Rewriter:
             self._break_off("the body cannot be decoded")
         return b"".join(out)
 
-    def _rewrite(self, data: bytes | None) -> bytes:
-        """Return what *data*, decoded, becomes; None is the stream's end."""
-        if self._raw or (data is None and self._corrupt):
-            return data or b""
+    def _rewrite(self, data: bytes) -> bytes:
+        """Return what *data*, decoded, becomes; `b""` is the stream's end."""
+        if self._raw:
+            return data
         try:
-            out = self.pipeline.end() if data is None else self.pipeline.feed(data)
+            out = self.pipeline.feed(data) if data else self.pipeline.end()
         except Exception:
             logger.exception("%s: repair failed, the rest passes", self._label)
-            return self._give_in(data or b"")
+            return self._give_in(data)
         return out[0] if len(out) == 1 else b"".join(out)
 
     def _give_in(self, data: bytes) -> bytes:
@@ -234,9 +201,7 @@ class Rewriter:
             return
         logger.warning("%s: %s; the answer is broken off", self._label, reason)
         self.given_up = True
-        self._breaks_off = self.is_behind  # what came before it leaves first
-        if not self._breaks_off:
-            self._try("it cannot be broken off", self._give_up)
+        self._try("it cannot be broken off", self._give_up)
 
     def _try(self, failure: str, act: Callable[[], None]) -> None:
         try:
