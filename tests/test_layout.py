@@ -153,12 +153,12 @@ STDLIB = {
 }  # fmt: skip
 BUDGET = {
     "flows": 335,
-    "addon": 335,
+    "addon": 340,
     "answers": 365,
     "boundary": 335,
     "decoding": 385,
     "reach": 355,
-    "chunk": 350,
+    "chunk": 355,
     "logfile": 285,
     "ending": 310,
     "stream_state": 282,

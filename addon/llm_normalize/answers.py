@@ -284,6 +284,8 @@ class Answers:
             if running.rewriter is not None:
                 running.rewriter.pipeline.abandon()
             running.why = "mitmproxy ended"
+            log = running.settings.log
+            running.answer.write = log.write if log else None  # not a thread's
             record = running.close(self._stats, running.status, "upstream-broke")
             running.keep(record)
         self._running.clear()

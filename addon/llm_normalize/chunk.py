@@ -249,7 +249,8 @@ def _may_fail(chunk: Chunk) -> bool:
     """Tell whether any key of *chunk* may hold an error: nearly never."""
     if not _TELLING.isdisjoint(chunk) or "x_" in " ".join(chunk):
         return True
-    for choice in choices(chunk):  # no generator: this is asked of every event
+    found: list[Json] = choices(chunk)
+    for choice in found:  # no generator: this is asked of every event
         if not isinstance(choice, dict) or "error" in choice:
             return True
     return False

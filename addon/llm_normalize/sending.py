@@ -236,7 +236,7 @@ def slow_down(client: connection.Client, is_over: Callable[[], bool]) -> None:
 
     async def hold() -> None:
         async with lock:
-            while not is_over():
+            while not is_over():  # noqa: ASYNC110 - it is in some turns of the loop
                 await asyncio.sleep(0)
 
     asyncio_utils.create_task(

@@ -10,9 +10,12 @@ from llm_normalize.stream_state import Asked
 from support import Break, Mitmdump, Provider
 
 COUNT = 1500
-UNLIKE = wire([
-    chunk({"role": None, "content": f"w{at}"}, **{f"k{at}": at}) for at in range(COUNT)
-])
+UNLIKE = wire(
+    [
+        chunk({"role": None, "content": f"w{at}"}, **{f"k{at}": at})
+        for at in range(COUNT)
+    ]
+)
 OPENING = wire([chunk({"role": "assistant", "content": ""})])
 FINISH = wire([chunk({}, finish="stop")])
 WAYS = [(HTTP1, HTTP1), (HTTP2, HTTP1), (HTTP1, HTTP2), (HTTP2, HTTP2)]

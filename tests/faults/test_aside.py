@@ -1,0 +1,88 @@
+"""A large body is repaired in a thread; meanwhile its client leaves, or mitmdump ends."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from faults.stage import BUGS, HTTP1, HTTP2, WHOLE, Stage
+from support import Mitmdump, Provider, Script
+
+type Start = Callable[..., Stage]
+
+CALLS = 6_000
+BODY = json.dumps({
+    "id": "a",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "acme-1",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {"id": "", "type": None, "function": {"name": f"f{at}"}}
+                    for at in range(CALLS)
+                ],
+            },
+            "finish_reason": None,
+        }
+    ],
+}).encode()  # fmt: skip
+
+
+def under_way(stage: Stage) -> Script:
+    """Return the script of a large body that begins to be repaired."""
+    return stage.provider.script(
+        BODY, headers={"content-type": "application/json"}, framing="length"
+    )
+
+
+def wait_for(script: Script) -> None:
+    """Wait until the body has been sent, and its repair has begun."""
+    assert script.asked.wait(5)
+    time.sleep(0.2)
+
+
+def test_whole_body_is_repaired(reverse: Stage) -> None:
+    with reverse.bystander():
+        got = json.loads(reverse.ask(under_way(reverse), WHOLE))
+        calls = got["choices"][0]["message"]["tool_calls"]
+        assert [call["function"]["name"] for call in calls] == [
+            f"f{at}" for at in range(CALLS)
+        ]
+        assert {call["type"] for call in calls} == {"function"}
+
+
+@pytest.mark.parametrize("client_speaks", [HTTP1, HTTP2])
+def test_client_leaves_meanwhile(
+    explicit: Mitmdump, secure: dict[str, Provider], client_speaks: str
+) -> None:
+    stage = Stage(explicit, secure[HTTP1], client_speaks, tunnelled=True)
+    script = under_way(stage)
+    with stage.bystander():
+        with stage.client() as client:
+            client.send(script.path, WHOLE)
+            wait_for(script)
+        *_, flow = explicit.records(script)
+        assert flow["end"] in ("complete", "client-left")
+
+
+@pytest.mark.alone("mitmdump itself ends")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+def test_mitmdump_ends_meanwhile(start: Start) -> None:
+    stage = start()
+    script = under_way(stage)
+    with stage.client() as client:
+        client.send(script.path, WHOLE)
+        wait_for(script)
+        os.kill(stage.mitmdump.process, signal.SIGTERM)
+        stage.mitmdump.stop()
+    assert not any(bug in stage.mitmdump.log for bug in BUGS), stage.mitmdump.log
+    assert stage.mitmdump.records(script)[-1]["type"] == "flow"
