@@ -2,15 +2,18 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from faults.stage import BUGS, HTTP1, HTTP2, WHOLE, Stage
-from support import Mitmdump, Provider, Script
+from faults.stage import HTTP1, HTTP2, WHOLE, Stage
+from faults.test_changes import reload
+from support import ADDON, Http1Client, Http1Reply, Mitmdump, Provider, Script
 
 type Start = Callable[..., Stage]
 
@@ -74,6 +77,22 @@ def test_client_leaves_meanwhile(
         assert flow["end"] in ("complete", "client-left")
 
 
+def test_addon_is_reloaded_meanwhile(start: Start, tmp_path: Path) -> None:
+    copy = tmp_path / "addon"
+    shutil.copytree(ADDON, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    stage = start(addon=copy)
+    script = under_way(stage)
+    with stage.bystander(), stage.client() as client:
+        client.send(script.path, WHOLE)
+        wait_for(script)
+        reload(stage, copy)
+        assert isinstance(client, Http1Client)
+        got = json.loads(Http1Reply(client).rest())
+        assert len(got["choices"][0]["message"]["tool_calls"]) == CALLS
+        *_, flow = stage.mitmdump.records(script)
+        assert flow["end"] == "complete"
+
+
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_mitmdump_ends_meanwhile(start: Start) -> None:
@@ -84,5 +103,6 @@ def test_mitmdump_ends_meanwhile(start: Start) -> None:
         wait_for(script)
         os.kill(stage.mitmdump.process, signal.SIGTERM)
         stage.mitmdump.stop()
-    assert not any(bug in stage.mitmdump.log for bug in BUGS), stage.mitmdump.log
+    # Python 3.12.1 itself logs that a task was cancelled.
+    assert "/llm_normalize/" not in stage.mitmdump.log
     assert stage.mitmdump.records(script)[-1]["type"] == "flow"
