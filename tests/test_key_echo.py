@@ -6,10 +6,10 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
+from llm_normalize.kept import KEY as RECORD
 from llm_normalize.kept import Kept
 from llm_normalize.key_echo import LogFilter, hide, hide_in_head, without
 from llm_normalize.keys import Secret
-from llm_normalize.record import KEY as RECORD
 from proxies import broken, response_of
 
 KEY = b"nvapi/canary+4711="

@@ -154,12 +154,12 @@ STDLIB = {
 }  # fmt: skip
 BUDGET = {
     "flows": 335,
-    "addon": 335,
+    "addon": 340,
     "answers": 365,
     "boundary": 335,
     "decoding": 385,
     "reach": 380,
-    "chunk": 350,
+    "chunk": 370,
     "logfile": 285,
     "ending": 310,
     "stream_state": 282,

@@ -26,7 +26,7 @@ from mitmproxy.proxy.layers.http._http2 import Http2Server
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
 from mitmproxy.test import taddons
 
-from llm_normalize.sending import Outlet, close, handler_of
+from llm_normalize.sending import Outlet, close, handler_of, slow_down
 from proxies import chat_flow
 
 
@@ -364,3 +364,38 @@ def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
     before = second.has_left
     del client.streams[3]
     assert (before, second.has_left, first.has_left) == (False, True, False)
+
+
+# -- what is read --------------------------------------------------------------------
+
+
+def test_nothing_more_is_read_until_others_had_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    its = chat_flow()
+
+    async def read(handler: Any) -> list[str]:
+        monkeypatch.setattr("llm_normalize.sending.handler_of", lambda _: handler)
+        done = list[str]()
+        for _ in range(2):  # the second changes nothing
+            slow_down(its.client_conn, lambda: "others" in done)
+            await asyncio.sleep(0)
+        lock = getattr(handler, "_drain_lock", None) or asyncio.Lock()
+
+        async def drain_writers() -> None:
+            async with lock:
+                done.append("read on")
+
+        reading = asyncio.create_task(drain_writers())
+        await asyncio.sleep(0.01)
+        done.append("others")
+        await reading
+        return done
+
+    async def both() -> tuple[list[str], list[str]]:
+        lock = asyncio.Lock()
+        return await read(SimpleNamespace(_drain_lock=lock)), await read(None)
+
+    slowed, later = asyncio.run(both())
+    assert slowed == ["others", "read on"]
+    assert later == ["read on", "others"]  # of a mitmproxy that has no such lock

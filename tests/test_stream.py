@@ -434,6 +434,22 @@ def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
     assert raw(data) == 0
 
 
+def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
+    client = Client()
+    turn = client.rewriter.turn = Turn(lambda _: None)
+    asked = list[int]()
+    client.rewriter.on_much = lambda: asked.append(client.pipeline.events)
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(220)]
+    data = wire([HEAD, *odd]).replace(b": {", b":{")
+    client.read(data[: len(data) // 3])
+    assert not asked
+    client.read(data[len(data) // 3 :])
+    assert asked == [221]
+    turn._end()
+    client.read(wire([TEXT]))
+    assert asked == [221]
+
+
 def test_what_is_not_looked_at_makes_up_no_end() -> None:
     client = Client()
     odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(3000)]

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import sys
 from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
@@ -43,6 +44,9 @@ from .view import BeforeAfter
 
 logger = logging.getLogger(__name__)
 
+_SWITCH = 0.0005
+"""Seconds for which a thread (the log, a large body) may hold the event loop up."""
+
 
 class Normalize:
     """Repairs the answers of nearly OpenAI-compatible providers."""
@@ -65,6 +69,7 @@ class Normalize:
     def load(self, loader: addonmanager.Loader) -> None:
         """Declare the options and the view; what is wrong here ends mitmproxy's start."""
         options.declare(loader)
+        sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
         remember_hosts()
         self._reach.load()
         take_deferred()

@@ -30,6 +30,7 @@ from .pipeline import Pipeline
 from .repeating import Later, repeat_of
 from .routes import is_native
 from .running import CORRUPT, Running, Settings
+from .sending import slow_down
 from .sse import LIMIT
 from .stats import Stats
 from .step import Step
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 _THREADS = 2
 """Large answers that are repaired at a time."""
-_WHOLE = 1250 * EVENT  # what is looked at of a stream that is there as a whole
+_WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
 
 
 class Answers:
@@ -114,10 +115,18 @@ class Answers:
         rewriter = _rewriter(flow, running, decoder, self._turn)
         running.rewriter = rewriter
         rewriter.on_growth = running.grew
+        rewriter.on_much = functools.partial(self._slow_down, flow)
         if not settings.observe:
             _prepare(flow, response, running)
         response.stream = rewriter
+        # What is read while the hook is awaited would all be handed over at once.
+        rewriter.on_much()
         running.status = response.status_code
+
+    def _slow_down(self, flow: http.HTTPFlow) -> None:
+        """Let others have their turn before more of an answer is read."""
+        number = self._turn.begin()
+        slow_down(flow.client_conn, lambda: self._turn.number != number)
 
     def end(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Repair an answer in one piece, or close the record of a stream.
@@ -275,6 +284,8 @@ class Answers:
             if running.rewriter is not None:
                 running.rewriter.pipeline.abandon()
             running.why = "mitmproxy ended"
+            log = running.settings.log
+            running.answer.write = log.write if log else None  # not a thread's
             record = running.close(self._stats, running.status, "upstream-broke")
             running.keep(record)
         self._running.clear()

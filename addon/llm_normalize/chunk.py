@@ -17,6 +17,9 @@ _FINE = frozenset((
 ))  # fmt: skip
 """What a provider says of itself where nothing went wrong, or not yet."""
 
+_TELLING = _WORDS | {"error", "base_resp"}
+"""Keys of a chunk that may tell of an error; those that begin with `x_` may, too."""
+
 FAILURE = re.compile("[45][0-9][0-9]")
 """An HTTP status that tells of a failure."""
 
@@ -226,7 +229,7 @@ def repeats(old: Json, new: Json) -> bool:
 
 def errors_in(chunk: Chunk) -> list[Json]:
     """Return the errors that *chunk* brings beside its choices or in them, each once."""
-    if not is_chunk(chunk):
+    if not _may_fail(chunk) or not is_chunk(chunk):
         return []
     found = [each["error"] for each in _tellers(chunk) if each.get("error")]
     several = chunk.get("errors")
@@ -240,6 +243,17 @@ def errors_in(chunk: Chunk) -> list[Json]:
         is_notice = is_fine(rest) or has_counted(chunk)
         found += [rest] if is_error(rest) and not is_notice else []
     return [each for at, each in enumerate(found) if each and each not in found[:at]]
+
+
+def _may_fail(chunk: Chunk) -> bool:
+    """Tell whether any key of *chunk* may hold an error: nearly never."""
+    if not _TELLING.isdisjoint(chunk) or "x_" in " ".join(chunk):
+        return True
+    found: list[Json] = choices(chunk)
+    for choice in found:  # no generator: this is asked of every event
+        if not isinstance(choice, dict) or "error" in choice:
+            return True
+    return False
 
 
 def take_errors(chunk: Chunk) -> list[Json]:

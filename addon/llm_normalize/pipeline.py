@@ -31,8 +31,9 @@ _OVER = "%s: repair failed, the rest passes as it is"
 
 OWN = 256 * EVENT
 """What is looked at of each stream in one turn: so many events, or parts of them."""
-TURN = 256 * EVENT
-"""What is looked at beyond that, of all streams together. A provider that sends more at
+TURN = 320 * EVENT
+"""What is looked at beyond that, of all streams together: with it, all that mitmproxy reads
+at once of an ordinary stream (64 KiB, events of 120 bytes). A provider that sends more at
 once, of which no two are alike, has the rest of it passed on as it is; events that are
 alike cost next to nothing (template.py).
 """

@@ -223,6 +223,27 @@ def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     return found
 
 
+def slow_down(client: connection.Client, is_over: Callable[[], bool]) -> None:
+    """Let nothing more be read from *client* and its servers until *is_over*.
+
+    mitmproxy takes this lock after each read, to wait for who is slow to take what it
+    writes (mitmproxy/proxy/server.py, `drain_writers`); so it can be ended meanwhile.
+    """
+    handler = handler_of(client)
+    lock: asyncio.Lock | None = getattr(handler, "_drain_lock", None)
+    if lock is None or lock.locked():  # a later mitmproxy may not have it
+        return
+
+    async def hold() -> None:
+        async with lock:
+            while not is_over():  # noqa: ASYNC110 - it is in some turns of the loop
+                await asyncio.sleep(0)
+
+    asyncio_utils.create_task(
+        hold(), name="turn of other streams", keep_ref=True, client=client.peername
+    )
+
+
 def close(client: connection.Client, ended: connection.Connection) -> None:
     """Forget a connection of *client* that has ended, and close it if it is open.
 

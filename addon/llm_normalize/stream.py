@@ -15,6 +15,8 @@ from .pipeline import OWN, TURN, Pipeline
 
 logger = logging.getLogger(__name__)
 
+_MUCH = OWN // 2
+
 
 class Turn:
     """What streams may have looked at until all of them have had their turn.
@@ -90,6 +92,8 @@ class Rewriter:
         """Called when the first bytes have been kept, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that came later."""
+        self.on_much: Callable[[], None] = lambda: None
+        """Called when so much has come in this turn that more of it had better wait."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
@@ -138,6 +142,8 @@ class Rewriter:
         pipeline.refill(spare)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._own -= spare - pipeline.spare
+        if self._own < _MUCH:
+            self._try("its provider is not slowed down", self.on_much)
         if self._own < 0:
             turn.spare += self._own
             self._own = 0

@@ -1,0 +1,79 @@
+"""A provider sends at once what takes long to repair: the rest of it is read later."""
+
+import pytest
+
+from faults.stage import ASKED, HTTP1, HTTP2, Stage
+from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.fixes import FIXES
+from llm_normalize.pipeline import Pipeline
+from llm_normalize.stream_state import Asked
+from support import Break, Mitmdump, Provider
+
+COUNT = 1500
+UNLIKE = wire(
+    [
+        chunk({"role": None, "content": f"w{at}"}, **{f"k{at}": at})
+        for at in range(COUNT)
+    ]
+)
+OPENING = wire([chunk({"role": "assistant", "content": ""})])
+FINISH = wire([chunk({}, finish="stop")])
+WAYS = [(HTTP1, HTTP1), (HTTP2, HTTP1), (HTTP1, HTTP2), (HTTP2, HTTP2)]
+
+
+def repaired(data: bytes, *, ends: bool) -> bytes:
+    """Return what *data* becomes where there is time for all of it."""
+    pipeline = Pipeline(Asked(stream=True), FIXES)
+    out = pipeline.feed(data)
+    return b"".join(out + pipeline.end() if ends else out)
+
+
+def parts(data: bytes) -> list[bytes]:
+    """Return *data* in parts that HTTP/2 has frames for."""
+    return [data[at : at + 10_000] for at in range(0, len(data), 10_000)]
+
+
+def stage_of(
+    explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
+) -> Stage:
+    client, provider = way
+    return Stage(explicit, secure[provider], client, tunnelled=True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_burst_of_unlike_events_is_repaired_wholly(
+    explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
+) -> None:
+    stage = stage_of(explicit, secure, way)
+    data = OPENING + UNLIKE + FINISH + DONE
+    script = stage.provider.script(*parts(data))
+    with stage.bystander():
+        assert stage.ask(script) == repaired(data, ends=True)
+        *_, flow = explicit.records(script)
+        assert (flow["end"], flow["events"]) == ("complete", COUNT + 3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_break_comes_soon_and_after_all_that_had_come(
+    explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
+) -> None:
+    stage = stage_of(explicit, secure, way)
+    script = stage.provider.script(*parts(OPENING + UNLIKE + b"data: {"), Break.CUT)
+    with stage.bystander(), stage.client() as client:
+        reply = client.post(script.path, ASKED)
+        assert reply.broken() == repaired(OPENING + UNLIKE, ends=False)
+        *_, flow = explicit.records(script)
+        assert flow["end"] == "upstream-broke"
+
+
+@pytest.mark.parametrize("client_speaks", [HTTP1, HTTP2])
+def test_client_leaves_while_much_waits(
+    explicit: Mitmdump, secure: dict[str, Provider], client_speaks: str
+) -> None:
+    stage = stage_of(explicit, secure, (client_speaks, HTTP1))
+    script = stage.provider.script(*parts(OPENING + UNLIKE * 4 + FINISH + DONE))
+    with stage.bystander():
+        with stage.client() as client:
+            client.post(script.path, ASKED).until(b"w0")
+        *_, flow = explicit.records(script)
+        assert flow["end"] in ("client-left", "complete")
