@@ -388,7 +388,10 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
     """
     if len(_text(value, "id")) <= _SAME or not re.search(r"\d", _text(value, "model")):
         return False
-    for choice in chunk.choices(value):
+    found = chunk.choices(value)
+    if len({chunk.index_of(choice) for choice in found}) < len(found):
+        return False  # one choice twice
+    for choice in found:
         part = "message" if "message" in choice else "delta"
         said = choice.get(part)
         if (
@@ -435,7 +438,7 @@ def _check_steps(case: Case, run: _Run, say: Say) -> None:
 _PLAIN = re.compile(rb"(?:^|\n\n)(data: ([^\r\n]*)\n)(?=\n)")
 _DONE_SENT = rb"(?:^|[\r\n])data: *\[DONE\][\r\n]"
 _MISSPELLED = re.compile(rb'\[done\]|"done"\s*:\s*true|\bdone\b', re.IGNORECASE)
-_ENDED = re.compile(rb"(?:\n|\r)[\r\n]data: \[DONE\]\n\n\Z")
+_ENDED = re.compile(rb"(?:\n|\r)[\r\n]data: \[DONE\]\n\n+\Z")
 _ENDS = re.compile(rb"\n\n|\r\r|\r\n\r\n?|\n\r")
 
 
@@ -445,12 +448,17 @@ def _last_end(data: bytes) -> int:
 
 def _check_done(case: Case, out: bytes, say: Say) -> None:
     """Require that each `[DONE]` was sent, or the last one earned."""
-    data = _MISSPELLED.sub(b"[DONE]", _TEXT_ON_LINES.sub(_on_one_line, case.payload))
-    more = out.count(b"[DONE]") - data.count(b"[DONE]")
+    data = _MISSPELLED.sub(b"[DONE]", case.payload)
+    # It may go on over lines, in a text or by itself.
+    more = out.count(b"[DONE]") - _LINE_ENDS.sub(b"", data).count(b"[DONE]")
     if more <= 0:
         return
     meaning = form.meaning_of_stream(data)
-    finished = [choice.finish_reason for choice in meaning.choices.values()]
+    # A choice that never said anything need not show, and has no end then.
+    shown = form.meaning_of_stream(out).choices
+    finished = [
+        choice.finish_reason for at, choice in meaning.choices.items() if at in shown
+    ]
     if _is_whole_answer(list(_events(data)), case.asked):
         finished = ["stop"]
     # What cannot be read may look like a choice that goes on.
@@ -465,14 +473,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
         say("[DONE] glued", repr(out[-200:]))
 
 
-_TEXT_ON_LINES = re.compile(rb"(?:^|(?<=\n\n))(?:data:[^\r\n]*(?:\n|\Z)){2,}(?=\n|\Z)")
-
-
-def _on_one_line(block: re.Match[bytes]) -> bytes:
-    """Return a block's lines as one, where a text of its JSON goes on over them."""
-    lines = [line[5:].removeprefix(b" ") for line in block[0].splitlines()]
-    parts = [_loads(glue.join(lines)) for glue in (b"\n", b"")]
-    return block[0] if parts[1] is None else b"data: " + dumps(parts[1]) + b"\n"
+_LINE_ENDS = re.compile(rb"[\r\n]+(?:data: ?)*")
 
 
 def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
@@ -663,7 +664,9 @@ def _events(data: bytes) -> Iterator[Json]:
     for block in form.events(data.removeprefix(b"\xef\xbb\xbf")):
         lines = [line for line in re.split(rb"\r\n?|\n", block) if line]
         values = [
-            line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")
+            line[5:].removeprefix(b" ")
+            for line in lines
+            if line.startswith(b"data:") or line == b"data"
         ]
         if not all(map(_FIELD.match, lines)):
             yield None
@@ -671,7 +674,7 @@ def _events(data: bytes) -> Iterator[Json]:
             yield _loads(b"\n".join(values))
 
 
-_FIELD = re.compile(rb"(?:data|event|id|retry)?:")
+_FIELD = re.compile(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)\Z")
 
 _STRANGE = {"response", "result", "tool_calls", "x_groq", "base_resp", "success"}
 _SAID = ("role", "content", "reasoning_content", "reasoning", "refusal")

@@ -13,7 +13,7 @@ from .chunk import (
     usage_of,
 )
 from .step import Outlet, Piece, Step
-from .stream_state import MANY, Asked, Seen
+from .stream_state import MANY, Asked, Call, Seen
 
 STOP_WITH_CALLS = "finish-stop-with-calls"
 NO_ARGUMENTS = "tool-call-arguments-missing"
@@ -97,8 +97,8 @@ class Finish:
         """Tell whether the finish in *piece* may be one of many.
 
         It is if its choice began to think or to answer, or opened a call, in this very
-        block, be it without a name, or has said nothing: there are providers that put one
-        on every chunk, or on every call.
+        block, be it without a name, or has said nothing, or not what it calls a tool
+        with: there are providers that put one on every chunk, or on every call.
         """
         ended = finished_of(piece.chunk)
         begun = [self._begun.get(index) for index in ended]
@@ -106,7 +106,14 @@ class Finish:
         empty = None in begun and not usage_of(piece.chunk)
         unnamed = NAME_LATE in piece.step.fixes
         first = piece.step in begun or piece.step in thought
-        return self.doubted or empty or unnamed or first
+        hollow = any(any(self._hollow(index)) for index in ended)
+        return self.doubted or empty or unnamed or first or hollow
+
+    def _hollow(self, index: int) -> Iterator[tuple[int, Call]]:
+        """Yield the calls of choice *index* that have no arguments, with their indexes."""
+        for at, call in self._seen.choice(index).calls.items():
+            if call.name and not call.length and not call.custom:
+                yield at, call
 
     @property
     def state(self) -> list[object]:
@@ -164,9 +171,7 @@ class Finish:
     def left_open(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk with `{}` for each call without arguments that *chunk* ends."""
         for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self._on else ():
-            for at, call in self._seen.choice(index).calls.items():
-                if call.length or call.custom or not call.name:
-                    continue
+            for at, call in self._hollow(index):
                 call.add("{}")
                 delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
                 choice = {"index": index, "delta": delta, "finish_reason": None}

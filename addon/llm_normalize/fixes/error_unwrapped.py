@@ -66,7 +66,10 @@ class ErrorUnwrapped(Fix):
                 errors.text_of(errors.code_of(body)),
             )
             given = [(key, body.get(key)) for key in ("detail", "errors")]
-            return made | {key: each for key, each in given if isinstance(each, list)}
+            given = [(key, each) for key, each in given if isinstance(each, list)]
+            usage = body.get("usage")
+            given += [("usage", usage)] if usage and isinstance(usage, dict) else []
+            return made | dict(given)
         if isinstance(body, dict):
             return None
         text = errors.text_of(body) or ""
