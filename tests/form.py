@@ -819,6 +819,15 @@ def meaning_of_body(data: bytes) -> Meaning:
     return _Reader().read(data)
 
 
+def values(data: bytes) -> list[object]:
+    """List what a client that forgives everything finds in a stream or a body."""
+    reader = _Reader()
+    found: list[object] = []
+    reader.take = found.append  # type: ignore[method-assign]
+    reader.read(data)
+    return [value for value in found if value is not _DONE]
+
+
 _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 _PREFIXES = re.compile(r"\s*(?:data:\s*)*")
 _DONE = object()
@@ -1203,7 +1212,8 @@ def _leaves(value: object) -> Iterator[str]:
         for part in value.values() if isinstance(value, dict) else value:
             yield from _leaves(part)
     elif value and isinstance(value, str | int) and not isinstance(value, bool):
-        yield str(value)
+        # They are told as JSON, in which some characters are written in other ways.
+        yield from filter(None, re.split(r'["\\\x00-\x1f]+', str(value)))
 
 
 _WORDS = ("message", "msg", "detail", "errors", "title", "error", "error_msg")

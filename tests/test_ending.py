@@ -50,9 +50,9 @@ def test_finish_with_its_own_usage_leaves_at_once() -> None:
     assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
 
 
-@pytest.mark.parametrize("asked", [STREAM, ASKED])
+@pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
 def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None:
-    called = {**CALLED, "usage": USAGE} if asked is STREAM else CALLED
+    called = with_usage(CALLED) if asked is STREAM else CALLED
     out = run([calling(head()), called, calling(rest()), DONE], asked)
     assert out[1:3] == [b"", wire([calling(rest())])]
     assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish

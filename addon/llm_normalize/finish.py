@@ -97,8 +97,8 @@ class Finish:
         """Tell whether the finish in *piece* may be one of many.
 
         It is if its choice began to think or to answer, or opened a call, in this very
-        block, be it without a name, or has said nothing, or not what it calls a tool
-        with: there are providers that put one on every chunk, or on every call.
+        block, be it without a name, or has said nothing: there are providers that put one
+        on every chunk, or on every call.
         """
         ended = finished_of(piece.chunk)
         begun = [self._begun.get(index) for index in ended]
@@ -106,8 +106,11 @@ class Finish:
         empty = None in begun and not usage_of(piece.chunk)
         unnamed = NAME_LATE in piece.step.fixes
         first = piece.step in begun or piece.step in thought
-        hollow = any(any(self._hollow(index)) for index in ended)
-        return self.doubted or empty or unnamed or first or hollow
+        return self.doubted or empty or unnamed or first
+
+    def lacks_arguments(self, piece: Piece) -> bool:
+        """Tell whether the finish in *piece* ends a call whose arguments may follow it."""
+        return any(any(self._hollow(index)) for index in finished_of(piece.chunk))
 
     def _hollow(self, index: int) -> Iterator[tuple[int, Call]]:
         """Yield the calls of choice *index* that have no arguments, with their indexes."""
