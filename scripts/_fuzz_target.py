@@ -841,8 +841,9 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     joined += "".join(each for choice in told for each in (choice.text, choice.reasoning))
     last = ""
     values = [value for value in form.values(data) if chunk.is_chunk(value)]
-    if not any(text for value in values for _, text in _texts(value, part)):
-        part = "message"  # else it may repeat what the deltas said
+    deltas = [each.get("delta") for value in values for each in chunk.choices(value)]
+    if not any(deltas) and not any(map(chunk.is_flat, values)):
+        part = "message"  # else it may repeat what was said before
     for value in values:
         for key, text in _texts(value, part):
             # A text that tells all again loses what was told before.

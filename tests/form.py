@@ -891,7 +891,7 @@ class _Reader:
 
     @staticmethod
     def is_payload(line: str) -> bool:
-        return line.startswith(("data:", "{"))
+        return line.startswith("data:") or line.lstrip().startswith("{")
 
     def block(self, lines: list[str]) -> None:
         if not lines:
