@@ -305,7 +305,7 @@ def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
     kind = "logged ValueError in broken.py:edit"
     assert f"\n{kind}\n" in done.stdout
     assert "broken on purpose" in done.stdout
-    (given,) = re.findall(r"the input in base64: (\S+)", done.stdout)
+    given = re.findall(r"the input in base64: (\S+)", done.stdout)[0]
     command = next(line for line in done.stdout.splitlines() if "--replay" in line)
     _, script, *arguments = shlex.split(command)
     assert script == str(SCRIPTS / "fuzz.py")
