@@ -841,8 +841,9 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     joined += "".join(each for choice in told for each in (choice.text, choice.reasoning))
     last = ""
     values = [value for value in form.values(data) if chunk.is_chunk(value)]
-    deltas = [each.get("delta") for value in values for each in chunk.choices(value)]
-    if not any(deltas) and not any(map(chunk.is_flat, values)):
+    choices = [each for value in values for each in chunk.choices(value)]
+    said = any(each.get("delta") or each.get("text") for each in choices)
+    if not said and not any(map(chunk.is_flat, values)):
         part = "message"  # else it may repeat what was said before
     for value in values:
         for key, text in _texts(value, part):
