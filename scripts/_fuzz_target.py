@@ -838,9 +838,12 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     """Require that each text of a chunk is somewhere in the output."""
     joined = "".join(text for value in form.values(out) for text in _strings(value))
     told = form.meaning_of_stream(out).choices.values()
-    joined += "".join(each for choice in told for each in (choice.text, choice.reasoning))
+    joined += "".join(
+        each for choice in told for each in (choice.text, choice.reasoning)
+    )
     last = ""
-    values = [value for value in form.values(data) if chunk.is_chunk(value)]
+    found: list[Json] = form.values(data)
+    values = [value for value in found if chunk.is_chunk(value)]
     choices = [each for value in values for each in chunk.choices(value)]
     said = any(each.get("delta") or each.get("text") for each in choices)
     if not said and not any(map(chunk.is_flat, values)):

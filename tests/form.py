@@ -821,11 +821,9 @@ def meaning_of_body(data: bytes) -> Meaning:
 
 def values(data: bytes) -> list[object]:
     """List what a client that forgives everything finds in a stream or a body."""
-    reader = _Reader()
-    found: list[object] = []
-    reader.take = found.append  # type: ignore[method-assign]
+    reader = _Finder()
     reader.read(data)
-    return [value for value in found if value is not _DONE]
+    return reader.found
 
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -1009,6 +1007,18 @@ class _Reader:
         for fragment in _list(said.get("tool_calls")):
             if isinstance(fragment, dict):
                 _merge(state, fragment)
+
+
+class _Finder(_Reader):
+    """Finds the values of a stream, and makes nothing of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[object] = []
+
+    def take(self, value: object) -> None:
+        if value is not _DONE:
+            self.found.append(value)
 
 
 def _decode_many(text: str) -> tuple[list[object], str]:
@@ -1201,7 +1211,9 @@ def _has_notes(value: dict[str, object]) -> bool:
     return (
         "choices" in value
         and not any(part.get(key) for part in parts for key in keys)
-        and not any(each for part in said for key, each in part.items() if key != "role")
+        and not any(
+            each for part in said for key, each in part.items() if key != "role"
+        )
         and any(value.get(key) for key in _WORDS)
     )
 

@@ -237,19 +237,21 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
         "function-call-doubled",
         "arguments of a call that has been sent go on, whatever stands beside them",
         [
-            chunk({"function_call": {"name": "g", "arguments": ""}}),
-            chunk({"tool_calls": [head(0, "{}")], "function_call": {"arguments": "{}"}}),
+            chunk({"function_call": {"arguments": "{"}}),
+            chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
         ],
         [
-            chunk({"function_call": {"name": "g", "arguments": ""}}),
-            chunk({"tool_calls": [head(0, "{}")], "function_call": {"arguments": "{}"}}),
+            chunk({"function_call": {"arguments": "{"}}),
+            chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
         ],
     ),
     (
         "error-with-choices",
         "what stands beside an error goes first, in any form",
         [
-            chunk(None, choices=[{"index": 0, "message": {"content": "Hi"}}], error="x"),
+            chunk(
+                None, choices=[{"index": 0, "message": {"content": "Hi"}}], error="x"
+            ),
             chunk(None, choices=[{"index": 0, "text": "Hi", "error": "x"}]),
             chunk(None, choices=[{"index": 0, "delta": "Hi"}], error="x"),
             chunk({}, choice={"usage": USAGE}, error="x"),

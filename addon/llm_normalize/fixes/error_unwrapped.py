@@ -5,7 +5,6 @@ from ..chunk import Chunk
 from ..fix import Example, Fix
 from ..jsontext import Json
 
-
 _BESIDE = (("detail", list), ("errors", list), ("usage", dict))
 """What stays beside the error: more than words."""
 

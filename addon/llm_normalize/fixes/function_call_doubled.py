@@ -43,7 +43,7 @@ class FunctionCallDoubled(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Remove it from the deltas; one that has been sent goes on."""
         changed = [
-            not self.seen.choice(index).legacy_call and _told_once(delta)
+            not self.seen.choice(index).has_legacy and _told_once(delta)
             for index, _, delta in deltas(chunk)
         ]
         return any(changed)
