@@ -1189,7 +1189,8 @@ def _error_in(value: dict[str, object]) -> Error | None:
         return None
     if not texts and not (error or _tells_errors(value)):
         return None  # of those, there has to be an error even without words
-    return Error(texts, "" if code is None else str(code))
+    told = isinstance(code, str | int) and not isinstance(code, bool)
+    return Error(texts, str(code) if told else "")
 
 
 def _tells_errors(value: dict[str, object]) -> bool:

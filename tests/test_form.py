@@ -1269,6 +1269,7 @@ def test_usage(items: list[Any]) -> None:
         ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
         ({"error": {"x": ['a"b', True]}}, Error(("a", "b"))),
         ({"error": True}, Error(())),
+        ({"error": {"message": "m", "code": True}}, Error(("m",))),
         ({"choices": [], "errors": 7}, Error(("7",))),
         ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
         ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
