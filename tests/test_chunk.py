@@ -230,6 +230,7 @@ def test_a_part_says_something_beyond_its_role(
         ({"choices": [{"delta": {}, "logprobs": {"content": []}}]}, True),
         ({"choices": [{"message": {"content": "x"}}]}, True),
         ({"choices": [{"message": {"role": "assistant"}, "text": ""}]}, False),
+        ({"choices": [{"delta": {"function_call": {"name": ""}}}]}, False),
         ({"choices": [{"text": "x"}]}, True),
         ({"choices": [{"delta": "x"}]}, True),
         ({"choices": [{"delta": None, "text": 1}]}, False),

@@ -211,9 +211,17 @@ def speaks_in(choice: Chunk) -> bool:
 
 def has_answer(choice: Chunk) -> bool:
     """Tell whether a choice says anything beyond its role, under any of the keys for it."""
-    return any(
-        says(part) if isinstance(part, dict) else isinstance(part, str) and part
-        for part in map(choice.get, ("delta", "message", "text"))
+    parts = [choice.get(key) for key in ("delta", "message", "text")]
+    return any(isinstance(part, str) and part for part in parts) or any(
+        says(
+            {
+                k: v
+                for k, v in part.items()
+                if not isinstance(v, dict) or any(v.values())
+            }
+        )
+        for part in parts
+        if isinstance(part, dict)
     )
 
 
