@@ -498,7 +498,8 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     Contract: "a JSON body in it becomes chunks", and a stream made of one has a finish
     and `[DONE]`. It says itself that it is no chunk, and what all of it has used.
     """
-    body = events[0] if len(events) == 1 else None
+    told = [each for each in events if each not in ({}, [])]  # those keep it alive
+    body = told[0] if len(told) == 1 else None
     if not isinstance(body, dict) or body.get("object") != "chat.completion":
         return False
     found = chunk.choices(body) if chunk.is_chunk(body) else []

@@ -237,6 +237,14 @@ def test_an_answer_beside_an_error_stays_in_any_form(said: Chunk) -> None:
     assert b'"content":"Hi"' in step.after[0]
 
 
+@pytest.mark.parametrize("more", [{}, {"response": "Hi"}])
+def test_a_result_without_choices_is_an_answer_only_if_one_stands_beside(
+    more: Chunk,
+) -> None:
+    out = repaired(dumps({"result": {"choices": [], **more}, "success": True}))
+    assert (b'"content":"Hi"' in out, b"[DONE]" in out) == (bool(more), bool(more))
+
+
 def test_a_byte_order_mark_of_a_body_goes() -> None:
     body = dumps(completion({"role": "assistant", "content": "Hi"}))
     step = repair_body(b"\xef\xbb\xbf" + body, 200, Asked(), FIXES)
