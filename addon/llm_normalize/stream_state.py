@@ -183,7 +183,7 @@ class ChoiceSeen:
     role: bool = False
     finished: bool = False
     legacy_call: bool = False
-    has_legacy: bool = False  # of one, be it without a name
+    has_legacy: bool = False  # a part of one was sent, with a name or without
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
