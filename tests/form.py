@@ -1202,10 +1202,12 @@ def _tells_errors(value: dict[str, object]) -> bool:
 
 
 def _has_notes(value: dict[str, object]) -> bool:
-    """Say whether words stand beside choices that say nothing.
+    """Say whether `errors` stand beside choices, or words beside some that say nothing.
 
     Of a notice and an error in words alone, nobody can say which it is.
     """
+    if "choices" in value and value.get("errors"):
+        return True
     parts = [_dict(choice) for choice in _list(value.get("choices"))]
     said = [_dict(part.get(key)) for part in parts for key in ("delta", "message")]
     keys = ("text", "finish_reason", "logprobs")
@@ -1351,20 +1353,23 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         keep_id = ids.count(old_call.id) == 1
         yield from _lost_in_call(f"call {number}", old_call, new_call, keep_id=keep_id)
     said = was.function_call
-    # One without name and arguments says nothing.
     more = now.function_call or Call()
-    again = said is not None and not (more.name or more.arguments)
-    if again and any(_tells(call, said) for call in was.calls if said is not None):
-        return  # it is told, as a tool call
+    if said is not None and not more.name:
+        # Those of several calls, one after the other, look like those of one.
+        every = "".join(call.arguments for call in was.calls)
+        calls = [*was.calls, *(Call("", c.name, every) for c in was.calls[:1])]
+        if any(_tells(call, said, more.arguments) for call in calls):
+            return  # it is told, as a tool call
     if was.function_call or now.function_call:
         old_call = was.function_call or Call()
         new_call = now.function_call or Call()
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
 
 
-def _tells(call: Call, legacy: Call) -> bool:
-    """Tell whether *call* says all that *legacy* does."""
-    return legacy.name in ("", call.name) and legacy.arguments in ("", call.arguments)
+def _tells(call: Call, legacy: Call, rest: str) -> bool:
+    """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
+    told = (rest, call.arguments + rest)
+    return legacy.name in ("", call.name) and legacy.arguments in told
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:

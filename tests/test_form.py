@@ -1287,6 +1287,7 @@ def test_errors(value: Any, error: Error) -> None:
         (bare(detail="m"), True),
         (chunk({"role": "assistant"}, message="m"), True),
         (chunk({}, errors=1), True),
+        ({**TEXT, "errors": 1}, True),
         ({**TEXT, "detail": "m"}, False),
         ({**STOP, "detail": "m"}, False),
         (bare(detail=""), False),

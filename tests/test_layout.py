@@ -158,7 +158,7 @@ BUDGET = {
     "boundary": 335,
     "decoding": 385,
     "reach": 355,
-    "chunk": 354,
+    "chunk": 362,
     "logfile": 285,
     "ending": 310,
     "stream_state": 286,
