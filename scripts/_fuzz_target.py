@@ -282,6 +282,7 @@ class _Run(NamedTuple):
     out: bytes
     steps: list[Step]
     unread: int
+    kept: int
 
     @property
     def names(self) -> set[str]:
@@ -292,11 +293,23 @@ def _run(case: Case, reads: Sequence[bytes]) -> _Run:
     steps: list[Step] = []
     pipeline = Pipeline(case.asked, case.fixes, steps.append, "fuzz")
     out = [each for read in reads for each in pipeline.feed(read)]
+    kept = held(pipeline, apart=(steps, FIXES)) - _fresh(case) if len(reads) == 1 else 0
     if case.ended:
         out += pipeline.end()
     else:
         pipeline.abandon()
-    return _Run(b"".join(out), steps, sum(pipeline.raw_events.values()))
+    return _Run(b"".join(out), steps, sum(pipeline.raw_events.values()), kept)
+
+
+def _fresh(case: Case) -> int:
+    """Return the size of a pipeline that has read nothing yet, measured once."""
+    fixes = tuple(case.fixes)
+    if fixes not in _fresh_sizes:
+        _fresh_sizes[fixes] = held(Pipeline(Asked(), fixes, label="fuzz"))
+    return _fresh_sizes[fixes]
+
+
+_fresh_sizes: dict[tuple[type[Fix], ...], int] = {}
 
 
 def _check_stream(case: Case, say: Say) -> None:
@@ -308,7 +321,10 @@ def _check_stream(case: Case, say: Say) -> None:
         say(f"cut differs {names}", _differ(whole.out, cut.out))
     _check_steps(case, whole, say)
     _check_done(case, whole.out, say)
-    _check_kept(case, say)
+    largest = max(map(len, form.events(data)), default=0)
+    if whole.kept > _KEPT + _KEPT_A_BYTE * largest:
+        # What is kept goes with the largest block, not with their number.
+        say("much kept", f"{whole.kept} bytes after blocks of at most {largest}")
     events = list(_events(data))
     if (
         all(isinstance(each, dict) for each in events)
@@ -328,7 +344,7 @@ def _check_stream(case: Case, say: Say) -> None:
         _check_meaning(case, events, whole.out, say)
     else:
         known = data if case.ended else data[: _last_end(data)]
-        _check_texts(known, whole.out, list(_events(known)), say)
+        _check_texts(known, whole.out, say)
 
 
 def _check_twice(case: Case, out: bytes, say: Say) -> None:
@@ -388,7 +404,10 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
     """
     if len(_text(value, "id")) <= _SAME or not re.search(r"\d", _text(value, "model")):
         return False
-    for choice in chunk.choices(value):
+    found = chunk.choices(value)
+    if len({chunk.index_of(choice) for choice in found}) < len(found):
+        return False  # one choice twice
+    for choice in found:
         part = "message" if "message" in choice else "delta"
         said = choice.get(part)
         if (
@@ -435,7 +454,7 @@ def _check_steps(case: Case, run: _Run, say: Say) -> None:
 _PLAIN = re.compile(rb"(?:^|\n\n)(data: ([^\r\n]*)\n)(?=\n)")
 _DONE_SENT = rb"(?:^|[\r\n])data: *\[DONE\][\r\n]"
 _MISSPELLED = re.compile(rb'\[done\]|"done"\s*:\s*true|\bdone\b', re.IGNORECASE)
-_ENDED = re.compile(rb"(?:\n|\r)[\r\n]data: \[DONE\]\n\n\Z")
+_ENDED = re.compile(rb"(?:\n|\r)[\r\n]data: \[DONE\]\n\n+\Z")
 _ENDS = re.compile(rb"\n\n|\r\r|\r\n\r\n?|\n\r")
 
 
@@ -445,12 +464,17 @@ def _last_end(data: bytes) -> int:
 
 def _check_done(case: Case, out: bytes, say: Say) -> None:
     """Require that each `[DONE]` was sent, or the last one earned."""
-    data = _MISSPELLED.sub(b"[DONE]", _TEXT_ON_LINES.sub(_on_one_line, case.payload))
-    more = out.count(b"[DONE]") - data.count(b"[DONE]")
+    data = _MISSPELLED.sub(b"[DONE]", case.payload)
+    # It may go on over lines, in a text or by itself.
+    more = out.count(b"[DONE]") - _LINE_ENDS.sub(b"", data).count(b"[DONE]")
     if more <= 0:
         return
     meaning = form.meaning_of_stream(data)
-    finished = [choice.finish_reason for choice in meaning.choices.values()]
+    # A choice that never said anything need not show, and has no end then.
+    shown = form.meaning_of_stream(out).choices
+    finished = [
+        choice.finish_reason for at, choice in meaning.choices.items() if at in shown
+    ]
     if _is_whole_answer(list(_events(data)), case.asked):
         finished = ["stop"]
     # What cannot be read may look like a choice that goes on.
@@ -465,14 +489,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
         say("[DONE] glued", repr(out[-200:]))
 
 
-_TEXT_ON_LINES = re.compile(rb"(?:^|(?<=\n\n))(?:data:[^\r\n]*(?:\n|\Z)){2,}(?=\n|\Z)")
-
-
-def _on_one_line(block: re.Match[bytes]) -> bytes:
-    """Return a block's lines as one, where a text of its JSON goes on over them."""
-    lines = [line[5:].removeprefix(b" ") for line in block[0].splitlines()]
-    parts = [_loads(glue.join(lines)) for glue in (b"\n", b"")]
-    return block[0] if parts[1] is None else b"data: " + dumps(parts[1]) + b"\n"
+_LINE_ENDS = re.compile(rb"[\r\n]+(?:data: ?)*")
 
 
 def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
@@ -481,7 +498,8 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     Contract: "a JSON body in it becomes chunks", and a stream made of one has a finish
     and `[DONE]`. It says itself that it is no chunk, and what all of it has used.
     """
-    body = events[0] if len(events) == 1 else None
+    told = [each for each in events if each not in ({}, [])]  # those keep it alive
+    body = told[0] if len(told) == 1 else None
     if not isinstance(body, dict) or body.get("object") != "chat.completion":
         return False
     found = chunk.choices(body) if chunk.is_chunk(body) else []
@@ -489,28 +507,17 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     return spoken and len(found) >= asked.n and bool(body.get("usage"))
 
 
-def _check_kept(case: Case, say: Say) -> None:
-    """Require that what is kept goes with the largest block, not with their number."""
-    pipeline = Pipeline(case.asked, case.fixes, label="fuzz")
-    fresh = held(pipeline)
-    pipeline.feed(case.payload)
-    largest = max(map(len, form.events(case.payload)), default=0)
-    kept = held(pipeline) - fresh
-    if kept > _KEPT + _KEPT_A_BYTE * largest:
-        say("much kept", f"{kept} bytes after blocks of at most {largest}")
-
-
 _KEPT = 64 * 1024
 _KEPT_A_BYTE = 200  # a few chunks of nothing but empty objects, 64 bytes each
 
 
-def held(root: object) -> int:
-    """Return the size of *root* with all that it alone leads to, code excepted."""
+def held(root: object, *, apart: Sequence[object] = ()) -> int:
+    """Return the size of *root* with all it leads to, code and what is *apart* excepted."""
     code = (
         type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType,
         types.CodeType, logging.Logger, re.Pattern,
     )  # fmt: skip
-    seen: set[int] = set()
+    seen = set(map(id, apart))
     todo: list[object] = [root]
     size = 0
     while todo:
@@ -623,7 +630,7 @@ def _check_body(case: Case, say: Say) -> None:
         for fault in form.lost(before, after):
             say(f"body lost {_kind(fault)}", f"{fault}\n{_differ(data, out)}")
     else:
-        _check_texts(data, out, [value], say, "message")
+        _check_texts(data, out, say, "message")
 
 
 _CHECKS: dict[str, Callable[[Case, Say], None]] = {
@@ -663,7 +670,9 @@ def _events(data: bytes) -> Iterator[Json]:
     for block in form.events(data.removeprefix(b"\xef\xbb\xbf")):
         lines = [line for line in re.split(rb"\r\n?|\n", block) if line]
         values = [
-            line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")
+            line[5:].removeprefix(b" ")
+            for line in lines
+            if line.startswith(b"data:") or line == b"data"
         ]
         if not all(map(_FIELD.match, lines)):
             yield None
@@ -671,7 +680,7 @@ def _events(data: bytes) -> Iterator[Json]:
             yield _loads(b"\n".join(values))
 
 
-_FIELD = re.compile(rb"(?:data|event|id|retry)?:")
+_FIELD = re.compile(rb"(?:data|event|id|retry)?:|(?:data|event|id|retry)\Z")
 
 _STRANGE = {"response", "result", "tool_calls", "x_groq", "base_resp", "success"}
 _SAID = ("role", "content", "reasoning_content", "reasoning", "refusal")
@@ -826,15 +835,22 @@ def _check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None
         say(f"lost {_kind(fault)}", f"{fault}\n{_differ(data, out)}")
 
 
-def _check_texts(
-    data: bytes, out: bytes, events: list[Json], say: Say, part: str = "delta"
-) -> None:
+def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     """Require that each text of a chunk is somewhere in the output."""
-    values = _values(out)
-    joined = "".join(text for value in values for text in _strings(value))
+    joined = "".join(text for value in form.values(out) for text in _strings(value))
+    told = form.meaning_of_stream(out).choices.values()
+    joined += "".join(
+        each for choice in told for each in (choice.text, choice.reasoning)
+    )
     last = ""
-    for value in events:
-        for key, text in _texts(value, part) if chunk.is_chunk(value) else ():
+    found: list[Json] = form.values(data)
+    values = [value for value in found if chunk.is_chunk(value)]
+    choices = [each for value in values for each in chunk.choices(value)]
+    said = any(each.get("delta") or each.get("text") for each in choices)
+    if not said and not any(map(chunk.is_flat, values)):
+        part = "message"  # else it may repeat what was said before
+    for value in values:
+        for key, text in _texts(value, part):
             # A text that tells all again loses what was told before.
             new = text.removeprefix(last)
             last = text or last
@@ -845,12 +861,11 @@ def _check_texts(
 
 
 def _texts(value: chunk.Chunk, part: str) -> Iterator[tuple[str, str]]:
-    """Yield what the deltas or messages of *value* say, and under which key.
-
-    A message in a stream does not count: it may repeat what the deltas said.
-    """
+    """Yield what the deltas or messages of *value* say, and under which key."""
     for choice in chunk.choices(value):
         said = choice.get(part)
+        if "delta" not in choice and "message" not in choice:
+            yield "text", _text(choice, "text")
         if not isinstance(said, dict):
             continue
         for key in _SAID[1:]:
@@ -908,7 +923,8 @@ def seeds() -> list[bytes]:
     folder with it is at hand (see tests/test_recorded.py).
     """
     cases = [*_captures(), *_examples(), *_recorded()]
-    cases += [case._replace(mode="long") for case in cases[:: len(ENCODINGS)]]
+    # Those take longest: the first minute is for others, too.
+    cases += [case._replace(mode="long") for case in cases[:: 4 * len(ENCODINGS)]]
     for number, case in enumerate(cases[: 2 * len(ENCODINGS) * len(DAMAGES)]):
         if case.mode == "stream":
             cases.append(case._replace(mode="encoded", argument=number, place=0x8000))

@@ -11,6 +11,7 @@ tells by lines how far it is; what it finds is told once, and it goes on.
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import importlib.util
 import json
@@ -417,7 +418,10 @@ def run(flags: argparse.Namespace) -> int:
         place = Path(__file__).resolve()
         again = ["python3", str(place), *more, "--replay", finding["path"]]
         text = finding["text"].rstrip().replace("\n", "\n    ")
-        print(f"\n{finding['kind']}\n    {text}\n  {shlex.join(again)}\n", flush=True)
+        print(f"\n{finding['kind']}\n    {text}\n  {shlex.join(again)}", flush=True)
+        # The file is gone where a machine lasts as long as its job.
+        data = base64.b64encode(Path(finding["path"]).read_bytes()).decode()
+        print(f"  the input in base64: {data}\n", flush=True)
 
     jobs = Jobs()
     try:

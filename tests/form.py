@@ -806,6 +806,7 @@ class Meaning:
     done: bool = False
     streamed: bool = True
     unread: list[str] = field(default_factory=list)  # what makes no sense at all
+    doubtful: bool = False  # there are words that may be an error or a notice
 
 
 def meaning_of_stream(data: bytes) -> Meaning:
@@ -818,10 +819,18 @@ def meaning_of_body(data: bytes) -> Meaning:
     return _Reader().read(data)
 
 
+def values(data: bytes) -> list[object]:
+    """List what a client that forgives everything finds in a stream or a body."""
+    reader = _Finder()
+    reader.read(data)
+    return reader.found
+
+
 _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 _PREFIXES = re.compile(r"\s*(?:data:\s*)*")
 _DONE = object()
-_OTHER_FIELDS = ("event:", "id:", "retry:")
+# A field may come without its colon: it is empty then.
+_OTHER_FIELD = re.compile("(?:event|id|retry)?:|(?:event|id|retry)$")
 
 
 @dataclass
@@ -864,7 +873,7 @@ class _Reader:
     def stream(self, text: str) -> None:
         lines = re.split(r"\r\n|\r|\n", text)
         if not any(self.is_payload(line) for line in lines):
-            if all(line.startswith((":", *_OTHER_FIELDS)) for line in lines if line):
+            if all(map(_OTHER_FIELD.match, filter(None, lines))):
                 return  # keep-alives only: they say nothing
             self.meaning.streamed = False
             self.meaning.unread.append(text.strip())
@@ -874,19 +883,21 @@ class _Reader:
             if not line.strip():
                 self.block(block)
                 block = []
-            elif not line.startswith((":", *_OTHER_FIELDS)):
+            elif not _OTHER_FIELD.match(line):
                 # Without the prefix, too: JSON may stand there bare, or an error text.
                 block.append(line)
 
     @staticmethod
     def is_payload(line: str) -> bool:
-        return line.startswith(("data:", "{"))
+        return line.startswith("data:") or line.lstrip().startswith("{")
 
     def block(self, lines: list[str]) -> None:
         if not lines:
             return
         parts = [re.sub(r"^(?:data: ?)+", "", line) for line in lines]
         values, rest = _decode_many("\n".join(parts))
+        if rest:  # a text may go on over lines
+            values, rest = _decode_many("".join(parts))
         if rest:
             # Not one value over several lines, so each line is an event of its own.
             values = []
@@ -915,6 +926,7 @@ class _Reader:
         error = _error_in(value)
         if error is not None:
             self.meaning.errors.append(error)
+        self.meaning.doubtful |= _has_notes(value)
         usage = value.get("usage")
         if isinstance(usage, dict) and usage:
             self.meaning.usage = usage
@@ -995,6 +1007,18 @@ class _Reader:
         for fragment in _list(said.get("tool_calls")):
             if isinstance(fragment, dict):
                 _merge(state, fragment)
+
+
+class _Finder(_Reader):
+    """Finds the values of a stream, and makes nothing of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[object] = []
+
+    def take(self, value: object) -> None:
+        if value is not _DONE:
+            self.found.append(value)
 
 
 def _decode_many(text: str) -> tuple[list[object], str]:
@@ -1151,22 +1175,63 @@ def _error_in(value: dict[str, object]) -> Error | None:
     if error:
         inner = _dict(error)
         code = inner.get("code", value.get("code"))
-        texts = _error_texts(error) or (_canonical(error),)
-    elif value.get("errors") and (
-        value.get("success") is False or value.get("choices") == []
-    ):
-        first = next(filter(None, _list(value["errors"])), None)
+        texts = _error_texts(error) or tuple(_leaves(error))
+    elif _tells_errors(value):
+        several = value["errors"]
+        first = next(filter(None, _list(several)), several)
         code = _dict(first).get("code")
-        texts = _error_texts(value["errors"]) or ((_canonical(first),) if first else ())
+        texts = _error_texts(several) or tuple(_leaves(several))
     elif status.get("status_code") not in (0, None):
         code, texts = status["status_code"], _error_texts(status.get("status_msg"))
     elif not {"choices", "response", "result", "tool_calls", "usage"} & set(value):
         code, texts = value.get("code"), _error_texts(value)
     else:
         return None
-    if not texts:
-        return None
-    return Error(texts, "" if code is None else str(code))
+    if not texts and not (error or _tells_errors(value)):
+        return None  # of those, there has to be an error even without words
+    told = isinstance(code, str | int) and not isinstance(code, bool)
+    return Error(texts, str(code) if told else "")
+
+
+def _tells_errors(value: dict[str, object]) -> bool:
+    """Say whether `errors` tells of one, and is no count or note beside an answer."""
+    several = value.get("errors")
+    if value.get("success") is False or value.get("choices") == []:
+        return any(several) if isinstance(several, list) else bool(several)
+    return "choices" in value and isinstance(several, list) and any(several)
+
+
+def _has_notes(value: dict[str, object]) -> bool:
+    """Say whether `errors` stand beside choices, or words beside some that say nothing.
+
+    Of a notice and an error in words alone, nobody can say which it is.
+    """
+    if "choices" in value and value.get("errors"):
+        return True
+    parts = [_dict(choice) for choice in _list(value.get("choices"))]
+    said = [_dict(part.get(key)) for part in parts for key in ("delta", "message")]
+    keys = ("text", "finish_reason", "logprobs")
+    return (
+        "choices" in value
+        and not any(part.get(key) for part in parts for key in keys)
+        and not any(
+            each for part in said for key, each in part.items() if key != "role"
+        )
+        and any(value.get(key) for key in _WORDS)
+    )
+
+
+def _leaves(value: object) -> Iterator[str]:
+    """Yield what stands in an error that has no words under the keys for them."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(part)
+    elif value and isinstance(value, str | int) and not isinstance(value, bool):
+        # They are told as JSON, in which some characters are written in other ways.
+        yield from filter(None, re.split(r'["\\\x00-\x1f]+', str(value)))
+
+
+_WORDS = ("message", "msg", "detail", "errors", "title", "error", "error_msg")
 
 
 def _error_texts(value: object) -> tuple[str, ...]:
@@ -1175,7 +1240,7 @@ def _error_texts(value: object) -> tuple[str, ...]:
     if isinstance(value, list):
         return tuple(text for entry in value for text in _error_texts(entry))
     record = _dict(value)
-    for key in ("message", "msg", "detail", "errors", "title", "error"):
+    for key in _WORDS:
         texts = _error_texts(record[key]) if key in record else ()
         if texts:
             return texts
@@ -1257,9 +1322,10 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
     faults += _lost_usage(before, after)
     faults += _lost_errors(before, after)
     if before.streamed and after.streamed:
-        choices = before.choices.values()
+        # One that never said anything need not show, and has no end then.
+        choices = [c for at, c in before.choices.items() if at in after.choices]
         ended = all(c.finish_reason and not _has_failed(c) for c in choices)
-        earned = ended and bool(before.choices) and not before.errors
+        earned = ended and bool(choices) and not before.errors
         if before.done and not after.done:
             faults.append("done: [DONE] was lost")
         elif after.done and not before.done and not earned:
@@ -1287,18 +1353,23 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         keep_id = ids.count(old_call.id) == 1
         yield from _lost_in_call(f"call {number}", old_call, new_call, keep_id=keep_id)
     said = was.function_call
-    again = said is not None and now.function_call is None
-    if again and any(_tells(call, said) for call in was.calls if said is not None):
-        return  # it is told, as a tool call
+    more = now.function_call or Call()
+    if said is not None and not more.name:
+        # Those of several calls, one after the other, look like those of one.
+        every = "".join(call.arguments for call in was.calls)
+        calls = [*was.calls, *(Call("", c.name, every) for c in was.calls[:1])]
+        if any(_tells(call, said, more.arguments) for call in calls):
+            return  # it is told, as a tool call
     if was.function_call or now.function_call:
         old_call = was.function_call or Call()
         new_call = now.function_call or Call()
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
 
 
-def _tells(call: Call, legacy: Call) -> bool:
-    """Tell whether *call* says all that *legacy* does."""
-    return legacy.name in ("", call.name) and legacy.arguments in ("", call.arguments)
+def _tells(call: Call, legacy: Call, rest: str) -> bool:
+    """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
+    told = (rest, call.arguments + rest)
+    return legacy.name in ("", call.name) and legacy.arguments in told
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:
@@ -1343,6 +1414,8 @@ def _numbers(usage: object, path: str = "") -> Iterator[tuple[str, float]]:
         name = path + _USAGE_ALIASES.get(key, key)
         if isinstance(value, dict):
             yield from _numbers(value, f"{name}.")
+        elif key.endswith("_tokens_details"):
+            continue  # OpenAI's form has an object there, or null
         elif isinstance(value, bool):
             continue
         elif isinstance(value, int | float):
@@ -1352,6 +1425,18 @@ def _numbers(usage: object, path: str = "") -> Iterator[tuple[str, float]]:
                 yield name, float(value)
             except ValueError:
                 continue
+
+
+_COUNTS = {
+    "completion_tokens",
+    "prompt_tokens",
+    "total_tokens",
+    "completion_tokens_details.audio_tokens",
+    "completion_tokens_details.reasoning_tokens",
+    "prompt_tokens_details.audio_tokens",
+    "prompt_tokens_details.cached_tokens",
+}
+_HUGE = 1e18
 
 
 def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
@@ -1366,7 +1451,9 @@ def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
         return
     for name, value in old.items():
         within_count = "_tokens." in name  # OpenAI's form has a number there
-        if new.get(name) != value and not within_count:
+        # Where OpenAI's form has a whole number, a fraction is told without its rest.
+        told = int(value) if name in _COUNTS and abs(value) < _HUGE else value
+        if new.get(name) not in (value, told) and not within_count:
             yield f"usage: {name} {value} became {new.get(name)}"
 
 
@@ -1386,7 +1473,8 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
         if text not in after.unread and not any(text in other for other in told):
             yield f"unread: {_show(text)} was lost"
     failed = any(map(_has_failed, before.choices.values()))
-    if after.errors and not (before.errors or before.unread or failed):
+    doubtful = before.unread or before.doubtful or failed
+    if after.errors and not (before.errors or doubtful):
         yield f"error: {_show(told[0])} was made up"
 
 

@@ -195,6 +195,7 @@ def test_calls_are_put_and_an_empty_list_goes() -> None:
     [
         ({"function": {"name": "f"}}, "f"),
         ({"custom": {"name": "f"}}, "f"),
+        ({"custom": {"input": "x"}, "function": {"name": "f"}}, "f"),
         ({"custom": "f", "function": {"name": ""}}, None),
         ({}, None),
     ],
@@ -227,6 +228,14 @@ def test_a_part_says_something_beyond_its_role(
         ({"choices": [{"delta": {"content": "x"}}]}, True),
         ({"choices": [{"delta": {}, "finish_reason": "stop"}]}, True),
         ({"choices": [{"delta": {}, "logprobs": {"content": []}}]}, True),
+        ({"choices": [{"message": {"content": "x"}}]}, True),
+        ({"choices": [{"message": {"role": "assistant"}, "text": ""}]}, False),
+        ({"choices": [{"delta": {"function_call": {"name": ""}}}]}, False),
+        ({"choices": [{"text": "x"}]}, True),
+        ({"choices": [{"delta": "x"}]}, True),
+        ({"choices": [{"delta": None, "text": 1}]}, False),
+        ({"choices": [{"delta": {}, "usage": {"total_tokens": 1}}]}, True),
+        ({"choices": [], "x_groq": {"usage": {"total_tokens": 1}}}, True),
     ],
 )
 def test_a_chunk_speaks(chunk: dict[str, Any], expected: bool) -> None:

@@ -50,6 +50,14 @@ def test_finish_with_its_own_usage_leaves_at_once() -> None:
     assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
 
 
+@pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
+def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None:
+    called = with_usage(CALLED) if asked is STREAM else CALLED
+    out = run([calling(head()), called, calling(rest()), DONE], asked)
+    assert out[1:3] == [b"", wire([calling(rest())])]
+    assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish
+
+
 def test_text_that_comes_after_a_finish_overtakes_it() -> None:
     assert run([TEXT, STOP, MORE, DONE]) == [
         wire([TEXT]),

@@ -222,6 +222,29 @@ def test_a_list_of_one_error_is_unwrapped() -> None:
     assert out.startswith(b'data: {"error":{"message":"No"')
 
 
+def test_usage_beside_an_error_that_is_not_wrapped_stays() -> None:
+    flat = {"detail": "No", "usage": USAGE}
+    step = repair_body(dumps(flat), 400, Asked(), FIXES)
+    assert loads(step.after[0])["usage"] == USAGE
+    assert b'"usage":{"prompt_tokens":3' in repaired(wire([{**flat, "choices": []}]))
+
+
+@pytest.mark.parametrize("said", [{"text": "Hi"}, {"message": {"content": "Hi"}}])
+def test_an_answer_beside_an_error_stays_in_any_form(said: Chunk) -> None:
+    body = {"choices": [said], "error": {"message": "No"}}
+    step = repair_body(dumps(body), 200, Asked(), FIXES)
+    assert step.status is None
+    assert b'"content":"Hi"' in step.after[0]
+
+
+@pytest.mark.parametrize("more", [{}, {"response": "Hi"}])
+def test_a_result_without_choices_is_an_answer_only_if_one_stands_beside(
+    more: Chunk,
+) -> None:
+    out = repaired(dumps({"result": {"choices": [], **more}, "success": True}))
+    assert (b'"content":"Hi"' in out, b"[DONE]" in out) == (bool(more), bool(more))
+
+
 def test_a_byte_order_mark_of_a_body_goes() -> None:
     body = dumps(completion({"role": "assistant", "content": "Hi"}))
     step = repair_body(b"\xef\xbb\xbf" + body, 200, Asked(), FIXES)

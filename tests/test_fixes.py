@@ -228,6 +228,76 @@ NULL = {"role": "assistant", "content": None}
 NAMELESS = {"index": 0, "type": "function", "function": {"arguments": ""}}
 MORE: list[tuple[str, str, Wire, Wire]] = [
     (
+        "data-null",
+        "[DONE] is no keep-alive, whatever its event is called",
+        [b"event: ping\ndata: [DONE]\n\n", b"event: ping\ndata: 12:00\n\n"],
+        [b"event: ping\ndata: [DONE]\n\n", b"event: ping\n\n"],
+    ),
+    (
+        "function-call-doubled",
+        "arguments of a call that has been sent go on, whatever stands beside them",
+        [
+            chunk({"function_call": {"arguments": "{"}}),
+            chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
+        ],
+        [
+            chunk({"function_call": {"arguments": "{"}}),
+            chunk({"tool_calls": [head(0, "}")], "function_call": {"arguments": "}"}}),
+        ],
+    ),
+    (
+        "error-with-choices",
+        "what stands beside an error goes first, in any form",
+        [
+            chunk(
+                None, choices=[{"index": 0, "message": {"content": "Hi"}}], error="x"
+            ),
+            chunk(None, choices=[{"index": 0, "text": "Hi", "error": "x"}]),
+            chunk(None, choices=[{"index": 0, "delta": "Hi"}], error="x"),
+            chunk({}, choice={"usage": USAGE}, error="x"),
+        ],
+        [
+            chunk(None, choices=[{"index": 0, "message": {"content": "Hi"}}]),
+            {"error": "x"},
+            chunk(None, choices=[{"index": 0, "text": "Hi"}]),
+            {"error": "x"},
+            chunk(None, choices=[{"index": 0, "delta": "Hi"}]),
+            {"error": "x"},
+            chunk({}, choice={"usage": USAGE}),
+            {"error": "x"},
+        ],
+    ),
+    (
+        "usage-mistyped",
+        "what is not OpenAI's own is converted where nothing is lost",
+        [
+            chunk(
+                {},
+                usage={
+                    "prompt_tokens": 1.5,
+                    "completion_tokens_details": {
+                        "reasoning_tokens": 2.5,
+                        "other_tokens": 1.5,
+                        "text_tokens": "7",
+                    },
+                },
+            )
+        ],
+        [
+            chunk(
+                {},
+                usage={
+                    "prompt_tokens": 1,
+                    "completion_tokens_details": {
+                        "reasoning_tokens": 2,
+                        "other_tokens": 1.5,
+                        "text_tokens": 7,
+                    },
+                },
+            )
+        ],
+    ),
+    (
         "content-null",
         "null beside a call is OpenAI's own",
         [chunk({**NULL, "tool_calls": [head()]})],

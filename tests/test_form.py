@@ -1047,6 +1047,12 @@ def said(data: bytes) -> Any:
         sse(
             chunk(choices=[{"text": "Low tide at six", "finish_reason": "stop"}]), DONE
         ),
+        sse(chunk({"content": "Low tide at six"}, "stop"), DONE)
+        .replace(b"choices", b"\nevent\ndata: choices")
+        .replace(b'data: {"', b' {"'),
+        sse(chunk({"content": "Low tide at six"}, "stop"), DONE).replace(
+            b"tide", b"\ndata: data: tide"
+        ),
     ],
 )
 def test_careless_streams_mean_the_same(data: bytes) -> None:
@@ -1261,12 +1267,38 @@ def test_usage(items: list[Any]) -> None:
         ),
         ({**TEXT, "error": {"message": "m", "code": 1}}, Error(("m",), "1")),
         ([{"error": {"message": "m", "code": 400}}], Error(("m",), "400")),
+        ({"error": {"x": ['a"b', True]}}, Error(("a", "b"))),
+        ({"error": True}, Error(())),
+        ({"error": {"message": "m", "code": True}}, Error(("m",))),
+        ({"choices": [], "errors": 7}, Error(("7",))),
+        ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
+        ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
     ],
 )
 def test_errors(value: Any, error: Error) -> None:
     assert meaning_of_stream(sse(value)).errors == [error]
     meaning = meaning_of_body(json.dumps(value).encode())
     assert (meaning.errors, meaning.streamed) == ([error], False)
+
+
+@pytest.mark.parametrize(
+    ("value", "may"),
+    [
+        (bare(detail="m"), True),
+        (chunk({"role": "assistant"}, message="m"), True),
+        (chunk({}, errors=1), True),
+        ({**TEXT, "errors": 1}, True),
+        ({**TEXT, "detail": "m"}, False),
+        ({**STOP, "detail": "m"}, False),
+        (bare(detail=""), False),
+    ],
+)
+def test_words_beside_choices_that_say_nothing_may_be_an_error(
+    value: Any, may: bool
+) -> None:
+    before = meant(value)
+    assert (before.errors, before.doubtful) == ([], may)
+    assert bool(lost(before, meant(value, ERROR))) is not may
 
 
 def test_what_makes_no_sense_is_kept_apart() -> None:
@@ -1345,6 +1377,7 @@ def meant(*items: Any) -> Meaning:
     return meaning_of_stream(sse(*items))
 
 
+OTHER = chunk({}, index=1)
 NUMBERED = {"error": {"message": "m", "code": 503}}
 SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
 
@@ -1357,6 +1390,7 @@ SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
         (meant(NULL, chunk(head()), STOP), meant(NULL, chunk(head()), CALLS)),
         (meant(OPEN, TEXT, DONE), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, TEXT, STOP), meant(OPEN, TEXT, STOP, DONE)),
+        (meant(OPEN, TEXT, STOP, OTHER), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, chunk({}, "error")), meant(OPEN, ERROR)),
         (meant(NUMBERED), meant(SPELLED)),
         (
@@ -1374,6 +1408,10 @@ SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
             meant(bare(usage=USAGE)),
         ),
         (meant(bare(usage={"total_tokens": 0})), meant(OPEN)),
+        (
+            meant(bare(usage={"total_tokens": 1.5, "prompt_tokens_details": 7})),
+            meant(bare(usage={"total_tokens": 1, "prompt_tokens_details": None})),
+        ),
         (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": '{"a": 1}'}))),
         (
             meaning_of_body(json.dumps(without(body(SAID), "usage")).encode()),
@@ -1403,6 +1441,9 @@ def test_repair_is_no_loss(before: Meaning, after: Meaning) -> None:
         (meant(OPEN, chunk({}, "error")), meant(OPEN, STOP)),
         (meant(OPEN, STOP), meant(OPEN, STOP, bare(usage=USAGE))),
         (meant(OPEN, STOP), meant(OPEN, STOP, ERROR)),
+        (meant(bare(usage={"x": 1.5})), meant(bare(usage={"x": 1}))),
+        (meant({"error": True}), meant()),
+        (meant(OPEN, STOP, chunk({}, index=1)), meant(OPEN, STOP, OTHER, DONE)),
         (meant(NUMBERED), meant(changed(SPELLED, "error", "code", to=None))),
         (meant(NUMBERED), meant(changed(SPELLED, "error", "message", to="Gone"))),
         (meant(OPEN, "{oops"), meant(OPEN)),
@@ -1545,5 +1586,6 @@ def test_function_call_that_repeats_a_tool_call_may_go() -> None:
 
     for legacy in ({"name": "f", "arguments": "{}"}, {"name": "", "arguments": "{}"}):
         assert lost(meant(function_call=legacy), meant()) == []
+        assert lost(meant(function_call=legacy), meant(function_call={"x": "y"})) == []
     other = {"name": "g", "arguments": "{}"}
     assert lost(meant(function_call=other), meant()) != []

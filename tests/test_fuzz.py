@@ -1,9 +1,11 @@
 """The fuzzer: that it runs, that it can fail, and that what it finds can be replayed."""
 
 import ast
+import base64
 import importlib
 import os
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -303,10 +305,11 @@ def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
     kind = "logged ValueError in broken.py:edit"
     assert f"\n{kind}\n" in done.stdout
     assert "broken on purpose" in done.stdout
+    given = re.findall(r"the input in base64: (\S+)", done.stdout)[0]
     command = next(line for line in done.stdout.splitlines() if "--replay" in line)
     _, script, *arguments = shlex.split(command)
     assert script == str(SCRIPTS / "fuzz.py")
-    assert Path(arguments[-1]).is_file()
+    assert Path(arguments[-1]).read_bytes() == base64.b64decode(given)
     again = start(*arguments)
     assert again.returncode == 1
     assert f"\n{kind}\n" in again.stdout

@@ -178,8 +178,8 @@ def function(call: Chunk) -> Chunk:
 def name_of(call: Chunk) -> Json:
     """Return the name of a tool call or of a fragment, None where it has none."""
     custom = call.get("custom")
-    inner = custom if isinstance(custom, dict) else function(call)
-    return inner.get("name") or None
+    named = isinstance(custom, dict) and custom.get("name")
+    return named or function(call).get("name") or None
 
 
 def usage_of(chunk: Chunk) -> Json:
@@ -203,14 +203,29 @@ def says(part: Chunk) -> bool:
 
 def speaks(chunk: Chunk) -> bool:
     """Tell whether *chunk* says anything beyond roles and its envelope."""
-    return bool(usage_of(chunk)) or any(map(speaks_in, choices(chunk)))
+    return any(map(usage_of, _tellers(chunk))) or any(map(speaks_in, choices(chunk)))
 
 
 def speaks_in(choice: Chunk) -> bool:
-    """Tell whether a choice of a stream says anything beyond its role."""
-    delta = choice.get("delta")
-    said = isinstance(delta, dict) and says(delta)
-    return said or bool(choice.get("finish_reason") or choice.get("logprobs"))
+    """Tell whether a choice says anything beyond its role, be it how it ended."""
+    ended = choice.get("finish_reason") or choice.get("logprobs")
+    return bool(ended) or has_answer(choice)
+
+
+def has_answer(choice: Chunk) -> bool:
+    """Tell whether a choice says anything beyond its role, under any of the keys for it."""
+    parts = [choice.get(key) for key in ("delta", "message", "text")]
+    return any(isinstance(part, str) and part for part in parts) or any(
+        says(
+            {
+                k: v
+                for k, v in part.items()
+                if not isinstance(v, dict) or any(v.values())
+            }
+        )
+        for part in parts
+        if isinstance(part, dict)
+    )
 
 
 def repeats(old: Json, new: Json) -> bool:

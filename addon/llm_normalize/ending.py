@@ -7,7 +7,8 @@ What waits, and why nothing else may:
   usage that nobody asked for must ride on it (`usage.py`). What else its choice still
   says overtakes it.
 * A finish reason on the first words of its choice, and each one later if more words
-  came after it: there are providers that put one on every chunk.
+  came after it: there are providers that put one on every chunk. So does one on a call
+  without arguments, which may follow.
 * Usage that was asked for and came before every choice had finished.
 
 Success is never made up: a finish reason is added only before a `[DONE]` that the
@@ -252,9 +253,12 @@ class Ending:
 
     def _bare_finish(self, piece: Piece) -> None:
         self._finish.release()
-        if not self._finish.all_finished:
+        may_wait = "finish-early" in self._on
+        if may_wait and self._finish.lacks_arguments(piece):
+            self._finish.hold(piece)
+        elif not self._finish.all_finished:
             self._finish.send(piece)
-        elif "finish-early" in self._on and self._finish.is_doubtful(piece):
+        elif may_wait and self._finish.is_doubtful(piece):
             self._finish.hold(piece)
         elif self._asked.usage or self._usage.sent:
             self._finish.send(piece)

@@ -13,7 +13,7 @@ from .chunk import (
     usage_of,
 )
 from .step import Outlet, Piece, Step
-from .stream_state import MANY, Asked, Seen
+from .stream_state import MANY, Asked, Call, Seen
 
 STOP_WITH_CALLS = "finish-stop-with-calls"
 NO_ARGUMENTS = "tool-call-arguments-missing"
@@ -108,6 +108,16 @@ class Finish:
         first = piece.step in begun or piece.step in thought
         return self.doubted or empty or unnamed or first
 
+    def lacks_arguments(self, piece: Piece) -> bool:
+        """Tell whether the finish in *piece* ends a call whose arguments may follow it."""
+        return any(any(self._hollow(index)) for index in finished_of(piece.chunk))
+
+    def _hollow(self, index: int) -> Iterator[tuple[int, Call]]:
+        """Yield the calls of choice *index* that have no arguments, with their indexes."""
+        for at, call in self._seen.choice(index).calls.items():
+            if call.name and not call.length and not call.custom:
+                yield at, call
+
     @property
     def state(self) -> list[object]:
         """What decides on the next chunk, while nothing waits."""
@@ -164,9 +174,7 @@ class Finish:
     def left_open(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk with `{}` for each call without arguments that *chunk* ends."""
         for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self._on else ():
-            for at, call in self._seen.choice(index).calls.items():
-                if call.length or call.custom or not call.name:
-                    continue
+            for at, call in self._hollow(index):
                 call.add("{}")
                 delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
                 choice = {"index": index, "delta": delta, "finish_reason": None}

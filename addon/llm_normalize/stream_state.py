@@ -183,6 +183,7 @@ class ChoiceSeen:
     role: bool = False
     finished: bool = False
     legacy_call: bool = False
+    has_legacy: bool = False  # a part of one was sent, with a name or without
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
@@ -197,7 +198,8 @@ def _state_of(choice: tuple[int, ChoiceSeen]) -> list[object]:
         (at, call.id, call.name, call.custom, call.length > 0)
         for at, call in seen.calls.items()
     ]
-    return [index, seen.role, seen.finished, seen.legacy_call, calls]
+    legacy = (seen.legacy_call, seen.has_legacy)
+    return [index, seen.role, seen.finished, legacy, calls]
 
 
 class Seen:
@@ -253,8 +255,10 @@ class Seen:
             failed = meaning(choice.get("finish_reason")) == FAILED
             self.error = self.error or failed
             legacy = delta.get("function_call")
-            if isinstance(legacy, dict) and legacy.get("name"):
-                seen.legacy_call = True
+            if isinstance(legacy, dict):
+                seen.legacy_call = seen.legacy_call or bool(legacy.get("name"))
+                told = legacy.get("name") or legacy.get("arguments")
+                seen.has_legacy = seen.has_legacy or bool(told)
             for call in calls(delta):
                 self._note_call(seen, call)
 

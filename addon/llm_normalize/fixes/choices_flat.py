@@ -62,7 +62,9 @@ def _unwrap(body: Chunk, reason: Json) -> bool:
     if isinstance(result, dict):
         body.clear()
         body.update(result)
-    if not body.get("choices"):
+    found = body.get("choices")
+    # An empty list is a completion without an answer, unless that stands beside it.
+    if not found and (found is None or is_flat({**body, "choices": None})):
         _enclose(body, "message", {"role": "assistant"}, reason)
     return True
 

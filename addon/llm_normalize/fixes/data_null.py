@@ -11,7 +11,7 @@ _NOTHING = re.compile(
 )
 _ALIVE = re.compile(rb"event: ?(?:ping|heartbeat|keep-?_?alive)")
 
-_SAYS = re.compile(rb'"(?:choices|error|usage)"')
+_SAYS = re.compile(rb'"(?:choices|error|usage)"|\[DONE\]')
 
 
 class DataNull(Fix):

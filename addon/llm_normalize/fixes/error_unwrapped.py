@@ -5,6 +5,9 @@ from ..chunk import Chunk
 from ..fix import Example, Fix
 from ..jsontext import Json
 
+_BESIDE = (("detail", list), ("errors", list), ("usage", dict))
+"""What stays beside the error: more than words."""
+
 
 def _error(message: str, kind: str, code: str | None = None) -> Chunk:
     return errors.wrapped(message, kind, None, code)
@@ -65,8 +68,10 @@ class ErrorUnwrapped(Fix):
                 errors.text_of(body.get("param")),
                 errors.text_of(errors.code_of(body)),
             )
-            given = [(key, body.get(key)) for key in ("detail", "errors")]
-            return made | {key: each for key, each in given if isinstance(each, list)}
+            wanted = () if self.asked.strict else _BESIDE
+            given = [(key, kind, body.get(key)) for key, kind in wanted]
+            more = {key: x for key, kind, x in given if x and isinstance(x, kind)}
+            return made | more
         if isinstance(body, dict):
             return None
         text = errors.text_of(body) or ""

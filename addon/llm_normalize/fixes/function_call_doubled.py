@@ -41,9 +41,9 @@ class FunctionCallDoubled(Fix):
     )
 
     def edit(self, chunk: Chunk) -> bool:
-        """Remove it from the deltas."""
+        """Remove it from the deltas; one that has been sent goes on."""
         changed = [
-            _told_once(delta, opens=not self.seen.choice(index).legacy_call)
+            not self.seen.choice(index).has_legacy and _told_once(delta)
             for index, _, delta in deltas(chunk)
         ]
         return any(changed)
@@ -54,13 +54,12 @@ class FunctionCallDoubled(Fix):
         return any(changed)
 
 
-def _told_once(part: Chunk, *, opens: bool = True) -> bool:
+def _told_once(part: Chunk) -> bool:
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
-        keys = keys if opens else [key for key in keys if key != "name"]
         if all(legacy[key] == call.get(key) for key in keys):
             del part["function_call"]
             return True
