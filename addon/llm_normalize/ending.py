@@ -130,20 +130,21 @@ class Ending:
         if self._done and "done-repeated" in self._on:
             piece.fixed("done-repeated")
             return
-        left_out = self._finish.left_out()
+        left_out, n = self._finish.left_out(), piece.step.n - 1
         self._settle(last=not left_out)
         if not self._seen.error:
-            self._add_finish(left_out, piece.step.n - 1)
-            self._usage.flush(piece.step.n - 1, self._envelope())
-        self._close(piece.step.n - 1)
+            self._add_finish(left_out, n)
+        self._close(n)
+        if not self._seen.error:
+            self._usage.flush(n, self._envelope())
         self._done = True
         self._outlet.send(piece)
 
     def error(self, piece: Piece) -> None:
         """Take an error event: nothing may be added to the stream after it."""
         self._settle()
-        self._usage.flush(piece.step.n - 1, self._envelope())
         self._close(piece.step.n - 1)
+        self._usage.flush(piece.step.n - 1, self._envelope())
         self._seen.error = True
         self._outlet.send(piece)
 
@@ -162,18 +163,17 @@ class Ending:
         For a block whose end is not in hand: what followed would be glued to its line.
         """
         self._settle()
-        self._usage.flush(n - 1, self._envelope())
         self._close(n - 1)
+        self._usage.flush(n - 1, self._envelope())
         self._cut = self._cut or last
 
     def end(self, count: int) -> None:
         """Take the clean end of a stream of *count* events."""
         self._settle()
+        self._close(count)
         if self._done or self._cut or self._seen.error:
-            self._close(count)
             return
         self._usage.flush(count, self._envelope())
-        self._close(count)
         sure = self._finish.all_finished and not self._finish.doubtful
         if sure and "done-missing" in self._on:
             self._done = True  # more may follow an empty HTTP/2 frame, see stream.py

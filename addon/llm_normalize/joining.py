@@ -66,8 +66,8 @@ class Unnamed:
             return call
         place = self._place(index, call, n)
         held = self._held.get(place)
-        if known and held is None:
-            return call
+        if held is None and (known or place in self._known):
+            return call if known else {**call, "index": place[1]}
         if opened or name_of(call):
             self._know(index, call)
         if name_of(call) or opened:
@@ -115,6 +115,10 @@ class Unnamed:
             return []
         self._begin(n)
         return self._give_up([*self._held])
+
+    def settle(self) -> None:
+        """Note that the stream ends, and no finish is to be repeated."""
+        self._at = dict.fromkeys(self._held, -1)
 
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
         """Return what waits of the choices that *ended* before event *n*; all if None.
@@ -183,6 +187,13 @@ def _size(fragment: Chunk | None) -> int:
     return len(dumps(rest)) + len(named.get("arguments") or "")
 
 
+def bare_of(choice: Chunk) -> Chunk:
+    """Return *choice* for a chunk that is split off it, without what is said once."""
+    bare = {key: each for key, each in choice.items() if key != "text"}
+    bare |= {"logprobs": None} if "logprobs" in choice else {}
+    return {**bare, "finish_reason": None}
+
+
 def part_calls(chunk: Chunk) -> list[Chunk] | None:
     """Return *chunk* in parts, one fragment each, where two are of one call."""
     parts: list[Chunk] = []
@@ -191,8 +202,7 @@ def part_calls(chunk: Chunk) -> list[Chunk] | None:
         if not _share_a_call(found):
             continue
         delta["tool_calls"] = found[:1]
-        bare = {**choice, "finish_reason": None}
-        bare |= {"logprobs": None} if "logprobs" in choice else {}
+        bare = bare_of(choice)
         first = envelope_of(chunk)
         for call in found[1:]:
             alone = {**bare, "delta": {"tool_calls": [call]}}

@@ -422,6 +422,7 @@ class Pipeline:
         elif is_chunk(value):
             for piece in self._chain.run(step, value, payload, raw):
                 if "choices" not in piece.chunk:
+                    self._flush(step.n - 1)
                     self._error(piece)
                 else:
                     self.seen.note(piece.chunk)

@@ -144,6 +144,7 @@ class Usage:
             self.waiting = None
         if over or "usage-early" not in self._on:
             self._finish.release()
+            self._finish.close(piece.step, None)
             self.pass_by()
             self._outlet.send(piece)
         else:
@@ -186,7 +187,9 @@ class Usage:
 
     def _take_notes(self, chunk: Chunk, fix: str) -> None:
         self.keep_notes(chunk, fix)
-        if self._finish.all_finished and not self._finish.doubted:
+        # Where nothing is counted, the figures may be still to come.
+        over = self._finish.all_finished and not self._finish.doubted
+        if over and counts(self.kept):
             self.ride_on_finish()
 
     def take_repeated(self, chunk: Chunk, fix: str) -> None:

@@ -34,14 +34,18 @@ class ChoiceIndexMissing(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
+        found = choices(chunk)
+        taken = {each["index"] for each in found if type(each.get("index")) is int}
         changed = False
-        for place, choice in enumerate(choices(chunk)):
+        for place, choice in enumerate(found):
             index = choice.get("index")
             if type(index) is int:
                 continue
             number = str(index)
             told = number.isascii() and number.isdigit() and len(number) < 10  # noqa: PLR2004
-            put_first(choice, "index", int(number) if told else place)
+            free = place if place not in taken else min({*range(len(found))} - taken)
+            put_first(choice, "index", int(number) if told else free)
+            taken.add(choice["index"])
             changed = True
         return changed
 

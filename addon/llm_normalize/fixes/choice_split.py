@@ -1,6 +1,8 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from ..chunk import Chunk, choices
+from collections import Counter
+
+from ..chunk import Chunk, choices, envelope_of
 from ..errors import text_of
 from ..fix import Example, Fix, calling, chunk, completion, head
 from ..jsontext import Json
@@ -33,7 +35,14 @@ class ChoiceSplit(Fix):
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
-        Example.untouched("two asked for", [_OTHERS], asked=_TWO),
+        Example(
+            "two asked for",
+            [chunk(None, choices=_TEXT + _TEXT)],
+            [chunk(_HI), chunk(_HI)],
+            asked=_TWO,
+            ended=False,
+        ),
+        Example.untouched("two indexes", [_OTHERS], asked=_TWO),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -44,10 +53,7 @@ class ChoiceSplit(Fix):
         firsts: dict[Json, Chunk] = {}
         kept: list[Chunk] = []
         for choice in found:
-            index = choice.get("index")
-            place = index if type(index) is int else 0
-            if isinstance(index, str) and index.isascii() and index.isdigit():
-                place = int(index[:9])
+            place = _told(choice) or 0
             if place in firsts:
                 _merge(firsts[place], choice)
             else:
@@ -56,9 +62,32 @@ class ChoiceSplit(Fix):
         chunk["choices"] = kept
         return len(kept) < len(found)
 
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each where several answers were asked for."""
+        rounds: list[list[Chunk]] = []
+        times: Counter[int] = Counter()
+        for choice in choices(chunk):
+            index = _told(choice)
+            at = 0 if index is None else times[index]
+            times.update([] if index is None else [index])
+            rounds += [[] for _ in range(at + 1 - len(rounds))]
+            rounds[at].append(choice)
+        if len(rounds) < 2:  # noqa: PLR2004
+            return None
+        chunk["choices"] = rounds.pop()
+        return [*({**envelope_of(chunk), "choices": each} for each in rounds), chunk]
+
     def body(self, body: Chunk) -> bool:
         """Merge the choices of a body."""
         return self.edit(body)
+
+
+def _told(choice: Chunk) -> int | None:
+    """Return the index that *choice* says, None where it says none."""
+    index = choice.get("index")
+    if isinstance(index, str) and index.isascii() and index.isdigit():
+        return int(index[:9])
+    return index if type(index) is int else None
 
 
 def _merge(first: Chunk, more: Chunk) -> None:

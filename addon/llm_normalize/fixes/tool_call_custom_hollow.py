@@ -60,7 +60,8 @@ def _drop(call: Chunk) -> bool:
     filled = custom is not None and (
         not isinstance(custom, dict) or any(custom.values())
     )
-    if filled or not isinstance(call.get("function"), dict):
+    named = call.get("function", call if "arguments" in call else None)
+    if filled or not isinstance(named, dict):
         return False
     del call["custom"]
     return True
