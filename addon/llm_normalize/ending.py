@@ -118,6 +118,9 @@ class Ending:
 
     def _late(self, piece: Piece, indexes: set[int]) -> None:
         """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
+        bare = not any(each.get("delta") for each in choices(piece.chunk))
+        if bare and (usage_of(piece.chunk) or not indexes):
+            self._close(piece.step.n)  # usage and notes follow the calls
         if self._asked.usage or not usage_of(piece.chunk):
             self._leave_out(piece, indexes & self._finish.finished)
         if not indexes and not self._asked.usage and usage_of(piece.chunk):

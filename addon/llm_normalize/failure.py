@@ -91,4 +91,9 @@ def _says_any(body: Chunk) -> bool:
     """Tell whether a choice of *body* says anything."""
     found = choices(body) if is_chunk(body) else []
     parts = [choice.get(key) for choice in found for key in ("message", "delta")]
-    return any(says(part) for part in parts if isinstance(part, dict))
+    said = [
+        {k: v for k, v in part.items() if not isinstance(v, dict) or any(v.values())}
+        for part in parts
+        if isinstance(part, dict)
+    ]
+    return any(map(says, said))

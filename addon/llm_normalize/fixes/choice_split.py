@@ -1,10 +1,9 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from collections import Counter
-
-from ..chunk import Chunk, choices, envelope_of
+from ..chunk import Chunk, choices, told_index
 from ..errors import text_of
 from ..fix import Example, Fix, calling, chunk, completion, head
+from ..joining import part_choices
 from ..jsontext import Json
 from ..stream_state import Asked
 
@@ -35,14 +34,7 @@ class ChoiceSplit(Fix):
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
-        Example(
-            "two asked for",
-            [chunk(None, choices=_TEXT + _TEXT)],
-            [chunk(_HI), chunk(_HI)],
-            asked=_TWO,
-            ended=False,
-        ),
-        Example.untouched("two indexes", [_OTHERS], asked=_TWO),
+        Example.untouched("two asked for", [_OTHERS], asked=_TWO),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -53,7 +45,7 @@ class ChoiceSplit(Fix):
         firsts: dict[Json, Chunk] = {}
         kept: list[Chunk] = []
         for choice in found:
-            place = _told(choice) or 0
+            place = told_index(choice) or 0
             if place in firsts:
                 _merge(firsts[place], choice)
             else:
@@ -64,30 +56,11 @@ class ChoiceSplit(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send a chunk for each where several answers were asked for."""
-        rounds: list[list[Chunk]] = []
-        times: Counter[int] = Counter()
-        for choice in choices(chunk):
-            index = _told(choice)
-            at = 0 if index is None else times[index]
-            times.update([] if index is None else [index])
-            rounds += [[] for _ in range(at + 1 - len(rounds))]
-            rounds[at].append(choice)
-        if len(rounds) < 2:  # noqa: PLR2004
-            return None
-        chunk["choices"] = rounds.pop()
-        return [*({**envelope_of(chunk), "choices": each} for each in rounds), chunk]
+        return part_choices(chunk)
 
     def body(self, body: Chunk) -> bool:
         """Merge the choices of a body."""
         return self.edit(body)
-
-
-def _told(choice: Chunk) -> int | None:
-    """Return the index that *choice* says, None where it says none."""
-    index = choice.get("index")
-    if isinstance(index, str) and index.isascii() and index.isdigit():
-        return int(index[:9])
-    return index if type(index) is int else None
 
 
 def _merge(first: Chunk, more: Chunk) -> None:
@@ -104,10 +77,7 @@ def _merge(first: Chunk, more: Chunk) -> None:
         elif isinstance(old, dict) and isinstance(value, dict):
             _merge(old, value)
         elif value and list in (type(old), type(value)):
-            first[key] = _listed(old) + _listed(value)
+            lists = [x if isinstance(x, list) else [x] for x in (old, value)]
+            first[key] = lists[0] + lists[1]
         elif value and key in _TEXTS:
             first[key] = (text_of(old) or "") + (text_of(value) or "")
-
-
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else [value]

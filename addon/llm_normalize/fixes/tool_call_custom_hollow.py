@@ -60,8 +60,7 @@ def _drop(call: Chunk) -> bool:
     filled = custom is not None and (
         not isinstance(custom, dict) or any(custom.values())
     )
-    named = call.get("function", call if "arguments" in call else None)
-    if filled or not isinstance(named, dict):
+    if filled or not {"function", "arguments"} & call.keys():
         return False
     del call["custom"]
     return True

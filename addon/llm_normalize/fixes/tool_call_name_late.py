@@ -51,18 +51,15 @@ class ToolCallNameLate(Fix):
         return changed
 
     def _due(self, index: int, call: Chunk) -> Chunk | None:
-        opened = self._is_opened(index, call)
-        return self._unnamed.take(index, call, self.seen.n, opened=opened)
-
-    def _is_opened(self, index: int, call: Chunk) -> bool:
         identity = brief(call.get("id"))
         known = self.seen.choice(index).calls.values() if identity else ()
-        return any(each.id == identity for each in known)
+        opened = any(each.id == identity for each in known)
+        return self._unnamed.take(index, call, self.seen.n, opened=opened)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send what waits when it is too much."""
         due = self._unnamed.overflow(self.seen.n)
-        return [*self._in_order(due), chunk] if due else None
+        return [*map(self._alone, due), chunk] if due else None
 
     def flush(self) -> list[Chunk]:
         """Note that no name comes any more."""
@@ -71,16 +68,11 @@ class ToolCallNameLate(Fix):
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what never got a name."""
-        return self._in_order(self._unnamed.release(indexes, self.seen.n))
+        return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
         self._unnamed.undo(n)
-
-    def _in_order(self, due: list[tuple[int, Chunk]]) -> list[Chunk]:
-        # What goes on with a call that has left would not wait, so it is first.
-        first = sorted(due, key=lambda each: not self._is_opened(*each))
-        return [*map(self._alone, first)]
 
     def _alone(self, due: tuple[int, Chunk]) -> Chunk:
         index, call = due
