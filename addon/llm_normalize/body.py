@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from .assembly import body_in, error_in
-from .chunk import choices, is_chunk, is_error, is_flat, messages, says
+from .chunk import choices, is_chunk, is_error, is_flat
 from .errors import failures_in, status_of
-from .failure import tells_only_failure
+from .failure import says_any, tells_only_failure
 from .fix import Fix
 from .jsontext import Json, dumps, loads
 from .sse import BOM
@@ -108,7 +108,7 @@ def _told(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
     if not isinstance(value, dict):
         return None
     found = choices(value) if is_chunk(value) else []
-    if any(says(message) for _, message in messages(value)) if found else False:
+    if says_any(value):
         return None
     wrong = [choice["error"] for choice in found if choice.get("error")]
     wrong = wrong or failures_in(value)

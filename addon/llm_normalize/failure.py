@@ -36,7 +36,7 @@ def tells_only_failure(value: Json) -> bool:
     if not isinstance(value, dict):
         return False
     if value.get("error"):
-        return not _says_any(value)
+        return not says_any(value)
     if _is_answer(value):
         return is_error(value) and not is_fine(value)
     if is_error(value) or _fails_inside(value):
@@ -87,7 +87,7 @@ def _is_answer(body: Chunk) -> bool:
     )
 
 
-def _says_any(body: Chunk) -> bool:
+def says_any(body: Chunk) -> bool:
     """Tell whether a choice of *body* says anything."""
     found = choices(body) if is_chunk(body) else []
     parts = [choice.get(key) for choice in found for key in ("message", "delta")]

@@ -77,6 +77,7 @@ class Unnamed:
             return call  # of a kind that has no function, nor a name
         known = own in self._known
         if known and not name_of(call):
+            self._know(index, call)  # its id may have come now
             return call
         place = self._place(index, call, n)
         held = self._held.get(place)

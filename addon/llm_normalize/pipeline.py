@@ -14,6 +14,7 @@ from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
 from .failure import fails_instead, tells_only_failure
+from .finish import Finish
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
@@ -88,7 +89,7 @@ class Pipeline:
         self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         self._outlet = outlet = Outlet(leaving.emit, leaving.close)
-        self._ending = Ending(asked, self.seen, names, outlet, self._close)
+        self._ending = Ending(Finish(asked, self.seen, names, outlet, self._close))
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
