@@ -238,7 +238,7 @@ def errors_in(chunk: Chunk) -> list[Json]:
         return []
     found = [each["error"] for each in _tellers(chunk) if each.get("error")]
     several = chunk.get("errors")
-    found += [several] if _says(several) else []
+    found += [several] if isinstance(several, list) and any(several) else []
     base = chunk.get("base_resp")
     if isinstance(base, dict) and base.get("status_code"):
         said = {"message": base.get("status_msg") or "", "type": "server_error"}

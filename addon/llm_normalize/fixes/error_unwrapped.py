@@ -65,7 +65,8 @@ class ErrorUnwrapped(Fix):
                 errors.text_of(body.get("param")),
                 errors.text_of(errors.code_of(body)),
             )
-            given = [(key, body.get(key)) for key in ("detail", "errors")]
+            keys = () if self.asked.strict else ("detail", "errors")
+            given = [(key, body.get(key)) for key in keys]
             return made | {key: each for key, each in given if isinstance(each, list)}
         if isinstance(body, dict):
             return None
