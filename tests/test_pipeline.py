@@ -922,12 +922,12 @@ def test_choice_without_index_gets_one_that_no_other_has() -> None:
 def test_calls_leave_before_the_finish_and_the_finish_before_usage(end: bytes) -> None:
     nameless = {"index": 0, "function": {"arguments": "{}"}}
     usage = chunk(None, usage=USAGE)
-    events = [SAID, calling(nameless), usage, chunk({}, finish="stop"), end]
+    events: list[Any] = [SAID, calling(nameless), usage, chunk({}, finish="stop"), end]
     out = repaired(wire(events), Asked(stream=True, usage=True))
     places = [out.index(each) for each in (b"arguments", b'"stop"', b"total_tokens")]
     assert places == sorted(places)
     assert out.endswith(DONE)
-    late = [SAID, chunk({}, finish="stop"), calling(nameless), usage, end]
+    late: list[Any] = [SAID, chunk({}, finish="stop"), calling(nameless), usage, end]
     out = repaired(wire(late), Asked(stream=True, usage=True))
     assert out.index(b"arguments") < out.index(b"total_tokens")
 

@@ -81,7 +81,8 @@ class Unnamed:
             return call
         place = self._place(index, call, n)
         held = self._held.get(place)
-        if held is None and (known or place in self._known):
+        aliased = place in self._known and not name_of(call)
+        if held is None and (known or aliased):
             return call if known else {**call, "index": place[1]}
         if opened or name_of(call):
             self._know(index, call)
@@ -90,8 +91,8 @@ class Unnamed:
                 return call
             self._begin(n)
             self._pop([place])
-            own = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
-            joined = {**join_fragments(held, call), **own}
+            frame = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
+            joined = {**join_fragments(held, call), **frame}
             self._know(index, joined)
             return joined
         if held or call.get("id") or function(call).get("arguments"):

@@ -62,8 +62,8 @@ def _told_once(part: Chunk, *, opens: bool = True, bare: str = "") -> bool:
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
         keys = keys if opens else [key for key in keys if key != "name"]
-        call = {**call, "arguments": call.get("arguments") or bare}
-        if all(legacy[key] == call.get(key) for key in keys):
+        said = {**call, "arguments": call.get("arguments") or bare}
+        if all(legacy[key] == said.get(key) for key in keys):
             del part["function_call"]
             return True
     return False
