@@ -902,3 +902,38 @@ def test_no_success_is_forged_after_an_event_that_is_too_large(
     assert repaired(wire([SAID]) + large + DONE) == wire([SAID]) + large + DONE
     stop = wire([chunk({}, finish="stop")])
     assert repaired(wire([SAID]) + stop + large) == wire([SAID]) + stop + large
+
+
+def test_choices_of_one_index_leave_one_after_another() -> None:
+    said = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1, "1")]
+    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
+    found = [json.loads(block[6:])["choices"] for block in out.split(b"\n\n")[:-1]]
+    assert [[each["index"] for each in part] for part in found] == [[0, 1], [1]]
+    assert out.count(b'"role":"assistant"') == 2
+
+
+def test_choice_without_index_gets_one_that_no_other_has() -> None:
+    said = [{"index": 1, "delta": {"content": "a"}}, {"delta": {"content": "b"}}]
+    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
+    assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
+
+
+@pytest.mark.parametrize("end", [b"", DONE])
+def test_calls_leave_before_the_finish_and_the_finish_before_usage(end: bytes) -> None:
+    nameless = {"index": 0, "function": {"arguments": "{}"}}
+    usage = chunk(None, usage=USAGE)
+    events: list[Any] = [SAID, calling(nameless), usage, chunk({}, finish="stop"), end]
+    out = repaired(wire(events), Asked(stream=True, usage=True))
+    places = [out.index(each) for each in (b"arguments", b'"stop"', b"total_tokens")]
+    assert places == sorted(places)
+    assert out.endswith(DONE)
+    late: list[Any] = [SAID, chunk({}, finish="stop"), calling(nameless), usage, end]
+    out = repaired(wire(late), Asked(stream=True, usage=True))
+    assert out.index(b"arguments") < out.index(b"total_tokens")
+
+
+def test_text_beside_parts_of_one_call_is_told_once() -> None:
+    both = chunk({"tool_calls": [head(), rest()]}, choice={"text": "Hi"})
+    out = repaired(wire([both]))
+    assert out.count(b"Hi") == 1
+    assert b'"content":"Hi"' in out

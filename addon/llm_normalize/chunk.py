@@ -154,6 +154,14 @@ def index_of(part: Chunk) -> int:
     return index if isinstance(index, int) else 0
 
 
+def told_index(part: Chunk) -> int | None:
+    """Return the index of a choice or of a fragment, maybe from text; None without."""
+    index = part.get("index")
+    if isinstance(index, str) and index.isascii() and index.isdigit():
+        return int(index[:9])
+    return index if type(index) is int else None
+
+
 def calls(delta: Chunk) -> list[Chunk]:
     """Return the tool call fragments of *delta* (or the calls of a message)."""
     found = delta.get("tool_calls")

@@ -15,7 +15,7 @@ Success is never made up: a finish reason is added only before a `[DONE]` that t
 provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from .chunk import (
     Chunk,
@@ -30,8 +30,7 @@ from .conversion import counts
 from .finish import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .learning import frozen
 from .opening import Opening
-from .step import Outlet, Piece, Step
-from .stream_state import Asked, Seen
+from .step import Piece, Step
 from .usage import Usage
 
 AFTER = "choice-after-finish"
@@ -41,28 +40,15 @@ class Ending:
     """The end of one stream, and what waits for it.
 
     Args:
-        asked: What the request asked.
-        seen: What the stream has said, kept by the pipeline.
-        on: Names of the fixes that are to be applied.
-        outlet: Where pieces leave and wait.
-        close: Sends what the fixes hold of choices that end, as part of a step.
+        finish: Its finish reasons.
     """
 
-    def __init__(
-        self,
-        asked: Asked,
-        seen: Seen,
-        on: set[str],
-        outlet: Outlet,
-        close: Callable[[Step, set[int] | None], None],
-    ) -> None:
-        self._asked = asked
-        self._seen = seen
-        self._on = on
-        self._outlet = outlet
-        self._opening = Opening(asked, on, outlet)
-        self._finish = Finish(asked, seen, on, outlet, close)
-        self._usage = Usage(asked, on, self._finish, outlet)
+    def __init__(self, finish: Finish) -> None:
+        self._asked, self._seen = finish.asked, finish.seen
+        self._on, self._outlet = finish.on, finish.outlet
+        self._opening = Opening(self._asked, self._on, self._outlet)
+        self._finish = finish
+        self._usage = Usage(self._asked, self._on, finish, self._outlet)
         self._done = False
         self._cut = False  # the last block has no end: nothing can follow it
         self._last: Piece | None = None
@@ -119,6 +105,9 @@ class Ending:
 
     def _late(self, piece: Piece, indexes: set[int]) -> None:
         """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
+        bare = not any(each.get("delta") for each in choices(piece.chunk))
+        if bare and (usage_of(piece.chunk) or not indexes):
+            self._close(piece.step.n)  # usage and notes follow the calls
         if self._asked.usage or not usage_of(piece.chunk):
             self._leave_out(piece, indexes & self._finish.finished)
         if not indexes and not self._asked.usage and usage_of(piece.chunk):
@@ -131,20 +120,23 @@ class Ending:
         if self._done and "done-repeated" in self._on:
             piece.fixed("done-repeated")
             return
-        left_out = self._finish.left_out()
+        left_out, n = self._finish.left_out(), piece.step.n - 1
         self._settle(last=not left_out)
         if not self._seen.error:
-            self._add_finish(left_out, piece.step.n - 1)
-            self._usage.flush(piece.step.n - 1, self._envelope())
-        self._close(piece.step.n - 1)
+            self._add_finish(left_out, n)
+        self._usage.flush_notes(n, self._envelope())
+        self._close(n)
+        if not self._seen.error:
+            self._usage.flush(n, self._envelope())
         self._done = True
         self._outlet.send(piece)
 
     def error(self, piece: Piece) -> None:
         """Take an error event: nothing may be added to the stream after it."""
         self._settle()
-        self._usage.flush(piece.step.n - 1, self._envelope())
+        self._usage.flush_notes(piece.step.n - 1, self._envelope())
         self._close(piece.step.n - 1)
+        self._usage.flush(piece.step.n - 1, self._envelope())
         self._seen.error = True
         self._outlet.send(piece)
 
@@ -163,18 +155,19 @@ class Ending:
         For a block whose end is not in hand: what followed would be glued to its line.
         """
         self._settle()
-        self._usage.flush(n - 1, self._envelope())
+        self._usage.flush_notes(n - 1, self._envelope())
         self._close(n - 1)
+        self._usage.flush(n - 1, self._envelope())
         self._cut = self._cut or last
 
     def end(self, count: int) -> None:
         """Take the clean end of a stream of *count* events."""
         self._settle()
+        self._usage.flush_notes(count, self._envelope())
+        self._close(count)
         if self._done or self._cut or self._seen.error:
-            self._close(count)
             return
         self._usage.flush(count, self._envelope())
-        self._close(count)
         sure = self._finish.all_finished and not self._finish.doubtful
         if sure and "done-missing" in self._on:
             self._done = True  # more may follow an empty HTTP/2 frame, see stream.py

@@ -76,10 +76,10 @@ class Finish:
         """Whether a choice went on after a finish reason."""
         self._begun: dict[int, Step] = {}  # where a choice began to answer, or to call
         self._thought: dict[int, Step] = {}  # where it began to think
-        self._asked = asked
-        self._seen = seen
-        self._on = on
-        self._outlet = outlet
+        self.asked = asked
+        self.seen = seen
+        self.on = on
+        self.outlet = outlet
 
     def open(self, piece: Piece, indexes: set[int]) -> None:
         """Note which choices have begun, as far as choices are told apart."""
@@ -114,7 +114,7 @@ class Finish:
 
     def _hollow(self, index: int) -> Iterator[tuple[int, Call]]:
         """Yield the calls of choice *index* that have no arguments, with their indexes."""
-        for at, call in self._seen.choice(index).calls.items():
+        for at, call in self.seen.choice(index).calls.items():
             if call.name and not call.length and not call.custom:
                 yield at, call
 
@@ -130,13 +130,13 @@ class Finish:
         return (
             bool(self.opened)
             and self.opened <= self.finished
-            and len(self.finished) >= self._asked.n
+            and len(self.finished) >= self.asked.n
         )
 
     def reason(self, index: int) -> str:
         """Return the reason that the end of choice *index* implies."""
-        seen = self._seen.choice(index)
-        if self._asked.forced_tool:
+        seen = self.seen.choice(index)
+        if self.asked.forced_tool:
             return "stop"
         if seen.called:
             return "tool_calls"
@@ -144,21 +144,21 @@ class Finish:
 
     def hold(self, piece: Piece) -> None:
         """Let *piece* wait."""
-        self.waiting = self._outlet.hold(piece)
+        self.waiting = self.outlet.hold(piece)
 
     def release(self) -> None:
         """Send what waits, if anything; a tool may have been called meanwhile."""
         piece, self.waiting = self.waiting, None
         if piece is None:
             return
-        for choice in choices(piece.chunk) if STOP_WITH_CALLS in self._on else ():
+        for choice in choices(piece.chunk) if STOP_WITH_CALLS in self.on else ():
             reason = self.reason(index_of(choice))
             less = choice["finish_reason"] in ("stop", "function_call")
             if less and reason == "tool_calls":
                 choice["finish_reason"] = reason
                 piece.fixed(STOP_WITH_CALLS)
         self.send(piece)
-        self._outlet.drop(piece)
+        self.outlet.drop(piece)
 
     def send(self, piece: Piece) -> None:
         """Send a finish, after what the calls of its choice still lack.
@@ -167,13 +167,13 @@ class Finish:
         """
         for chunk in self.left_open(piece.chunk):
             piece.step.fixed(NO_ARGUMENTS)
-            self._outlet.send(Piece(piece.step, chunk, None))
+            self.outlet.send(Piece(piece.step, chunk, None))
         self.close(piece.step, finished_of(piece.chunk))
-        self._outlet.send(piece)
+        self.outlet.send(piece)
 
     def left_open(self, chunk: Chunk) -> Iterator[Chunk]:
         """Yield a chunk with `{}` for each call without arguments that *chunk* ends."""
-        for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self._on else ():
+        for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self.on else ():
             for at, call in self._hollow(index):
                 call.add("{}")
                 delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
@@ -212,11 +212,11 @@ class Finish:
         ]
         if more:
             late = {**envelope_of(piece.chunk), "choices": more}
-            self._outlet.send(Piece(piece.step, late, None))
+            self.outlet.send(Piece(piece.step, late, None))
 
     def left_out(self) -> list[int]:
         """Return the choices that the provider's `[DONE]` says have finished."""
-        unsure = self._seen.error or self.doubtful
-        if unsure or "finish-missing" not in self._on:
+        unsure = self.seen.error or self.doubtful
+        if unsure or "finish-missing" not in self.on:
             return []
         return sorted(self.opened - self.finished)

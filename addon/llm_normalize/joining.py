@@ -4,7 +4,19 @@ Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the sha
 Databricks and of OpenAI's Responses API, which gateways pass on.
 """
 
-from .chunk import Chunk, calls, deltas, envelope_of, function, index_of, name_of
+from collections import Counter
+
+from .chunk import (
+    Chunk,
+    calls,
+    choices,
+    deltas,
+    envelope_of,
+    function,
+    index_of,
+    name_of,
+    told_index,
+)
 from .jsontext import Json, dumps
 from .stream_state import MANY, brief
 
@@ -45,7 +57,7 @@ class Unnamed:
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
         self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
         """Where an id, or what has come under another index, waits."""
-        self._known: set[tuple[int, int]] = set()  # calls that wait no more
+        self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
 
@@ -58,16 +70,20 @@ class Unnamed:
         that says nothing is dropped. *n* is the number of the event at hand; *opened*
         says that the call with this id has left.
         """
-        if call.get("type") not in (None, "", "function"):
+        own = index, index_of(call)
+        custom = "custom" in call and not name_of(call) and own not in self._held
+        if call.get("type") not in (None, "", "function") or custom:
             self._know(index, call)
             return call  # of a kind that has no function, nor a name
-        known = (index, index_of(call)) in self._known
+        known = own in self._known
         if known and not name_of(call):
+            self._know(index, call)  # its id may have come now
             return call
         place = self._place(index, call, n)
         held = self._held.get(place)
-        if known and held is None:
-            return call
+        aliased = place in self._known and not name_of(call)
+        if held is None and (known or aliased):
+            return call if known else {**call, "index": place[1]}
         if opened or name_of(call):
             self._know(index, call)
         if name_of(call) or opened:
@@ -75,8 +91,10 @@ class Unnamed:
                 return call
             self._begin(n)
             self._pop([place])
-            own = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
-            return {**join_fragments(held, call), **own}
+            frame = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
+            joined = {**join_fragments(held, call), **frame}
+            self._know(index, joined)
+            return joined
         if held or call.get("id") or function(call).get("arguments"):
             self._begin(n)
             joined = join_fragments(held or {"index": place[1]}, call)
@@ -116,6 +134,10 @@ class Unnamed:
         self._begin(n)
         return self._give_up([*self._held])
 
+    def settle(self) -> None:
+        """Note that the stream ends, and no finish is to be repeated."""
+        self._at = dict.fromkeys(self._held, -1)
+
     def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
         """Return what waits of the choices that *ended* before event *n*; all if None.
 
@@ -131,6 +153,9 @@ class Unnamed:
         return self._give_up(due)
 
     def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        # What goes on with a call that has left would not wait, so it is first.
+        known = self._known
+        due.sort(key=lambda at: (at[0], _id_of(self._held[at])) not in known)
         popped = self._pop(due)
         for index, call in popped:
             self._know(index, call)
@@ -139,6 +164,8 @@ class Unnamed:
     def _know(self, index: int, call: Chunk) -> None:
         if len(self._known) < MANY:
             self._known.add((index, index_of(call)))
+        if call.get("id") and len(self._known) < MANY:
+            self._known.add((index, _id_of(call)))
 
     def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
         popped = [(place[0], self._held.pop(place)) for place in due]
@@ -183,6 +210,29 @@ def _size(fragment: Chunk | None) -> int:
     return len(dumps(rest)) + len(named.get("arguments") or "")
 
 
+def part_choices(chunk: Chunk) -> list[Chunk] | None:
+    """Return *chunk* in parts, no two choices of one index in any; None if it is one."""
+    rounds: list[list[Chunk]] = []
+    times: Counter[int] = Counter()
+    for choice in choices(chunk):
+        index = told_index(choice)
+        at = 0 if index is None else times[index]
+        times.update([] if index is None else [index])
+        rounds += [[]] if at == len(rounds) else []
+        rounds[at].append(choice)
+    if len(rounds) < 2:  # noqa: PLR2004
+        return None
+    chunk["choices"] = rounds.pop()
+    return [*({**envelope_of(chunk), "choices": each} for each in rounds), chunk]
+
+
+def bare_of(choice: Chunk) -> Chunk:
+    """Return *choice* for a chunk that is split off it, without what is said once."""
+    bare = {key: each for key, each in choice.items() if key != "text"}
+    bare |= {"logprobs": None} if "logprobs" in choice else {}
+    return {**bare, "finish_reason": None}
+
+
 def part_calls(chunk: Chunk) -> list[Chunk] | None:
     """Return *chunk* in parts, one fragment each, where two are of one call."""
     parts: list[Chunk] = []
@@ -191,8 +241,7 @@ def part_calls(chunk: Chunk) -> list[Chunk] | None:
         if not _share_a_call(found):
             continue
         delta["tool_calls"] = found[:1]
-        bare = {**choice, "finish_reason": None}
-        bare |= {"logprobs": None} if "logprobs" in choice else {}
+        bare = bare_of(choice)
         first = envelope_of(chunk)
         for call in found[1:]:
             alone = {**bare, "delta": {"tool_calls": [call]}}

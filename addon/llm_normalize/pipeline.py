@@ -15,6 +15,7 @@ from .chain import Chain, begin
 from .chunk import choices, is_chunk, is_error
 from .ending import Ending
 from .failure import fails_instead, tells_only_failure
+from .finish import Finish
 from .fix import Fix
 from .jsontext import Json, RepeatedKeyError, loads
 from .learning import Templates, frozen
@@ -90,7 +91,7 @@ class Pipeline:
         self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         self._outlet = outlet = Outlet(leaving.emit, leaving.close)
-        self._ending = Ending(asked, self.seen, names, outlet, self._close)
+        self._ending = Ending(Finish(asked, self.seen, names, outlet, self._close))
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
@@ -424,6 +425,7 @@ class Pipeline:
         elif is_chunk(value):
             for piece in self._chain.run(step, value, payload, raw):
                 if "choices" not in piece.chunk:
+                    self._flush(step.n - 1)
                     self._error(piece)
                 else:
                     self.seen.note(piece.chunk)

@@ -144,6 +144,7 @@ class Usage:
             self.waiting = None
         if over or "usage-early" not in self._on:
             self._finish.release()
+            self._finish.close(piece.step, None)
             self.pass_by()
             self._outlet.send(piece)
         else:
@@ -186,7 +187,9 @@ class Usage:
 
     def _take_notes(self, chunk: Chunk, fix: str) -> None:
         self.keep_notes(chunk, fix)
-        if self._finish.all_finished and not self._finish.doubted:
+        # Where nothing is counted, the figures may be still to come.
+        over = self._finish.all_finished and not self._finish.doubted
+        if over and counts(self.kept):
             self.ride_on_finish()
 
     def take_repeated(self, chunk: Chunk, fix: str) -> None:
@@ -222,18 +225,29 @@ class Usage:
         index = min(opened - self._finish.finished or opened)
         return [{"index": index, "delta": {}, "finish_reason": None}]
 
+    def flush_notes(self, n: int, envelope: Chunk) -> None:
+        """Send notes that found no place before event *n* with a choice that goes on.
+
+        So they would not wait, if they came in like this: what waits follows them.
+        """
+        if self.notes and self._finish.opened - self._finish.finished:
+            chunk = {**envelope, "choices": self._bare_choices()}
+            self.ride_notes(chunk)
+            self._outlet.add(n, chunk, CHOICES)
+
     def flush(self, n: int, envelope: Chunk) -> None:
         """Send usage that found no place before event *n* was over, with *envelope*."""
         if self.waiting is not None:
             piece, self.waiting = self.waiting, None
+            self.add_notes(piece)
             self.pass_by()
             self._outlet.release(piece)
         open_ones = self._finish.opened - self._finish.finished
         if self.kept and not open_ones:
             self._add_kept(n, envelope)
-        if self.notes and (open_ones or (self._asked.usage and not self.sent)):
-            choices = self._bare_choices() if open_ones else []
-            chunk = {**envelope, "choices": choices}
+        self.flush_notes(n, envelope)
+        if self.notes and self._asked.usage and not self.sent:
+            chunk = {**envelope, "choices": []}
             self.ride_notes(chunk)
             self._outlet.add(n, chunk, CHOICES)
         if self.kept:  # apart from notes: it does not stay on a chunk that goes on

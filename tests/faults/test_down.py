@@ -80,6 +80,19 @@ def asking(mitmdump: Mitmdump, protocol: str, tunnel: str) -> Iterator[Client]:
         yield client
 
 
+@contextlib.contextmanager
+def failing(
+    mitmdump: Mitmdump, secure: Provider, status: int, **options: object
+) -> Iterator[str]:
+    """Yield a path to ask for with these *options*: its record tells of *status*."""
+    script = secure.script(path=CHAT)
+    with Stage(mitmdump, secure, tunnelled=True).bystander():
+        with mitmdump.options(**options):
+            yield script.path
+        *_, flow = mitmdump.records(script)
+        assert (flow["end"], flow["status"]) == ("error", status)
+
+
 class Down:
     """The ways in which the target of a route is down."""
 
@@ -156,18 +169,12 @@ def test_target_of_a_route_that_is_down_is_an_error_in_openais_form(
 def test_route_to_the_proxy_itself_is_a_loop(
     explicit: Mitmdump, secure: dict[str, Provider], protocol: str
 ) -> None:
-    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
-    script = secure[HTTP1].script(path=CHAT)
     own = f"{LOOPBACK}:{explicit.port}"
-    with stage.bystander():
-        with (
-            explicit.options(normalize_routes=[f"{ROUTED}=http://{own}"]),
-            asking(explicit, protocol, f"{ROUTED}:443") as client,
-        ):
-            error = error_in(client.post(script.path, ASKED), 508)
-            assert str(error["message"]).startswith(f"{own} is this proxy itself.")
-        *_, flow = explicit.records(script)
-        assert (flow["end"], flow["status"]) == ("error", 508)
+    routes = [f"{ROUTED}=http://{own}"]
+    talk = failing(explicit, secure[HTTP1], 508, normalize_routes=routes)
+    with talk as path, asking(explicit, protocol, f"{ROUTED}:443") as client:
+        error = error_in(client.post(path, ASKED), 508)
+        assert str(error["message"]).startswith(f"{own} is this proxy itself.")
 
 
 @fault(
@@ -180,20 +187,13 @@ def test_route_to_the_proxy_itself_is_a_loop(
 def test_selected_host_that_is_down_is_an_error_in_openais_form(
     explicit: Mitmdump, secure: dict[str, Provider], protocol: str
 ) -> None:
-    stage = Stage(explicit, secure[HTTP1], tunnelled=True)
-    script = secure[HTTP1].script(path=CHAT)
     place = f"localhost:{secure[HTTP1].port}"
-    with stage.bystander():
-        with (
-            explicit.options(ssl_verify_upstream_trusted_ca=None),
-            asking(explicit, protocol, place) as client,
-        ):
-            error = error_in(client.post(script.path, ASKED))
-            start = f"No answer from {place}: its certificate is invalid ("
-            assert str(error["message"]).startswith(start)
-            assert b"<h1>502 Bad Gateway</h1>" in client.post("/other", ASKED).rest()
-        *_, flow = explicit.records(script)
-        assert (flow["end"], flow["status"]) == ("error", 502)
+    talk = failing(explicit, secure[HTTP1], 502, ssl_verify_upstream_trusted_ca=None)
+    with talk as path, asking(explicit, protocol, place) as client:
+        error = error_in(client.post(path, ASKED))
+        start = f"No answer from {place}: its certificate is invalid ("
+        assert str(error["message"]).startswith(start)
+        assert b"<h1>502 Bad Gateway</h1>" in client.post("/other", ASKED).rest()
 
 
 @pytest.fixture

@@ -153,9 +153,9 @@ FIXES: tuple[type[Fix], ...] = (
     # shape
     ChoicesFlat,
     ChoicesMissing,
+    ErrorWithChoices,
     ChoiceSplit,
     ChoiceIndexMissing,
-    ErrorWithChoices,
     ChoiceText,
     MessageInStream,
     BodyInStream,

@@ -1,6 +1,6 @@
 """Choices without `index`, or with one that is no integer."""
 
-from ..chunk import Chunk, choices, put_first
+from ..chunk import Chunk, choices, put_first, told_index
 from ..fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})
@@ -34,14 +34,16 @@ class ChoiceIndexMissing(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
+        found = choices(chunk)
+        taken = {each["index"] for each in found if type(each.get("index")) is int}
         changed = False
-        for place, choice in enumerate(choices(chunk)):
-            index = choice.get("index")
-            if type(index) is int:
+        for place, choice in enumerate(found):
+            if type(choice.get("index")) is int:
                 continue
-            number = str(index)
-            told = number.isascii() and number.isdigit() and len(number) < 10  # noqa: PLR2004
-            put_first(choice, "index", int(number) if told else place)
+            free = place if place not in taken else min({*range(len(found))} - taken)
+            told = told_index(choice)
+            put_first(choice, "index", free if told is None else told)
+            taken.add(choice["index"])
             changed = True
         return changed
 

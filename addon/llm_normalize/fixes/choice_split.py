@@ -1,8 +1,9 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from ..chunk import Chunk, choices
+from ..chunk import Chunk, choices, told_index
 from ..errors import text_of
 from ..fix import Example, Fix, calling, chunk, completion, head
+from ..joining import part_choices
 from ..jsontext import Json
 from ..stream_state import Asked
 
@@ -44,10 +45,7 @@ class ChoiceSplit(Fix):
         firsts: dict[Json, Chunk] = {}
         kept: list[Chunk] = []
         for choice in found:
-            index = choice.get("index")
-            place = index if type(index) is int else 0
-            if isinstance(index, str) and index.isascii() and index.isdigit():
-                place = int(index[:9])
+            place = told_index(choice) or 0
             if place in firsts:
                 _merge(firsts[place], choice)
             else:
@@ -55,6 +53,10 @@ class ChoiceSplit(Fix):
                 kept.append(choice)
         chunk["choices"] = kept
         return len(kept) < len(found)
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each where several answers were asked for."""
+        return part_choices(chunk)
 
     def body(self, body: Chunk) -> bool:
         """Merge the choices of a body."""
@@ -75,10 +77,7 @@ def _merge(first: Chunk, more: Chunk) -> None:
         elif isinstance(old, dict) and isinstance(value, dict):
             _merge(old, value)
         elif value and list in (type(old), type(value)):
-            first[key] = _listed(old) + _listed(value)
+            lists = [x if isinstance(x, list) else [x] for x in (old, value)]
+            first[key] = lists[0] + lists[1]
         elif value and key in _TEXTS:
             first[key] = (text_of(old) or "") + (text_of(value) or "")
-
-
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else [value]

@@ -49,6 +49,7 @@ class ContentWithCalls(Fix):
                     key: delta.pop(key) for key in ("role", "content") if key in delta
                 }
                 texts.append({**choice, "delta": said, "finish_reason": None})
+                choice.pop("text", None)
                 if "logprobs" in choice:
                     choice["logprobs"] = None
         if not texts:

@@ -1,6 +1,6 @@
 """Fields that OpenAI does not define, where `normalize_strict` asks for no others."""
 
-from ..chunk import Chunk
+from ..chunk import Chunk, calls, deltas, put_calls
 from ..fields import ERROR, parts
 from ..fix import Example, Fix, chunk, completion
 from ..jsontext import Json
@@ -59,6 +59,10 @@ class FieldUnknown(Fix):
             for key in unknown:
                 del part[key]
             changed |= bool(unknown)
+        for _, _, delta in deltas(chunk) if changed else ():
+            found = [each for each in calls(delta) if set(each) - {"index"}]
+            if len(found) < len(calls(delta)):
+                put_calls(delta, found)
         return changed
 
     def body(self, body: Chunk) -> bool:

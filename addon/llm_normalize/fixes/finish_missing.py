@@ -49,7 +49,7 @@ class FinishMissing(Fix):
         for choice in open_ones:
             message = choice.get("message")
             said = message if isinstance(message, dict) else {}
-            reason = "tool_calls" if calls(said) else "stop"
-            reason = "function_call" if said.get("function_call") else reason
+            reason = "function_call" if said.get("function_call") else "stop"
+            reason = "tool_calls" if calls(said) else reason
             choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
         return bool(open_ones)

@@ -50,17 +50,19 @@ class FunctionCallDoubled(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        changed = [_told_once(message) for _, message in messages(body)]
+        changed = [_told_once(message, bare="{}") for _, message in messages(body)]
         return any(changed)
 
 
-def _told_once(part: Chunk) -> bool:
+def _told_once(part: Chunk, *, bare: str = "") -> bool:
+    # A call without arguments is one with *bare* ones.
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
-        if all(legacy[key] == call.get(key) for key in keys):
+        said = {**call, "arguments": call.get("arguments") or bare}
+        if all(legacy[key] == said.get(key) for key in keys):
             del part["function_call"]
             return True
     return False

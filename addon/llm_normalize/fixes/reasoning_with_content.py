@@ -48,6 +48,7 @@ class ReasoningWithContent(Fix):
             if "logprobs" in choice:
                 rest["logprobs"] = None
             thoughts.append({**choice, **rest})
+            choice.pop("text", None)
         if not thoughts:
             return None
         first = envelope_of(chunk)

@@ -60,7 +60,7 @@ def _drop(call: Chunk) -> bool:
     filled = custom is not None and (
         not isinstance(custom, dict) or any(custom.values())
     )
-    if filled or not isinstance(call.get("function"), dict):
+    if filled or not {"function", "arguments"} & call.keys():
         return False
     del call["custom"]
     return True

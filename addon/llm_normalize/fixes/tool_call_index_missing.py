@@ -1,6 +1,6 @@
 """Tool call fragments without `index`."""
 
-from ..chunk import Chunk, calls, deltas, function, name_of, put_first
+from ..chunk import Chunk, calls, deltas, function, name_of, put_first, told_index
 from ..fix import Example, Fix, calling, head, rest
 from ..opened import Opened
 from ..stream_state import Call, brief
@@ -57,9 +57,9 @@ class ToolCallIndexMissing(Fix):
 
 def _place(call: Chunk, known: Opened) -> int:
     """Return the index of the call that *call* opens or continues."""
-    told = call.get("index")
-    if isinstance(told, str) and told.isascii() and told.isdigit():
-        return int(told[:9])
+    told = told_index(call) if isinstance(call.get("index"), str) else None
+    if told is not None:
+        return told
     identity = brief(call.get("id"))
     same = known.where(identity)[-1:] if identity else [known.last]
     opened = known.get(same[0]) if same else None

@@ -54,8 +54,7 @@ class ToolCallIndexWrong(Fix):
                     self._ids[index, theirs] = brief(call.get("id"))
                 place = index, theirs
                 known.add(ours, Call(call.get("id"), named))
-                moves = ours != theirs or self._moved.is_new(place)
-                if moves and self._moved.note(place, ours):
+                if self._moved.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours
         return changed

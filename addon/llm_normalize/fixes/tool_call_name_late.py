@@ -61,6 +61,11 @@ class ToolCallNameLate(Fix):
         due = self._unnamed.overflow(self.seen.n)
         return [*map(self._alone, due), chunk] if due else None
 
+    def flush(self) -> list[Chunk]:
+        """Note that no name comes any more."""
+        self._unnamed.settle()
+        return []
+
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what never got a name."""
         return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]

@@ -2,6 +2,7 @@
 
 from ..chunk import Chunk, calls, deltas, envelope_of, function, index_of
 from ..fix import Example, Fix, calling, head, rest
+from ..joining import bare_of
 from ..jsontext import Json
 
 _WHOLE = calling(head(0, "{}"))
@@ -73,7 +74,6 @@ def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
 
 def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:
     """Return a chunk like *chunk* that brings nothing but *fragment*."""
-    bare = {key: None if key == "logprobs" else each for key, each in choice.items()}
-    choices = [{**bare, "delta": {"tool_calls": [fragment]}}]
+    choices = [{**bare_of(choice), "delta": {"tool_calls": [fragment]}}]
     rest = envelope_of(chunk)
     return {**rest, "choices": choices}

@@ -1,6 +1,6 @@
 """Usage under `x_groq` alone."""
 
-from ..chunk import Chunk
+from ..chunk import Chunk, usage_of
 from ..fix import DONE, USAGE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -33,7 +33,7 @@ class UsageElsewhere(Fix):
         """Copy it."""
         other = chunk.get("x_groq")
         usage = other.get("usage") if isinstance(other, dict) else None
-        if not isinstance(usage, dict) or not usage or "usage" in chunk:
+        if not isinstance(usage, dict) or not usage or usage_of(chunk):
             return False
         chunk["usage"] = dict(usage)
         return True
