@@ -150,8 +150,8 @@ def _measure(
 
 def _slow(side: Side) -> str:
     return (
-        f"{side.name} has one in {side.slow} of the streams of the paced duel, and of "
-        "the events of the long stream: it takes its time"
+        f"{side.name} is slow: it gets one in {side.slow} of the paced duel's streams, "
+        "and of the long stream's events"
     )
 
 

@@ -41,15 +41,15 @@ def _key(result: Mapping[str, Any]) -> str:
     return (
         f"Each figure {figure}. CPU per event is the "
         "proxy's, as a multiple of the floor's: both run at once on one CPU with the "
-        "same traffic, paced with 10 ms between the events of a stream, or in a burst, "
-        "of which the client takes what is there every millisecond, so that no proxy is "
-        "charged for waking it. "
-        "Added latency is what an event is under way longer than straight from the "
+        "same traffic, paced with 10 ms between the events of a stream, or in a burst. "
+        "In a burst the client reads once a millisecond, so that no proxy is charged for "
+        "waking it. "
+        "Added latency is how much longer an event takes than straight from the "
         "provider, in µs: the median / the 99th percentile, with 10 ms between the "
-        "events of a stream; for the first event the time from the request on, with "
+        "events of a stream. For the first event it is the time since the request, with "
         f"{LATENCY_STREAMS[1]} streams. Growth is that of one long stream "
-        "from its first fifth on. Overloaded is who passes events on more slowly than they "
-        "come. Every stream is verified to its last byte."
+        "after its first fifth. A side is overloaded if it forwards events more slowly "
+        "than they arrive. Every stream is verified to its last byte."
     )
 
 

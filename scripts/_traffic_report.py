@@ -82,7 +82,7 @@ def hoards(figures: Figures) -> str:
         [
             "a client that hardly reads",
             "",
-            "taken of the provider for it",
+            "read from the provider for it",
             "mitmdump grew by",
             "seconds",
         ],

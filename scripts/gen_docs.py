@@ -43,8 +43,8 @@ def catalogue(
     alone = "\n".join(f"- {shape}: {reason}" for shape, reason in left_alone)
     tail = f"## Left alone\n\nKnown shapes that stay as they are, and why.\n\n{alone}"
     head = (
-        "# The fixes\n\nWritten by `scripts/gen_docs.py` from the declarations in this "
-        "folder; change those instead.\nThe order is that in which they act; "
+        "# The fixes\n\n`scripts/gen_docs.py` writes this file from the declarations in "
+        "this folder; change those instead.\nThe fixes act in this order; "
         "`__init__.py` argues it."
     )
     return "\n\n".join([head, table(fixes), *map(_section, fixes), tail]) + "\n"
@@ -109,13 +109,13 @@ def requests_catalogue(
     """Return the catalogue of what is changed in requests, likewise."""
     kept = "\n".join(f"- {what}: {reason}" for what, reason in not_dropped)
     head = (
-        "# The adaptations\n\nWhat is changed in requests. Written by "
-        "`scripts/gen_docs.py` from the declarations in this\nfolder; change those "
-        "instead. The order is that in which they act."
+        "# The adaptations\n\nWhat is changed in requests. `scripts/gen_docs.py` writes "
+        "this file from the declarations in\nthis folder; change those instead. The "
+        "adaptations act in this order."
     )
     tail = (
-        "## Never dropped\n\nThough a provider refuses it: then its error is the "
-        f"answer.\n\n{kept}"
+        "## Never dropped\n\nThe addon keeps these even if a provider refuses them: the "
+        f"client then gets the error.\n\n{kept}"
     )
     return (
         "\n\n".join(

@@ -25,19 +25,19 @@ INTRODUCTION = """\
 `--update-table` a test compares it with what it has measured.
 
 A family is a conversation in which a provider does one thing otherwise than OpenAI
-(`families/`). Each client has it three times: as OpenAI would have sent it, as the
+(`families/`). Each client gets it three times: as OpenAI would have sent it, as the
 provider sends it, and as the provider sends it through the addon. A cell says how the
 last two compare with the first.
 
 | cell | means |
 | --- | --- |
 | `ok` | right without the addon, and right with it |
-| `FAIL → ok` | the caller ends up with something else, or with an error; the addon mends it |
-| `FAIL → FAIL` | the addon does not mend it for this client |
-| `ok → FAIL` | the caller ends up with the same, but with the addon not by the same pieces |
+| `FAIL → ok` | the caller ends up with something else, or with an error; the addon repairs it |
+| `FAIL → FAIL` | the addon does not repair it for this client |
+| `ok → FAIL` | the caller ends up with the same, but with the addon not by the same parts |
 
 Without the addon only the outcome counts (text, tool calls, finish reason, usage, error);
-with it every piece has to be the same, too. The few cells that do not end with `ok` have
+with it every part has to be the same, too. The few cells that do not end with `ok` have
 their reasons in `test_clients.py`.
 
 ## The clients

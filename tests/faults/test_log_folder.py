@@ -119,7 +119,7 @@ def open_folder(path: Path) -> None:
     "write to its folder",
     client="the answer, repaired as usual",
     log="one sentence in mitmproxy's log, with the repair; after that, how many lines "
-    "were lost, and on",
+    "were lost, and the log continues",
 )
 @pytest.mark.parametrize("meddle", [link_log, pipe_log, open_folder])
 def test_log_that_is_not_ours_alone_is_not_written_to(
