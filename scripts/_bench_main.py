@@ -16,6 +16,7 @@ import _bench_children as children
 import _bench_machine as machine
 import _bench_peers as peers
 import _bench_report as report
+import _markers
 import _venv
 from _bench_children import BenchError
 from _bench_figures import figures
@@ -35,7 +36,7 @@ from _bench_sides import (
 VERSION = 1  # of the JSON
 INTERRUPTED = 130
 MICRO_EVENTS = 1000
-README = _venv.ROOT / "README.md"
+DOCUMENT = _markers.DOCS / "performance.md"
 
 
 def main(flags: argparse.Namespace) -> int:
@@ -53,7 +54,7 @@ def main(flags: argparse.Namespace) -> int:
             _venv.say("    " + line)
         _venv.say(f"llm_normalize: {error}")
         return 1
-    except (report.MarkersError, OSError) as error:
+    except (_markers.MarkersError, OSError) as error:
         _venv.say(f"llm_normalize: {error}")
         return 1
     except KeyboardInterrupt:
@@ -75,8 +76,8 @@ def tell(flags: argparse.Namespace, result: dict[str, Any]) -> None:
         flags.json.write_text(whole + "\n", encoding="utf-8")
     if flags.markdown:
         flags.markdown.write_text(text, encoding="utf-8")
-    if flags.update_readme:
-        report.update(README, text)
+    if flags.update_docs:
+        _markers.update(DOCUMENT, "bench", report.compact(text))
 
 
 def measure(flags: argparse.Namespace) -> dict[str, Any]:
@@ -149,8 +150,8 @@ def _measure(
 
 def _slow(side: Side) -> str:
     return (
-        f"{side.name} has one in {side.slow} of the streams of the paced duel, and of "
-        "the events of the long stream: it takes its time"
+        f"{side.name} is slow: it gets one in {side.slow} of the paced duel's streams, "
+        "and of the long stream's events"
     )
 
 

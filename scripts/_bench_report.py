@@ -1,23 +1,15 @@
-"""The benchmark's results as Markdown, for the console and for the README."""
+"""The benchmark's results as Markdown, for the console and for the docs."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from _bench_jobs import LATENCY_STREAMS, SATURATION
-
-BEGIN = "<!-- bench -->"
-END = "<!-- /bench -->"
 
 type Spread = Mapping[str, float] | None
 type Figures = Mapping[str, Any]
 
 NONE = ""
-
-
-class MarkersError(Exception):
-    """A document has no place for the table."""
 
 
 def markdown(result: Mapping[str, Any]) -> str:
@@ -49,15 +41,15 @@ def _key(result: Mapping[str, Any]) -> str:
     return (
         f"Each figure {figure}. CPU per event is the "
         "proxy's, as a multiple of the floor's: both run at once on one CPU with the "
-        "same traffic, paced with 10 ms between the events of a stream, or in a burst, "
-        "of which the client takes what is there every millisecond, so that no proxy is "
-        "charged for waking it. "
-        "Added latency is what an event is under way longer than straight from the "
+        "same traffic, paced with 10 ms between the events of a stream, or in a burst. "
+        "In a burst the client reads once a millisecond, so that no proxy is charged for "
+        "waking it. "
+        "Added latency is how much longer an event takes than straight from the "
         "provider, in µs: the median / the 99th percentile, with 10 ms between the "
-        "events of a stream; for the first event the time from the request on, with "
+        "events of a stream. For the first event it is the time since the request, with "
         f"{LATENCY_STREAMS[1]} streams. Growth is that of one long stream "
-        "from its first fifth on. Overloaded is who passes events on more slowly than they "
-        "come. Every stream is verified to its last byte."
+        "after its first fifth. A side is overloaded if it forwards events more slowly "
+        "than they arrive. Every stream is verified to its last byte."
     )
 
 
@@ -218,22 +210,9 @@ def micro_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return table(lines)
 
 
-# The README
+# The docs
 
 
-def update(path: Path, text: str) -> None:
-    """Put *text* between the markers in the document at *path*.
-
-    Raises:
-        MarkersError: It has none.
-    """
-    document = path.read_text(encoding="utf-8")
-    # Cells have no need to stand below each other there.
-    text = re.sub(r" +\|", " |", re.sub(r"-{4,}", "---", text))
-    place = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
-    if len(place.findall(document)) != 1:
-        raise MarkersError(
-            f"{path.name} has no {BEGIN} and {END}, once, on their lines."
-        )
-    new = place.sub(lambda _: f"{BEGIN}\n{text}{END}", document)
-    path.write_text(new, encoding="utf-8")
+def compact(text: str) -> str:
+    """Return *text* without blanks that align cells: a file has no need of them."""
+    return re.sub(r" +\|", " |", re.sub(r"-{4,}", "---", text))

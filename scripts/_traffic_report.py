@@ -1,15 +1,9 @@
 """The figures of the load, for people."""
 
-import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from _traffic_load_figures import Figures
 from _traffic_memory import MIB
-
-BEGIN, END = "<!-- load -->", "<!-- /load -->"
-HEADING = "## Under load\n"
-BEFORE = "## Limits\n"
 
 
 def ms(seconds: float) -> str:
@@ -88,7 +82,7 @@ def hoards(figures: Figures) -> str:
         [
             "a client that hardly reads",
             "",
-            "taken of the provider for it",
+            "read from the provider for it",
             "mitmdump grew by",
             "seconds",
         ],
@@ -161,20 +155,3 @@ def faults(figures: Figures) -> str:
     ]
     lines += [f"log: {line}" for line in figures.alarms]
     return "\n".join(lines)
-
-
-def update(path: Path, text: str) -> None:
-    """Write *text* between the marks in the document *path*, which may lack them.
-
-    Raises:
-        ValueError: The document has no place for it.
-    """
-    document = path.read_text(encoding="utf-8")
-    if BEGIN not in document:
-        if BEFORE not in document:
-            raise ValueError(f"{path.name} has neither {BEGIN} nor {BEFORE.strip()!r}")
-        section = f"{HEADING}\n{BEGIN}\n{END}\n\n{BEFORE}"
-        document = document.replace(BEFORE, section, 1)
-    marked = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-    document = marked.sub(lambda _: f"{BEGIN}\n{text}\n{END}", document, count=1)
-    path.write_text(document, encoding="utf-8")

@@ -35,7 +35,7 @@ Restart programs that are running. Some do not look there:
   httpx          SSL_CERT_FILE={roots}
   requests       REQUESTS_CA_BUNDLE={roots}
   JetBrains      Settings, Tools, Server Certificates: add {file}
-More in README, "Let your client trust mitmproxy"."""
+More in addon/docs/desktop.md."""
 
 
 class Refused(Exception):  # noqa: N818 - nothing went wrong

@@ -80,9 +80,9 @@ def parse(given: list[str]) -> argparse.Namespace:
         "--markdown", type=Path, metavar="FILE", help="write what is printed"
     )
     parser.add_argument(
-        "--update-readme",
+        "--update-docs",
         action="store_true",
-        help="write it into README.md, between its markers",
+        help="write it into addon/docs/performance.md, between its markers",
     )
     flags = parser.parse_args(given)
     complete(flags, parser)
@@ -104,8 +104,8 @@ def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None
         if not path.resolve().parent.is_dir():
             parser.error(f"there is no folder {path.parent}")
     partial = flags.quick or flags.micro or flags.only or flags.sides or flags.scale
-    if flags.update_readme and partial:
-        parser.error("--update-readme wants a whole run: no part of it, at full scale")
+    if flags.update_docs and partial:
+        parser.error("--update-docs wants a whole run: no part of it, at full scale")
     flags.only = ["micro"] if flags.micro else flags.only or list(PARTS[:-1])
     flags.sides = [
         name

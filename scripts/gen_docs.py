@@ -1,4 +1,4 @@
-"""Write the tables of fixes, adaptations, faults and peers, and README's client pages."""
+"""Write the catalogues of fixes and adaptations, and the tables of faults and peers."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import _markers
 import _venv
 
 if TYPE_CHECKING:
     from llm_normalize.adaptation import Adaptation, RequestExample
     from llm_normalize.fix import Example, Fix
 
-README = _venv.ROOT / "README.md"
 CATALOGUE = _venv.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
 REQUESTS = _venv.ROOT / "addon" / "llm_normalize" / "adaptations" / "README.md"
-CLIENTS = _venv.ROOT / "addon" / "llm_normalize" / "clients.md"
+RELIABILITY = _markers.DOCS / "reliability.md"
+COMPATIBILITY = _markers.DOCS / "compatibility.md"
 DONE = b"data: [DONE]\n\n"
 ENVELOPE = re.compile(
     r'"id":"chatcmpl-1","object":"chat.completion(.chunk)?",'
     r'"created":1700000000,"model":"acme-1",'
 )
-BEGIN = "<!-- begin {} (scripts/gen_docs.py writes this) -->"
-END = "<!-- end {} -->"
 
 
 def table(fixes: tuple[type[Fix], ...]) -> str:
-    """Return README's table: a line each."""
+    """Return the catalogue's table: a line each."""
     lines = ["| fix | change | whom it breaks |", "| --- | --- | --- |"]
     lines += [
-        f"| [`{fix.name}`](addon/llm_normalize/fixes/README.md#{fix.name}) "
-        f"| {_cell(fix.changes)} | {_cell(fix.why)} |"
+        f"| [`{fix.name}`](#{fix.name}) | {_cell(fix.changes)} | {_cell(fix.why)} |"
         for fix in fixes
     ]
     return "\n".join(lines)
@@ -41,15 +39,15 @@ def table(fixes: tuple[type[Fix], ...]) -> str:
 def catalogue(
     fixes: tuple[type[Fix], ...], left_alone: tuple[tuple[str, str], ...]
 ) -> str:
-    """Return the catalogue: a section each, with sources and examples."""
+    """Return the catalogue: the table, then a section each, with sources and examples."""
     alone = "\n".join(f"- {shape}: {reason}" for shape, reason in left_alone)
     tail = f"## Left alone\n\nKnown shapes that stay as they are, and why.\n\n{alone}"
     head = (
-        "# The fixes\n\nWritten by `scripts/gen_docs.py` from the declarations in this "
-        "folder; change those instead.\nThe order is that in which they act; "
+        "# The fixes\n\n`scripts/gen_docs.py` writes this file from the declarations in "
+        "this folder; change those instead.\nThe fixes act in this order; "
         "`__init__.py` argues it."
     )
-    return "\n\n".join([head, *map(_section, fixes), tail]) + "\n"
+    return "\n\n".join([head, table(fixes), *map(_section, fixes), tail]) + "\n"
 
 
 def _section(fix: type[Fix]) -> str:
@@ -96,11 +94,10 @@ def _line(event: Any, framed: bool) -> str:
 
 
 def requests_table(adaptations: tuple[type[Adaptation], ...]) -> str:
-    """Return README's table of what is changed in requests: a line each."""
+    """Return the table of what is changed in requests: a line each."""
     lines = ["| adaptation | change | otherwise |", "| --- | --- | --- |"]
     lines += [
-        f"| [`{each.name}`](addon/llm_normalize/adaptations/README.md#{each.name}) "
-        f"| {_cell(each.changes)} | {_cell(each.why)} |"
+        f"| [`{each.name}`](#{each.name}) | {_cell(each.changes)} | {_cell(each.why)} |"
         for each in adaptations
     ]
     return "\n".join(lines)
@@ -109,18 +106,28 @@ def requests_table(adaptations: tuple[type[Adaptation], ...]) -> str:
 def requests_catalogue(
     adaptations: tuple[type[Adaptation], ...], not_dropped: tuple[tuple[str, str], ...]
 ) -> str:
-    """Return the catalogue of what is changed in requests: a section each."""
+    """Return the catalogue of what is changed in requests, likewise."""
     kept = "\n".join(f"- {what}: {reason}" for what, reason in not_dropped)
     head = (
-        "# The adaptations\n\nWhat is changed in requests. Written by "
-        "`scripts/gen_docs.py` from the declarations in this\nfolder; change those "
-        "instead. The order is that in which they act."
+        "# The adaptations\n\nWhat is changed in requests. `scripts/gen_docs.py` writes "
+        "this file from the declarations in\nthis folder; change those instead. The "
+        "adaptations act in this order."
     )
     tail = (
-        "## Never dropped\n\nThough a provider refuses it: then its error is the "
-        f"answer.\n\n{kept}"
+        "## Never dropped\n\nThe addon keeps these even if a provider refuses them: the "
+        f"client then gets the error.\n\n{kept}"
     )
-    return "\n\n".join([head, *map(_request_section, adaptations), tail]) + "\n"
+    return (
+        "\n\n".join(
+            [
+                head,
+                requests_table(adaptations),
+                *map(_request_section, adaptations),
+                tail,
+            ]
+        )
+        + "\n"
+    )
 
 
 def _request_section(each: type[Adaptation]) -> str:
@@ -148,32 +155,8 @@ def _request_example(example: RequestExample) -> str:
     return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"
 
 
-def client_pages(text: str) -> str:
-    """Return the pages of clients as they stand in README, a level further down.
-
-    Comments, which are for programs, stay out.
-    """
-    text = re.sub(r"^<!--.*-->\n\n?", "", text, flags=re.MULTILINE)
-    return re.sub(r"^## ", "### ", text, flags=re.MULTILINE).strip()
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def fill(text: str, name: str, content: str) -> str:
-    """Return *text* with *content* between the markers of *name*.
-
-    Raises:
-        ValueError: The markers are not there.
-    """
-    begin, end = BEGIN.format(name), END.format(name)
-    head, found, rest = text.partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not (found and closed):
-        message = f"no markers for {name}: {begin} … {end}"
-        raise ValueError(message)
-    return f"{head}{begin}\n{content}\n{end}{tail}"
 
 
 def documents() -> dict[Path, str]:
@@ -186,16 +169,16 @@ def documents() -> dict[Path, str]:
     from faults import table as faults  # noqa: PLC0415 - as above
     from peers import known as peers  # noqa: PLC0415 - as above
 
-    readme = fill(README.read_text(encoding="utf-8"), "fixes", table(FIXES))
-    readme = fill(readme, "requests", requests_table(ADAPTATIONS))
-    readme = fill(readme, "faults", faults.markdown())
-    pages = client_pages(CLIENTS.read_text(encoding="utf-8"))
-    readme = fill(readme, "client pages", pages)
     return {
-        README: fill(readme, "peers", peers.markdown()),
         CATALOGUE: catalogue(FIXES, LEFT_ALONE),
         REQUESTS: requests_catalogue(ADAPTATIONS, NOT_DROPPED),
+        RELIABILITY: _filled(RELIABILITY, "faults", faults.markdown()),
+        COMPATIBILITY: _filled(COMPATIBILITY, "peers", peers.markdown()),
     }
+
+
+def _filled(path: Path, name: str, text: str) -> str:
+    return _markers.fill(path.read_text(encoding="utf-8"), name, text)
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+import _markers
 import _venv
 
 QUICK = {"streams": 20, "seconds": 4.0, "idle": 40, "slow": 2}
@@ -68,7 +69,9 @@ def parse(given: list[str]) -> argparse.Namespace:
         "--markdown", type=Path, metavar="FILE", help="write the tables there"
     )
     parser.add_argument(
-        "--update-readme", action="store_true", help="write the tables into README.md"
+        "--update-docs",
+        action="store_true",
+        help="write the tables into addon/docs/performance.md, between their markers",
     )
     flags = parser.parse_args(given)
     for name, value in (QUICK if flags.quick else WHOLE).items():
@@ -107,8 +110,8 @@ def run(flags: argparse.Namespace) -> int:
         flags.json.write_text(data + "\n", encoding="utf-8")
     if flags.markdown:
         flags.markdown.write_text(text + "\n", encoding="utf-8")
-    if flags.update_readme:
-        _traffic_report.update(_venv.ROOT / "README.md", text)
+    if flags.update_docs:
+        _markers.update(_markers.DOCS / "performance.md", "load", text)
     return int(not figures.good)
 
 

@@ -730,27 +730,10 @@ def test_number_has_the_digits_that_count(value: float, spelled: str) -> None:
     assert load("_bench_report").number(value) == spelled
 
 
-def test_readme_gets_the_table_between_its_markers(tmp_path: Path) -> None:
+def test_table_of_a_file_aligns_no_cells() -> None:
     report = load("_bench_report")
-    path = tmp_path / "README.md"
-    path.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
-    report.update(path, report.table([["a", "b"], ["long cell", "c"]]) + "\n")
-    new = (
-        "before\n<!-- bench -->\n"
-        "| a | b |\n| --- | --- |\n| long cell | c |\n"
-        "<!-- /bench -->\nafter\n"
-    )
-    assert path.read_text() == new
-    path.write_text("no markers\n")
-    with pytest.raises(report.MarkersError, match="no <!-- bench -->"):
-        report.update(path, "text\n")
-    assert path.read_text() == "no markers\n"
-
-
-def test_readme_has_a_place_for_the_table() -> None:
-    report = load("_bench_report")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.count(report.BEGIN) == readme.count(report.END) == 1
+    table = report.table([["a", "b"], ["long cell", "c"]])
+    assert report.compact(table) == "| a | b |\n| --- | --- |\n| long cell | c |"
 
 
 # Stages and fixes
@@ -849,7 +832,7 @@ def test_quick_run_is_smaller_and_micro_stands_alone() -> None:
         (["--sides", "best"], "invalid choice"),
         (["--other", "/no/such/file"], "there is no file"),
         (["--json", "/no/such/folder/x"], "there is no folder"),
-        (["--quick", "--update-readme"], "wants a whole run"),
+        (["--quick", "--update-docs"], "wants a whole run"),
         (["--rou", "3"], "unrecognized arguments"),
     ],
 )

@@ -17,6 +17,8 @@ def project(tmp_path: Path) -> Path:
     (package / "__pycache__" / "x.pyc").touch()
     (package / ".hidden").touch()
     (package.parent / "normalize.py").write_text("addons = []\n")
+    (package.parent / "docs").mkdir()
+    (package.parent / "docs" / "limits.md").write_text("# Limits\n")
     (tmp_path / "project" / "LICENSE").write_text("MIT\n")
     return tmp_path / "project"
 
@@ -34,6 +36,7 @@ def test_zip_has_one_folder_with_all_that_is_needed(project: Path) -> None:
             for name in (
                 "HOWTO.txt",
                 "LICENSE",
+                "docs/limits.md",
                 "llm_normalize/__init__.py",
                 "normalize.py",
             )

@@ -17,7 +17,6 @@ from llm_normalize.addon import Normalize
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "addon" / "llm_normalize" / "clients.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAMES = [
     *("VS Code", "Continue", "Cline", "Cursor", "Zed", "JetBrains", "Chatbox"),
     *("Cherry Studio", "Electron programs", "Browsers", "Node", "Python", "curl"),
@@ -61,12 +60,6 @@ def test_agents_are_of_one_page_each() -> None:
     named = re.findall(r"^<!-- agents: (.*) -->$", TEXT, re.MULTILINE)
     agents = [agent for line in named for agent in line.split(", ")]
     assert len(agents) == len(set(agents))
-
-
-def test_readme_has_the_pages_one_level_down() -> None:
-    section = README.split("\n## Client by client\n")[1].split("\n## ")[0]
-    assert re.findall(r"^### (.*)$", section, re.MULTILINE) == NAMES
-    assert "agents:" not in section
 
 
 @pytest.mark.parametrize(("kind", "code"), CODE.findall(TEXT))

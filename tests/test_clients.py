@@ -140,8 +140,9 @@ def test_without_the_file_there_are_no_clients(tmp_path: Path) -> None:
 
 
 def prose() -> list[str]:
-    """Return the lines of the file that are no code and no comment."""
+    """Return the lines of the sections that are no code and no comment."""
     text = PATH.read_text(encoding="utf-8")
+    text = text[text.index("\n## ") + 1 :]  # what introduces them is for GitHub
     text = re.sub(r"(?ms)^ {0,3}```.*?^ {0,3}```$", "", text)
     return re.sub(r"(?s)<!--.*?-->", "", text).splitlines()
 

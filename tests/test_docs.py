@@ -11,14 +11,95 @@ from typing import Any
 import pytest
 from mitmproxy.test import taddons
 
+import _markers
 from llm_normalize import __version__
 from llm_normalize.adaptations import ADAPTATIONS
 from llm_normalize.addon import Normalize
+from llm_normalize.clients import slug
 from llm_normalize.fixes import FIXES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "addon" / "CHANGELOG.md").read_text(encoding="utf-8")
+DOCS = sorted((ROOT / "addon" / "docs").iterdir())
+WRITTEN = [
+    ROOT / "README.md",
+    ROOT / "tests" / "clients" / "README.md",
+    *sorted((ROOT / "addon").rglob("*.md")),
+]
+CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def label(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def anchors(path: Path) -> set[str]:
+    text = re.sub(r"(?ms)^```.*?^```$", "", path.read_text(encoding="utf-8"))
+    return {slug(heading) for heading in re.findall(r"(?m)^#+ +(.*?) *$", text)}
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=label)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    text = CODE.sub("`code`", path.read_text(encoding="utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = link.partition("#")
+        if re.match(r"https?://", file):
+            continue
+        target = (path.parent / file).resolve() if file else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_readme_is_short_and_lists_every_document() -> None:
+    assert len(README.splitlines()) <= 300
+    assert set(re.findall(r"\]\(addon/docs/([^)#]+)", README)) == {
+        path.name for path in DOCS
+    }
+
+
+@pytest.mark.parametrize("path", DOCS, ids=label)
+def test_document_has_one_title(path: Path) -> None:
+    text = CODE.sub("", path.read_text(encoding="utf-8"))
+    assert text.startswith("# ")
+    assert len(re.findall(r"(?m)^# ", text)) == 1
+
+
+# -- what scripts write ----------------------------------------------------------------
+
+
+MARKED = "a\n<!-- begin x (some.py writes this) -->\nold\n<!-- end x -->\nb\n"
+
+
+def test_text_between_markers_is_replaced_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(MARKED, encoding="utf-8")
+    for text in ("new\n", "new"):
+        _markers.update(path, "x", text)
+        assert path.read_bytes().decode() == MARKED.replace("old", "new")
+    assert _markers.between(path.read_text(encoding="utf-8"), "x") == "new\n"
+
+
+@pytest.mark.parametrize("text", ["none\n", MARKED + MARKED, "`" + MARKED[2:]])
+def test_document_without_one_place_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(_markers.MarkersError, match=r"a\.md has no lines .* begin x "):
+        _markers.update(path, "x", "new")
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        *(("compatibility.md", name) for name in ("clients", "peers")),
+        *(("performance.md", name) for name in ("bench", "load")),
+        ("reliability.md", "faults"),
+    ],
+)
+def test_document_has_a_place_for_what_a_script_writes(file: str, name: str) -> None:
+    text = (ROOT / "addon" / "docs" / file).read_text(encoding="utf-8")
+    assert _markers.between(text, name)
 
 
 def test_generated_docs_are_fresh() -> None:
@@ -78,16 +159,18 @@ def test_every_option_is_documented_with_its_default(
 def test_every_command_is_documented(context: taddons.context) -> None:
     names = context.master.commands.commands
     commands = {name for name in names if name.startswith("normalize.")}
-    assert set(re.findall(r"`(normalize\.[a-z.]+)[ `]", README)) == commands
+    texts = "".join(path.read_text(encoding="utf-8") for path in DOCS)
+    assert set(re.findall(r"`(normalize\.[a-z.]+)[ `]", README + texts)) == commands
 
 
 @pytest.mark.parametrize(
     ("folder", "every"), [("fixes", FIXES), ("adaptations", ADAPTATIONS)]
 )
 def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
-    link = rf"^\| \[`([a-z-]+)`\]\(addon/llm_normalize/{folder}/README.md#"
-    table = re.findall(link, README, re.MULTILINE)
-    assert table == [each.name for each in every]
+    (path,) = (ROOT / "addon").rglob(f"{folder}/README.md")
+    text = path.read_text(encoding="utf-8")
+    names = [each.name for each in every]
+    assert re.findall(r"(?m)^\| \[`([a-z-]+)`\]\(#\1\) \|", text) == names
 
 
 @pytest.mark.parametrize("fix", [*FIXES, *ADAPTATIONS], ids=lambda fix: fix.name)
@@ -103,9 +186,11 @@ def test_changelog_begins_with_the_version() -> None:
     assert CHANGELOG.index(f"\n## {newest} ") == CHANGELOG.index("\n## ")
 
 
-def test_every_script_that_readme_names_exists() -> None:
-    for name in re.findall(r"python3 (scripts/\w+\.py)", README):
-        assert (ROOT / name).exists()
+@pytest.mark.parametrize("path", WRITTEN, ids=label)
+def test_every_script_that_is_named_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for name in re.findall(r"\b(scripts/\w+\.py)", text):
+        assert (ROOT / name).exists(), name
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

@@ -376,21 +376,3 @@ def test_report_tells_faults(figures: Figures) -> None:
     figures.alarms.append("Traceback")
     assert report.faults(figures) == "stream 7: text 3 is damaged\nlog: Traceback"
     assert "1 streams with a fault" in report.markdown(figures)
-
-
-def test_readme_gets_the_tables_between_its_marks_once(tmp_path: Path) -> None:
-    path = tmp_path / "README.md"
-    path.write_text("# A\n\n## Limits\n\nMany.\n")
-    for text in ("| old |", "| new |"):
-        report.update(path, text)
-    assert path.read_text() == (
-        "# A\n\n## Under load\n\n<!-- load -->\n| new |\n<!-- /load -->\n\n"
-        "## Limits\n\nMany.\n"
-    )
-
-
-def test_document_without_a_place_for_the_tables_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "README.md"
-    path.write_text("# A\n")
-    with pytest.raises(ValueError, match=r"README\.md has neither"):
-        report.update(path, "| new |")

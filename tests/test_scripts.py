@@ -598,7 +598,9 @@ def test_plain_command_works_on_python_3_8_as_it_is(name: str, tmp_path: Path) -
     assert "usage:" in help_of(name, old_python(), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["_pairs_reader", "_uv", "_venv", *COMMANDS, *PLAIN])
+@pytest.mark.parametrize(
+    "name", ["_markers", "_pairs_reader", "_uv", "_venv", *COMMANDS, *PLAIN]
+)
 def test_script_is_written_for_python_3_8(name: str) -> None:
     source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     ast.parse(source, feature_version=(3, 8))

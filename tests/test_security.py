@@ -1,4 +1,4 @@
-"""The threats that README.md's section "Security" names, and that each has its test."""
+"""The threats that addon/docs/security.md names, and that each has its test."""
 
 import ast
 import asyncio
@@ -34,18 +34,15 @@ ANSWER = wire(
 )
 
 
-# -- the section itself ----------------------------------------------------------------
+# -- the document itself ---------------------------------------------------------------
 
 
-def section() -> str:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"(?ms)^## Security\n(.*?)^## ", text)
-    assert found is not None
-    return found[1]
+def document() -> str:
+    return (ROOT / "addon" / "docs" / "security.md").read_text(encoding="utf-8")
 
 
 def rows() -> list[str]:
-    lines = [line for line in section().splitlines() if line.startswith("| ")]
+    lines = [line for line in document().splitlines() if line.startswith("| ")]
     return lines[2:]
 
 
@@ -66,7 +63,7 @@ def test_each_threat_has_a_test() -> None:
 
 
 def test_each_test_that_is_named_exists() -> None:
-    named = set(re.findall(r"`(test_\w+)`", section()))
+    named = set(re.findall(r"`(test_\w+)`", document()))
     assert named - defined() == set()
 
 

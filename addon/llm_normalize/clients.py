@@ -1,7 +1,8 @@
 """Pages for clients: `clients.md`, of which each section tells how to set one up.
 
 The file is written in a small part of Markdown, which is read into plain values here:
-whoever shows them escapes them.
+whoever shows them escapes them. What stands before its first section is for those who
+read the file.
 """
 
 import re

@@ -8,15 +8,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import _markers
 from clients.environments import RUNNERS, Runner
 from clients.families import FAMILIES, GROUPS
 from clients.matrix import CLIENTS, Cell, Key
-from clients.servers import ROOT
 
 FULL = Path(__file__).resolve().parent / "README.md"
-README = ROOT / "README.md"
-BEGIN = "<!-- begin clients (scripts/test.py --clients --update-table writes this) -->"
-END = "<!-- end clients -->"
+COMPACT = _markers.DOCS / "compatibility.md"
 _ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
 _NAMED = re.compile(r"`([^`]+)`")
 
@@ -27,19 +25,19 @@ INTRODUCTION = """\
 `--update-table` a test compares it with what it has measured.
 
 A family is a conversation in which a provider does one thing otherwise than OpenAI
-(`families/`). Each client has it three times: as OpenAI would have sent it, as the
+(`families/`). Each client gets it three times: as OpenAI would have sent it, as the
 provider sends it, and as the provider sends it through the addon. A cell says how the
 last two compare with the first.
 
 | cell | means |
 | --- | --- |
 | `ok` | right without the addon, and right with it |
-| `FAIL → ok` | the caller ends up with something else, or with an error; the addon mends it |
-| `FAIL → FAIL` | the addon does not mend it for this client |
-| `ok → FAIL` | the caller ends up with the same, but with the addon not by the same pieces |
+| `FAIL → ok` | the caller ends up with something else, or with an error; the addon repairs it |
+| `FAIL → FAIL` | the addon does not repair it for this client |
+| `ok → FAIL` | the caller ends up with the same, but with the addon not by the same parts |
 
 Without the addon only the outcome counts (text, tool calls, finish reason, usage, error);
-with it every piece has to be the same, too. The few cells that do not end with `ok` have
+with it every part has to be the same, too. The few cells that do not end with `ok` have
 their reasons in `test_clients.py`.
 
 ## The clients
@@ -127,8 +125,8 @@ def _counted(cells: Sequence[Cell]) -> str:
 
 
 def read_compact(text: str) -> dict[Key, str]:
-    """Return the cells of the table in the top-level README, by client and group."""
-    head, *rows = _rows(_marked(text)) or [[]]
+    """Return the cells of the table in `COMPACT`, by client and group."""
+    head, *rows = _rows(_markers.between(text, "clients")) or [[]]
     found: dict[Key, str] = {}
     for row in rows:
         client = _NAMED.match(row[0])
@@ -141,28 +139,21 @@ def read_compact(text: str) -> dict[Key, str]:
 
 
 def with_compact(text: str, cells: Mapping[Key, Cell]) -> str:
-    """Return the README with the table in its place."""
-    table = "\n".join([BEGIN, *_table(compact(cells)), END])
-    return text.replace(f"{BEGIN}{_marked(text)}{END}", table)
-
-
-def _marked(text: str) -> str:
-    if BEGIN not in text or END not in text:
-        raise ValueError(f"README.md lacks the marks of the table: {BEGIN} … {END}")
-    return text.partition(BEGIN)[2].partition(END)[0]
+    """Return the document with the table in its place."""
+    return _markers.fill(text, "clients", "\n".join(_table(compact(cells))))
 
 
 def write(cells: Mapping[Key, Cell]) -> None:
     """Write both tables."""
-    readme = README.read_text(encoding="utf-8")
-    README.write_text(with_compact(readme, cells), encoding="utf-8", newline="\n")
+    text = with_compact(COMPACT.read_text(encoding="utf-8"), cells)
+    COMPACT.write_text(text, encoding="utf-8", newline="\n")
     FULL.write_text(full(cells), encoding="utf-8", newline="\n")
 
 
 def written() -> tuple[dict[Key, str], dict[Key, str]]:
     """Return the cells of both tables as they stand."""
     text = FULL.read_text(encoding="utf-8") if FULL.exists() else ""
-    return read_full(text), read_compact(README.read_text(encoding="utf-8"))
+    return read_full(text), read_compact(COMPACT.read_text(encoding="utf-8"))
 
 
 def as_text(rows: Sequence[Sequence[str]]) -> list[str]:

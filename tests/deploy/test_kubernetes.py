@@ -190,6 +190,8 @@ def volumes(folder: Path) -> Path:
         (folder / name).mkdir()
     package = shutil.make_archive(str(folder / "addon"), "zip", ROOT, "addon")
     shutil.move(package, folder / "package" / "addon.zip")
+    # More does not fit into a ConfigMap.
+    assert (folder / "package" / "addon.zip").stat().st_size < 2**20
     (folder / "ca" / "mitmproxy-ca.pem").touch()
     return folder
 

@@ -102,7 +102,7 @@ class Desk:
         }
 
     def lead_here(self, port: int) -> None:
-        """Set the variables as README says."""
+        """Set the variables as the docs say."""
         self.environ["HTTPS_PROXY"] = f"http://{LOOPBACK}:{port}"
         self.environ["NO_PROXY"] = "localhost,127.0.0.1,::1"
 

@@ -1,4 +1,4 @@
-"""What is handed out: built twice, installed as the README says, and started."""
+"""What is handed out: built twice, installed as deploy.md says, and started."""
 
 import functools
 import hashlib
@@ -84,7 +84,20 @@ def test_wheel_has_the_package_and_its_script_alone(built: Path) -> None:
     info = f"llm_normalize-{__version__}.dist-info/"
     assert {name.partition("/")[0] + "/" for name in names} == {"llm_normalize/", info}
     assert script == (ROOT / "addon" / "normalize.py").read_bytes()
+    docs = {path.name for path in (ROOT / "addon" / "docs").iterdir()}
+    assert {f"llm_normalize/docs/{name}" for name in docs} <= names
     assert not [name for name in names if "__pycache__" in name]
+
+
+def test_sdist_and_zip_have_the_docs(built: Path) -> None:
+    files = [f"docs/{path.name}" for path in (ROOT / "addon" / "docs").iterdir()]
+    with (
+        tarfile.open(built / NAMES[1]) as sdist,
+        zipfile.ZipFile(built / NAMES[2]) as file,
+    ):
+        top = f"llm_normalize-{__version__}"
+        assert {f"{top}/addon/{name}" for name in files} <= set(sdist.getnames())
+        assert {f"{top}/{name}" for name in files} <= set(file.namelist())
 
 
 def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:

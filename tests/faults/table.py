@@ -1,4 +1,4 @@
-"""The faults that are tested, as README's reliability section tells them.
+"""The faults that are tested, as addon/docs/reliability.md lists them.
 
 A row is declared where its test is, so that neither can be without the other;
 `tests/test_faults.py` asks pytest whether that holds.
@@ -101,13 +101,13 @@ def rows() -> list[Fault]:
 
 
 def markdown() -> str:
-    """Return README's table."""
+    """Return the table."""
     lines = [
         "| what happens | what the client gets | what the log says |",
         "| --- | --- | --- |",
     ]
     lines += [
-        f"| [{row.happens}](tests/faults/{row.module}.py) | {row.client} | {row.log} |"
+        f"| [{row.happens}](../../tests/faults/{row.module}.py) | {row.client} | {row.log} |"
         for row in rows()
     ]
     return "\n".join(lines)

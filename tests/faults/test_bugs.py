@@ -124,7 +124,7 @@ def buggy(
         Fault(
             "fix-raises",
             "a fix raises, MemoryError and RecursionError included",
-            "the event at hand as it came; all others without that fix alone",
+            "the current event unchanged; all others without that fix only",
             "the fix and the reason, once a stream; `complete`",
         ): {
             **{f"edit {e}": Bug("edit", [SENT[0], *DUE[1:]], e) for e in ERRORS},
@@ -153,7 +153,7 @@ def buggy(
         },
         Fault(
             "fix-returns-nonsense",
-            "a fix returns what it must not, or the addon fails elsewhere in a stream",
+            "a fix returns a wrong value, or the addon fails elsewhere in a stream",
             "the rest of the answer as the provider sends it",
             "the reason, once a stream; `complete`",
         ): {
@@ -170,8 +170,8 @@ def buggy(
         },
         Fault(
             "observer-raises",
-            "what records an answer raises: a step, a patched event, the figures",
-            "the answer, repaired as ever",
+            "the code that records an answer raises: an event's record, a patched event, the figures",
+            "the answer, repaired as usual",
             "the reason; that record is missing",
         ): {
             "step": Bug("step", DUE, logged=5),
@@ -195,7 +195,7 @@ def test_bug_costs_what_has_it_and_never_the_answer(buggy: Stage, play: Bug) -> 
 @fault(
     "fix-exits",
     happens="a fix raises SystemExit or KeyboardInterrupt",
-    client="what had left by then, and a break-off: mitmdump ends, as it was told",
+    client="what had been forwarded by then, and a break-off: mitmdump ends, as that demands",
     log="every line until then",
 )
 @pytest.mark.alone("mitmdump itself ends")

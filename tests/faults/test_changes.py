@@ -20,7 +20,7 @@ type Start = Callable[..., Stage]
 
 @fault(
     "options-change",
-    happens="any option is changed while an answer comes",
+    happens="any option is changed while an answer arrives",
     client="the answer as it began",
     log="in the log that it began in",
 )
@@ -61,7 +61,7 @@ def test_running_answer_keeps_what_it_began_with(
 @fault(
     "too-large",
     happens="mitmproxy's `body_size_limit` is set, and an answer is larger",
-    client="a stream: all of it, unless its `content-length` tells beforehand; else "
+    client="a stream: all of it, unless its `content-length` shows it beforehand; else "
     "502 in OpenAI's form",
     log="`complete`; else `upstream-broke`, status 502",
 )
@@ -111,7 +111,7 @@ def reload(stage: Stage, addon: Path) -> None:
 
 @fault(
     "reloaded",
-    happens="the addon is reloaded while answers come",
+    happens="the addon is reloaded while answers arrive",
     client="the answers, repaired to their end; new ones by the new code",
     log="all of them, in the same file",
 )
@@ -135,9 +135,9 @@ def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
 
 @fault(
     "reloaded-then-broken",
-    happens="an answer breaks off, or its client leaves, after a reload",
-    client="what had come by then, and a break-off",
-    log="`upstream-broke` or `client-left`, as ever",
+    happens="an answer breaks off, or its client disconnects, after a reload",
+    client="what had arrived by then, and a break-off",
+    log="`upstream-broke` or `client-left`, as usual",
 )
 @pytest.mark.parametrize("who", ["provider", "client"])
 def test_break_after_a_reload_is_recorded(start: Start, addon: Path, who: str) -> None:
@@ -183,9 +183,9 @@ HOUR = 3600.0
 
 @fault(
     "clock",
-    happens="the clock is set back, or ahead, while an answer comes",
+    happens="the clock is set back, or ahead, while an answer arrives",
     client="the answer",
-    log="times that took as long as they took; `time` is the clock's",
+    log="the durations that really passed; `time` is the clock's",
 )
 @pytest.mark.parametrize("shift", [-HOUR, HOUR])
 def test_clock_that_is_set_does_not_change_how_long_it_took(

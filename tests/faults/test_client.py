@@ -61,7 +61,7 @@ WAYS = ["close", "reset", "half"]
 
 @fault(
     "leaves-asking",
-    happens="the client leaves before its request is whole, or before the answer",
+    happens="the client disconnects before its request is complete, or before the answer",
     client="nothing",
     log="`error`, no status",
 )
@@ -95,9 +95,9 @@ MOMENTS: dict[str, tuple[list[bytes], bytes]] = {
 
 @fault(
     "leaves",
-    happens="the client leaves while the answer comes; by FIN, by RST, or by closing "
-    "the half it sends on, which mitmproxy takes for leaving",
-    client="what had come by then",
+    happens="the client disconnects while the answer arrives; by FIN, by RST, or by closing "
+    "the half it sends on, which mitmproxy takes for a disconnect",
+    client="what had arrived by then",
     log="`client-left`, also after `[DONE]` if the provider has not ended yet",
 )
 @pytest.mark.parametrize("how", WAYS)
@@ -116,7 +116,7 @@ def test_client_that_leaves_is_recorded(reverse: Stage, how: str, moment: str) -
 
 @fault(
     "pipelines",
-    happens="the client sends its next request while an answer comes",
+    happens="the client sends its next request while an answer arrives",
     client="both answers, one after the other",
     log="`complete`, twice",
 )
@@ -180,7 +180,7 @@ BREAKS: dict[str, list[Part]] = {
     "reads-late-broken",
     happens="the provider breaks off, or turns out to be corrupt, while the client does "
     "not read",
-    client="all that was whole before, then the break-off",
+    client="all that was complete before, then the break-off",
     log="`upstream-broke`",
 )
 @pytest.mark.parametrize("how", [*BREAKS, "resets"])
@@ -209,7 +209,7 @@ def test_client_that_reads_late_gets_all_before_the_break(
 @fault(
     "garbage-asked",
     happens="the client sends no HTTP, or no JSON",
-    client="mitmproxy's 400; of no JSON, what the provider says of it",
+    client="mitmproxy's 400; for what is no JSON, the provider's answer",
     log="a flow record for what was a request",
 )
 def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
@@ -232,7 +232,7 @@ def test_request_that_is_garbage_harms_nobody(reverse: Stage) -> None:
     "asked-too-much",
     happens="the client's request is larger than mitmproxy's `body_size_limit`, or "
     "ambiguous",
-    client="mitmproxy's 413 or 400; the provider is not asked",
+    client="mitmproxy's 413 or 400; the provider gets no request",
     log="`error`, with that status",
 )
 @pytest.mark.parametrize("status", [413, 400])
@@ -264,8 +264,8 @@ def http2(
 
 @fault(
     "http2-leaves",
-    happens="an HTTP/2 client cancels its stream, says GOAWAY, or hangs up",
-    client="what had come by then",
+    happens="an HTTP/2 client cancels its stream, sends GOAWAY, or hangs up",
+    client="what had arrived by then",
     log="`client-left`",
 )
 @pytest.mark.parametrize("how", ["cancel", "fail", "goaway", "close", "reset"])
@@ -289,8 +289,8 @@ def test_http2_client_that_leaves_is_recorded(http2: Stage, how: str) -> None:
 
 @fault(
     "leaves-waiting",
-    happens="the client leaves, or cancels its HTTP/2 stream, while a refused request "
-    "is asked again",
+    happens="the client disconnects, or cancels its HTTP/2 stream, while a refused request "
+    "is sent again",
     client="nothing",
     log="`client-left`, no status",
 )

@@ -108,9 +108,9 @@ def small(tmp_path: Path) -> Iterator[Path]:
 @fault(
     "disk-full",
     happens="the disk is full, and later there is room again",
-    client="the answer, repaired as ever",
+    client="the answer, repaired as usual",
     log="one sentence in mitmproxy's log; with room again, how many lines were lost, "
-    "and on; no line is half",
+    "and the log continues; no line is half",
 )
 # Room for no byte, and for some lines and a part of one.
 @pytest.mark.parametrize("room", [0, 1000])
@@ -128,7 +128,7 @@ def test_full_disk_costs_lines_and_says_how_many(start: Start, room: int) -> Non
 @fault(
     "disk-full-for-real",
     happens="the same on a small tmpfs, also while the log rotates",
-    client="the answer, repaired as ever",
+    client="the answer, repaired as usual",
     log="the same",
 )
 @pytest.mark.parametrize("size", ["64m", "6k"])
@@ -148,7 +148,7 @@ def test_small_disk_costs_lines_and_says_how_many(
 @fault(
     "cannot-rotate",
     happens="the log cannot rotate",
-    client="the answer, repaired as ever",
+    client="the answer, repaired as usual",
     log="the same",
 )
 def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
@@ -167,7 +167,7 @@ def test_log_that_cannot_rotate_costs_lines_and_says_how_many(
 @fault(
     "disk-hangs",
     happens="the disk with the log hangs",
-    client="the answer, repaired as ever",
+    client="the answer, repaired as usual",
     log="up to 64 MB wait, what exceeds them is counted as lost; mitmdump takes five "
     "seconds to end",
 )
@@ -206,7 +206,7 @@ def test_flow_file_on_a_full_disk_ends_mitmproxy(start: Start, tmp_path: Path) -
 
 @fault(
     "no-handles",
-    happens="mitmdump has no file handle left",
+    happens="mitmdump has no free file handle",
     client="the answers under way; a new client waits until there are some again",
     log="`complete`; Python's error at each client that waits",
 )

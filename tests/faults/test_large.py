@@ -67,7 +67,7 @@ def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
 @fault(
     "endless-line",
     happens="the provider sends 40 MiB without a line end, and nothing else",
-    client="all of it, unread, while it comes",
+    client="all of it, unread, while it arrives",
     log="`complete`; how many events passed unread",
 )
 def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
@@ -92,7 +92,7 @@ def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
 @fault(
     "gzip-bomb",
     happens="the provider sends a gzip bomb as a stream",
-    client="what it inflates to, unread, while it comes; no more of it is in memory "
+    client="what it inflates to, unread, while it arrives; no more of it is in memory "
     "than one read (64 KB) makes, which is 64 MB at the worst",
     log="`complete`; how many events passed unread",
 )
@@ -127,8 +127,8 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
 
 @fault(
     "gzip-bomb-body",
-    happens="the provider sends a gzip bomb for an answer in one piece, or for an error",
-    client="the gzip bytes as they came",
+    happens="the provider sends a gzip bomb for a JSON body, or for an error",
+    client="the gzip bytes unchanged",
     log="`complete`; a line that it is too large",
 )
 @pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error"])

@@ -47,9 +47,9 @@ def move_folder(path: Path) -> None:
 @fault(
     "log-removed",
     happens="the log, or its folder, is deleted or moved away",
-    client="the answer, repaired as ever",
-    log="goes on in a new file, in a new folder if need be; what had been written "
-    "goes with the old one",
+    client="the answer, repaired as usual",
+    log="continues in a new file, in a new folder if necessary; what had been written "
+    "stays in the old one",
 )
 @pytest.mark.parametrize("meddle", [remove_folder, remove_file, move_file, move_folder])
 def test_log_that_is_taken_away_goes_on_anew(
@@ -76,9 +76,9 @@ def test_log_that_is_taken_away_goes_on_anew(
 @fault(
     "log-is-folder",
     happens="a folder takes the log's place",
-    client="the answer, repaired as ever",
+    client="the answer, repaired as usual",
     log="one sentence in mitmproxy's log; once it is gone, how many lines were lost, "
-    "and on",
+    "and the log continues",
 )
 def test_folder_in_the_logs_place_costs_lines(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "logs" / "pairs.jsonl"
@@ -117,9 +117,9 @@ def open_folder(path: Path) -> None:
     "log-not-ours",
     happens="a link, a pipe or another user's file takes the log's place, or others may "
     "write to its folder",
-    client="the answer, repaired as ever",
+    client="the answer, repaired as usual",
     log="one sentence in mitmproxy's log, with the repair; after that, how many lines "
-    "were lost, and on",
+    "were lost, and the log continues",
 )
 @pytest.mark.parametrize("meddle", [link_log, pipe_log, open_folder])
 def test_log_that_is_not_ours_alone_is_not_written_to(
@@ -161,8 +161,8 @@ if libc.capget(header, sets) == 0:
 @fault(
     "read-only",
     happens="the log's folder cannot be written to",
-    client="the answer, repaired as ever",
-    log="the same; a log that is open goes on, but cannot rotate",
+    client="the answer, repaired as usual",
+    log="the same; a log that is open continues, but cannot rotate",
 )
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="drops capabilities")
 @pytest.mark.parametrize("when", ["from the start", "later"])

@@ -87,7 +87,7 @@ def test_five_streams_run_and_the_others_wait_their_turn(
     "many-http2",
     happens="one of twelve streams over one HTTP/2 connection is reset, or cancelled "
     "by its client",
-    client="the others, whole",
+    client="the others, complete",
     log="`upstream-broke` or `client-left` for that one",
 )
 @pytest.mark.parametrize("who", ["provider", "client"])
@@ -127,7 +127,7 @@ CORRUPT = *zipped(SENT)[:2], b"\xff" * 64
     "many-corrupt",
     happens="one of several streams of an HTTP/2 client turns out to be corrupt gzip, "
     "whatever the provider speaks",
-    client="of that one what came before, then a break-off at once; the others, whole",
+    client="of that one what arrived before, then a break-off at once; the others, complete",
     log="`upstream-broke` for that one, and a line with the reason",
 )
 @pytest.mark.parametrize("stalls", [False, True], ids=["ends", "stalls"])
@@ -162,9 +162,9 @@ def test_other_streams_of_a_client_do_not_notice_a_corrupt_one(
 
 @fault(
     "many-corrupt-closed",
-    happens="by HTTP/1.1, the provider goes on with an answer that turned out to be "
+    happens="by HTTP/1.1, the provider continues an answer that turned out to be "
     "corrupt gzip, while its HTTP/2 client has other streams",
-    client="of that one what was valid, then a break-off at once; the others, whole",
+    client="of that one what was valid, then a break-off at once; the others, complete",
     log="`upstream-broke` for that one; the provider's connection is closed",
 )
 def test_provider_of_a_corrupt_stream_is_hung_up_on(
@@ -194,9 +194,9 @@ def test_provider_of_a_corrupt_stream_is_hung_up_on(
 
 @fault(
     "many-corrupt-cancelled",
-    happens="the provider goes on with a stream that turned out to be corrupt gzip, "
+    happens="the provider continues a stream that turned out to be corrupt gzip, "
     "over one HTTP/2 connection with others",
-    client="nothing of it: the provider is told to stop, and its connection serves on",
+    client="nothing of it: the addon stops the provider, and its connection remains in use",
     log="`upstream-broke`",
 )
 def test_provider_is_told_to_stop_a_corrupt_stream(

@@ -20,7 +20,7 @@ LENGTH = len(whole(SENT))
     {
         Fault(
             "no-answer",
-            "the provider resets or closes before the headers are whole",
+            "the provider resets or closes before the headers are complete",
             "502 in OpenAI's form",
             "`error`, status 502",
         ): {
@@ -31,7 +31,7 @@ LENGTH = len(whole(SENT))
         },
         Fault(
             "no-http",
-            "the provider answers what is no HTTP, or no length that can be believed",
+            "the provider answers with no HTTP, or with an impossible length",
             "502 in OpenAI's form",
             "`error`, status 502",
         ): {
@@ -55,7 +55,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "mid-event",
             "the provider resets or closes in the middle of an event",
-            "the events that were whole, then a break-off",
+            "the events that were complete, then a break-off",
             "`upstream-broke`",
         ): {
             "reset": Play(
@@ -76,7 +76,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "mid-utf-8",
             "the provider resets in the middle of a character",
-            "the events that were whole, then a break-off",
+            "the events that were complete, then a break-off",
             "`upstream-broke`",
         ): {
             "reset": Play(
@@ -88,7 +88,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "mid-gzip",
             "the provider resets in the middle of a gzip block",
-            "the events that were whole, then a break-off",
+            "the events that were complete, then a break-off",
             "`upstream-broke`",
         ): {
             "reset": Play(
@@ -101,7 +101,7 @@ LENGTH = len(whole(SENT))
             "mid-chunk",
             "the provider resets between an HTTP chunk's size and its data, or sends garbage "
             "for a chunk",
-            "the events that were whole, then a break-off",
+            "the events that were complete, then a break-off",
             "`upstream-broke`",
         ): {
             "after the size": Play(
@@ -165,7 +165,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "never-closes",
             "the provider falls silent, before or after `[DONE]`",
-            "what has come; the answer stays open until a side leaves",
+            "what has arrived; the answer stays open until a side disconnects",
             "`client-left`, once it does",
         ): {
             "in the middle": Play(
@@ -190,7 +190,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "slow",
             "the provider sends a byte a second",
-            "every event with its last byte",
+            "every event as soon as it is complete",
             "`complete`",
         ): {
             "a byte a second": Play(
@@ -208,7 +208,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "length-too-long",
             "the provider sends less than its `content-length`, and closes",
-            "all that came, then a break-off",
+            "all that arrived, then a break-off",
             "`upstream-broke`",
         ): {
             "close": Play(
@@ -221,8 +221,8 @@ LENGTH = len(whole(SENT))
             "length-too-short",
             "the provider sends more than its `content-length`, or an empty chunk in the "
             "middle",
-            "what comes before that, as HTTP has it; no `[DONE]`",
-            "`complete`; mitmproxy notes the rest",
+            "what stands before that, as HTTP demands; no `[DONE]`",
+            "`complete`; mitmproxy logs the rest",
         ): {
             "in an event": Play(
                 [
@@ -276,7 +276,7 @@ LENGTH = len(whole(SENT))
             "trailers",
             "the provider sends HTTP/1 trailers",
             "all of it; mitmproxy 12 fails at them, and the answer stays open until "
-            "the client leaves",
+            "the client disconnects",
             "`client-left`; `mitmproxy has crashed!`",
         ): {
             "one": Play(
@@ -291,7 +291,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "corrupt-gzip",
             "the provider sends gzip that turns out corrupt",
-            "what came before, then a break-off",
+            "what arrived before, then a break-off",
             "`upstream-broke`, and a line with the reason",
         ): {
             "in the middle": Play(
@@ -336,7 +336,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "gzip-short",
             "the provider sends gzip without its end, and ends the answer",
-            "what came, a half event too; no `[DONE]`",
+            "what arrived, a half event too; no `[DONE]`",
             "`complete`",
         ): {
             "in an event": Play(
@@ -349,7 +349,7 @@ LENGTH = len(whole(SENT))
         Fault(
             "encoding-unknown",
             "the provider sends an unknown encoding, or names one twice",
-            "what the provider sends, untouched and not held back",
+            "what the provider sends, untouched and without delay",
             "`complete`, nothing counted, and a line that names the encoding",
         ): {
             name: Play(
@@ -399,7 +399,7 @@ def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
     "interim",
     happens="the provider sends a 1xx before its answer, by HTTP/1",
     client="the 1xx alone: mitmproxy 12 takes it for the answer",
-    log="`complete`, status 1xx; mitmproxy notes the rest",
+    log="`complete`, status 1xx; mitmproxy logs the rest",
 )
 def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\nlink: </brook>\r\n\r\n"
@@ -416,7 +416,7 @@ def test_interim_answer_is_taken_for_the_answer(reverse: Stage) -> None:
 
 @fault(
     "broken-body",
-    happens="the provider breaks off an answer in one piece",
+    happens="the provider breaks off a JSON body",
     client="502 in OpenAI's form: nothing had been sent",
     log="`upstream-broke`, status 502",
 )

@@ -54,7 +54,7 @@ def stage(
             "http2-reset",
             "by HTTP/2, the provider sends RST_STREAM in the middle of an event, with "
             "whatever code",
-            "the events that were whole, then a break-off",
+            "the events that were complete, then a break-off",
             "`upstream-broke`",
         ): {
             getattr(code, "name", "unknown code"): Play(
@@ -87,7 +87,7 @@ def stage(
             "http2-goaway",
             "by HTTP/2, the provider sends GOAWAY while a stream is open, even a "
             "graceful one",
-            "what has come, then a break-off: mitmproxy 12 ends all streams of that "
+            "what has arrived, then a break-off: mitmproxy 12 ends all streams of that "
             "connection (each client has its own)",
             "`upstream-broke`",
         ): {
@@ -107,7 +107,7 @@ def stage(
         Fault(
             "http2-broken",
             "by HTTP/2, the provider closes the connection, or breaks the protocol",
-            "what has come, then a break-off",
+            "what has arrived, then a break-off",
             "`upstream-broke`",
         ): {
             "close": Play(
@@ -139,7 +139,7 @@ def stage(
         Fault(
             "http2-corrupt-gzip",
             "by HTTP/2, the provider sends gzip that turns out corrupt",
-            "what came before, then a break-off; other answers by that connection go on",
+            "what arrived before, then a break-off; others on that connection continue",
             "`upstream-broke`, and a line with the reason",
         ): {
             name: Play(
@@ -204,7 +204,7 @@ def test_what_came_whole_arrives_and_nothing_is_made_up(
 @fault(
     "http2-cancel",
     happens="by HTTP/2, the provider sends RST_STREAM with CANCEL in the middle",
-    client="the events that were whole, then a break-off",
+    client="the events that were complete, then a break-off",
     log="`upstream-broke`",
 )
 def test_cancelled_stream_is_broken_off(stage: Stage) -> None:

@@ -34,8 +34,8 @@ def lines(path: Path) -> tuple[list[dict[str, object]], list[bytes]]:
 
 @fault(
     "terminated",
-    happens="mitmdump is ended (SIGTERM, Ctrl-C) while answers come",
-    client="what had left by then, and a break-off",
+    happens="mitmdump is ended (SIGTERM, Ctrl-C) while answers arrive",
+    client="what had been forwarded by then, and a break-off",
     log="every line, and `upstream-broke` for what was under way",
 )
 @ends
@@ -72,9 +72,9 @@ def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> 
 @fault(
     "killed",
     happens="mitmdump is killed (SIGKILL), in the middle of a line, too",
-    client="what had left by then, and a break-off",
-    log="all but the last fifth of a second; the next start mends half a line at its "
-    "end, and goes on in the same file",
+    client="what had been forwarded by then, and a break-off",
+    log="all but the last fifth of a second; the next start repairs half a line at its "
+    "end, and continues in the same file",
 )
 @ends
 def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None:

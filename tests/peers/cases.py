@@ -66,7 +66,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Peer:
-    """A server that is asked through the addon, as README's table has it.
+    """A server that is asked through the addon, as the table of peers has it.
 
     Attributes:
         name: What people call it.

@@ -1,4 +1,4 @@
-"""The peers that are known, and README's table of them."""
+"""The peers that are known, and the table of them in addon/docs/compatibility.md."""
 
 from peers.known import (
     chatglm,
@@ -15,7 +15,7 @@ PEERS = tuple(module.PEER for module in MODULES)
 
 
 def markdown() -> str:
-    """Return README's table."""
+    """Return the table."""
     names = (
         "peer",
         "in its tests",
@@ -26,7 +26,7 @@ def markdown() -> str:
     lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
     for module in MODULES:
         peer = module.PEER
-        path = f"tests/peers/known/{module.__name__.rpartition('.')[2]}.py"
+        path = f"../../tests/peers/known/{module.__name__.rpartition('.')[2]}.py"
         cells = (peer.runs, peer.wrong, peer.without, peer.behind)
         lines.append(f"| [{peer.name}]({path}) | {' | '.join(cells)} |")
     return "\n".join(lines)
