@@ -941,7 +941,7 @@ def test_text_beside_parts_of_one_call_is_told_once() -> None:
 
 def test_notes_after_the_finish_leave_though_no_usage_comes() -> None:
     notes = chunk(None, prompt_filter_results=[{"prompt_index": 0}])
-    events = [SAID, chunk({}, finish="stop"), notes, DONE]
+    events: list[Any] = [SAID, chunk({}, finish="stop"), notes, DONE]
     out = repaired(wire(events), Asked(stream=True, usage=True))
     assert out.index(b'"stop"') < out.index(b"prompt_filter_results")
     assert b'"choices":[]' in out
