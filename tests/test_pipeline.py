@@ -937,3 +937,16 @@ def test_text_beside_parts_of_one_call_is_told_once() -> None:
     out = repaired(wire([both]))
     assert out.count(b"Hi") == 1
     assert b'"content":"Hi"' in out
+
+
+def test_notes_after_the_finish_leave_though_no_usage_comes() -> None:
+    notes = chunk(None, prompt_filter_results=[{"prompt_index": 0}])
+    events: list[Any] = [SAID, chunk({}, finish="stop"), notes, DONE]
+    out = repaired(wire(events), Asked(stream=True, usage=True))
+    assert out.index(b'"stop"') < out.index(b"prompt_filter_results")
+    assert b'"choices":[]' in out
+
+
+def test_index_of_a_fragment_may_be_a_text() -> None:
+    out = repaired(wire([SAID, calling(head()), calling({**rest(), "index": "0"})]))
+    assert b'{"index":0,"function":{"arguments":"{}"}}' in out

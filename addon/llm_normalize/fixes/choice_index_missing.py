@@ -35,7 +35,7 @@ class ChoiceIndexMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
         found = choices(chunk)
-        taken = {each["index"] for each in found if type(each.get("index")) is int}
+        taken = {*map(told_index, found)}
         changed = False
         for place, choice in enumerate(found):
             if type(choice.get("index")) is int:
