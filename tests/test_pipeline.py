@@ -916,6 +916,9 @@ def test_choice_without_index_gets_one_that_no_other_has() -> None:
     said = [{"index": 1, "delta": {"content": "a"}}, {"delta": {"content": "b"}}]
     out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
     assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
+    said = [{"delta": {"content": "a"}}, {"index": "0", "delta": {"content": "b"}}]
+    out = repaired(wire([chunk(None, choices=said)]), Asked(stream=True, n=2))
+    assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
 
 
 @pytest.mark.parametrize("end", [b"", DONE])

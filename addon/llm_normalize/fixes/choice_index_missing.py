@@ -40,10 +40,12 @@ class ChoiceIndexMissing(Fix):
         for place, choice in enumerate(found):
             if type(choice.get("index")) is int:
                 continue
-            free = place if place not in taken else min({*range(len(found))} - taken)
-            told = told_index(choice)
-            put_first(choice, "index", free if told is None else told)
-            taken.add(choice["index"])
+            at = told_index(choice)
+            if at is None:
+                rest = {*range(len(found))} - taken
+                at = place if place in rest else min(rest)
+            put_first(choice, "index", at)
+            taken.add(at)
             changed = True
         return changed
 
