@@ -216,7 +216,8 @@ class Outlet:
 
 def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     """Return mitmproxy's handler of *client*, if it is connected."""
-    proxyserver = ctx.master.addons.get("proxyserver")
+    master = getattr(ctx, "master", None)  # there is none in scripts/doctor.py
+    proxyserver = master and master.addons.get("proxyserver")
     found: server.ConnectionHandler | None = None
     if proxyserver is not None:
         found = proxyserver.connections.get(client.id)

@@ -14,6 +14,8 @@ import pytest
 MODULES = (
     "test_provider",
     "test_large",
+    "test_bursts",
+    "test_aside",
     "test_provider_http2",
     "test_down",
     "test_client",

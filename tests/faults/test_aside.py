@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from faults.stage import HTTP1, HTTP2, WHOLE, Stage
+from faults.table import fault
 from faults.test_changes import reload
 from support import ADDON, Http1Client, Http1Reply, Mitmdump, Provider, Script
 
@@ -53,6 +54,12 @@ def wait_for(script: Script) -> None:
     time.sleep(0.2)
 
 
+@fault(
+    "large-body",
+    happens="a large body takes long to repair",
+    client="the repaired body; other answers pass meanwhile",
+    log="`complete`",
+)
 def test_whole_body_is_repaired(reverse: Stage) -> None:
     with reverse.bystander():
         got = json.loads(reverse.ask(under_way(reverse), WHOLE))
@@ -63,6 +70,12 @@ def test_whole_body_is_repaired(reverse: Stage) -> None:
         assert {call["type"] for call in calls} == {"function"}
 
 
+@fault(
+    "large-body-leaves",
+    happens="the client disconnects while a large body is repaired",
+    client="nothing",
+    log="`client-left`, or `complete`",
+)
 @pytest.mark.parametrize("client_speaks", [HTTP1, HTTP2])
 def test_client_leaves_meanwhile(
     explicit: Mitmdump, secure: dict[str, Provider], client_speaks: str
@@ -77,6 +90,12 @@ def test_client_leaves_meanwhile(
         assert flow["end"] in ("complete", "client-left")
 
 
+@fault(
+    "large-body-reload",
+    happens="the addon is reloaded while a large body is repaired",
+    client="the body, repaired by the old code",
+    log="`complete`",
+)
 def test_addon_is_reloaded_meanwhile(start: Start, tmp_path: Path) -> None:
     copy = tmp_path / "addon"
     shutil.copytree(ADDON, copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -93,6 +112,12 @@ def test_addon_is_reloaded_meanwhile(start: Start, tmp_path: Path) -> None:
         assert flow["end"] == "complete"
 
 
+@fault(
+    "large-body-end",
+    happens="mitmdump ends while a large body is repaired",
+    client="nothing, or the body",
+    log="the record of the answer, once the repair is done",
+)
 @pytest.mark.alone("mitmdump itself ends")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_mitmdump_ends_meanwhile(start: Start) -> None:
