@@ -1358,6 +1358,7 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         # Those of several calls, one after the other, look like those of one.
         every = "".join(call.arguments for call in was.calls)
         calls = [*was.calls, *(Call("", c.name, every) for c in was.calls[:1])]
+        calls += now.calls  # there, one without arguments has got those it lacked
         if any(_tells(call, said, more.arguments) for call in calls):
             return  # it is told, as a tool call
     if was.function_call or now.function_call:
@@ -1366,10 +1367,12 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
 
 
-def _tells(call: Call, legacy: Call, rest: str) -> bool:
+def _tells(call: Call, legacy: Call, rest: str) -> object:
     """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
     told = (rest, call.arguments + rest)
-    return legacy.name in ("", call.name) and legacy.arguments in told
+    # Each event that tells the call again may tell all of this one, too.
+    again = call.arguments and not legacy.arguments.replace(call.arguments, "")
+    return legacy.name in ("", call.name) and (again or legacy.arguments in told)
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:

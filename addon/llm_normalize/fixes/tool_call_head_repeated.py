@@ -54,7 +54,7 @@ class ToolCallHeadRepeated(Fix):
                     kept.append(call)
                     continue
                 changed |= _strip(call, opened)
-                if set(call) - {"index"}:
+                if any(v is not None for k, v in call.items() if k != "index"):
                     kept.append(call)
             if len(kept) != len(found):
                 changed = True
@@ -73,6 +73,6 @@ def _strip(call: Chunk, opened: Call) -> bool:
         inner.pop("name", None)
     if inner.get("arguments") is None:
         inner.pop("arguments", None)
-    if not inner:
+    if all(value is None for value in inner.values()):
         call.pop("function", None)
     return before != (len(call), len(inner))

@@ -33,7 +33,8 @@ class UsageElsewhere(Fix):
         """Copy it."""
         other = chunk.get("x_groq")
         usage = other.get("usage") if isinstance(other, dict) else None
-        if not isinstance(usage, dict) or not usage or usage_of(chunk):
+        own = usage_of(chunk)
+        if not isinstance(usage, dict) or not usage or isinstance(own, dict):
             return False
         chunk["usage"] = dict(usage)
         return True
