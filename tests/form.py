@@ -830,6 +830,7 @@ _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 _PREFIXES = re.compile(r"\s*(?:data:\s*)*")
 _DONE = object()
 # A field may come without its colon: it is empty then.
+_NAMED_ERROR = re.compile(r"event:\s*error\s*$", re.IGNORECASE)
 _OTHER_FIELD = re.compile("(?:event|id|retry)?:|(?:event|id|retry)$")
 
 
@@ -872,6 +873,8 @@ class _Reader:
 
     def stream(self, text: str) -> None:
         lines = re.split(r"\r\n|\r|\n", text)
+        # Who reads names reads an error, though it has no words.
+        self.meaning.doubtful = any(map(_NAMED_ERROR.match, lines))
         if not any(self.is_payload(line) for line in lines):
             if all(map(_OTHER_FIELD.match, filter(None, lines))):
                 return  # keep-alives only: they say nothing
@@ -900,11 +903,13 @@ class _Reader:
             values, rest = _decode_many("".join(parts))
         if rest:
             # Not one value over several lines, so each line is an event of its own.
-            values = []
-            for part in parts:
-                found, rest = _decode_many(part)
-                values += found
-                self.meaning.unread += [rest] if rest else []
+            each = [_decode_many(part) for part in parts]
+            found = [value for own, _ in each for value in own]
+            if not values or any(isinstance(value, dict) for value in found):
+                values = found
+                self.meaning.unread += [left for _, left in each if left]
+            else:  # values over several lines, and words behind the last
+                self.meaning.unread.append(rest)
         for value in values:
             self.take(value)
 

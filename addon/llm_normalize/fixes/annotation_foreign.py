@@ -73,4 +73,5 @@ def _completed(given: Json) -> Chunk | None:
         at = cited.get(key)
         text = at.text if isinstance(at, Number) else "0"
         cited[key] = at if type(at) is int else int(float(text))
-    return {"type": "url_citation", "url_citation": cited}
+    rest = given if "url_citation" in given else {"type": "url_citation"}
+    return {**rest, "url_citation": cited}

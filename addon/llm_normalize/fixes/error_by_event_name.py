@@ -49,21 +49,18 @@ class ErrorByEventName(Fix):
 
     def event(self, event: Event) -> list[Event] | None:
         """Wrap the data, or let an error follow its chunk, and drop the name."""
-        if not event.names_error:
+        if not event.names_error or event.foreign:
             return None
         data = (event.data or b"").strip()
         try:
             said = loads(data or b"null")
         except (ValueError, RecursionError):
             said = data.decode(errors="replace")
-        answer = said if isinstance(said, dict) and choices(said) else {}
-        if answer.get("error") or errors_in(answer) or failures_in(answer):
+        whole = said if isinstance(said, dict) else {}
+        if whole.get("error") or errors_in(whole) or failures_in(whole):
             return None  # it says so itself
-        if isinstance(said, dict) and said.get("error"):
-            return None
-        if answer or said in (None, "", [], {}):
+        told = [whole] if choices(whole) else []
+        if told or said in (None, "", [], {}):
             said = failure("error")
-        told = [answer] if answer else []
-        return [
-            Event(encode(dumps(each)), event.n) for each in (*told, {"error": said})
-        ]
+        told.append({"error": said})
+        return [Event(encode(dumps(each)), event.n) for each in told]

@@ -3,6 +3,7 @@
 from ..chunk import Chunk, calls, deltas, function, messages
 from ..fix import Example, Fix, calling, chunk, completion, head
 from ..jsontext import Json
+from ..stream_state import MANY, Asked, ChoiceSeen, Seen, brief
 
 _CALL = {"name": "f", "arguments": "{}"}
 _TOLD = head(0, "{}")
@@ -40,18 +41,39 @@ class FunctionCallDoubled(Fix):
         Example.untouched("alone", [chunk({"function_call": _CALL})]),
     )
 
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._told: set[int] = set()  # choices from which one was removed
+
     def edit(self, chunk: Chunk) -> bool:
         """Remove it from the deltas; one that has been sent goes on."""
-        changed = [
-            not self.seen.choice(index).has_legacy and _told_once(delta)
-            for index, _, delta in deltas(chunk)
-        ]
-        return any(changed)
+        changed = False
+        for index, _, delta in deltas(chunk):
+            seen = self.seen.choice(index)
+            if seen.has_legacy:
+                continue
+            if _told_once(delta) or (index in self._told and _names(delta, seen)):
+                changed = True
+                if len(self._told) < MANY:
+                    self._told.add(index)
+        return changed
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
         changed = [_told_once(message, bare="{}") for _, message in messages(body)]
         return any(changed)
+
+
+def _names(delta: Chunk, seen: ChoiceSeen) -> bool:
+    """Remove the mere name of a call that was sent; tell whether it was one."""
+    legacy = delta.get("function_call")
+    if not isinstance(legacy, dict) or legacy.get("arguments"):
+        return False
+    name = brief(legacy.get("name"))
+    if not any(call.name == name for call in seen.calls.values()):
+        return False
+    del delta["function_call"]
+    return True
 
 
 def _told_once(part: Chunk, *, bare: str = "") -> bool:

@@ -53,7 +53,7 @@ def _repair(part: Chunk) -> bool:
 
 def _enclose(call: Chunk) -> bool:
     named = call.get("function")
-    if isinstance(named, dict):
+    if isinstance(named, dict) and named:
         if "arguments" in named or "parameters" not in named:
             return False
         named["arguments"] = named.pop("parameters")
