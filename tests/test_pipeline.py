@@ -937,3 +937,79 @@ def test_text_beside_parts_of_one_call_is_told_once() -> None:
     out = repaired(wire([both]))
     assert out.count(b"Hi") == 1
     assert b'"content":"Hi"' in out
+
+
+UNNAMED: Chunk = {"tool_calls": [{"id": "a"}]}
+OTHER = chunk({}, finish="stop", index=1)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        chunk(UNNAMED, detail=DIED),
+        chunk(UNNAMED, errors=DIED),
+        chunk({}, finish=" ", detail=DIED),
+        chunk({}, usage={"new": 0}, detail=DIED),
+    ],
+)
+@pytest.mark.parametrize("before", [[], [SAID]])
+def test_words_beside_what_does_not_leave_are_an_error(
+    before: list[Chunk], event: Chunk
+) -> None:
+    out = repaired(wire([*before, event, chunk({}, finish="stop")]))
+    (error,) = meaning_of_stream(out).errors
+    assert error.message == DIED
+    assert b"[DONE]" not in out
+    assert repaired(out) == out
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [chunk({}, finish="stop"), chunk({}, finish="stop", detail="a"), OTHER],
+        [SAID, chunk(None, usage={"new": 6}, detail="a")],
+        [SAID, chunk({}, usage={"new": 6}, detail="a")],
+        [SAID, chunk({}, usage={"new": 6}, detail="a"), OTHER],
+    ],
+)
+def test_words_beside_what_leaves_elsewhere_stay_a_notice(events: list[Chunk]) -> None:
+    asked = Asked(stream=True, n=2)
+    out = repaired(wire(events), asked)
+    assert meaning_of_stream(out).errors == []
+    assert out.count(b'"detail":"a"') == 1
+    assert repaired(out, asked) == out
+
+
+def test_usage_leaves_a_finish_that_is_not_the_last() -> None:
+    more = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1)]
+    stop = chunk({}, finish="stop", usage={**USAGE, "completion_tokens": 0})
+    out = repaired(wire([stop, chunk(None, choices=more), OTHER]))
+    *_, last, _ = out.split(b"\n\n")[:-1]
+    assert out.count(b"total_tokens") == last.count(b"total_tokens") == 1
+    assert repaired(out) == out
+
+
+def test_usage_elsewhere_on_a_repeated_finish_is_told_once() -> None:
+    asked = Asked(stream=True, usage=True)
+    stop = chunk({}, finish="stop")
+    out = repaired(wire([stop, {**stop, "x_groq": {"usage": USAGE}}, DONE]), asked)
+    assert out.count(b'"choices":[],"usage":') == 1
+    assert repaired(out, asked) == out
+
+
+def test_blank_line_behind_an_opening_that_waits_is_a_newline() -> None:
+    opening = wire([chunk({"role": "assistant", "content": None})])
+    asked = Asked(stream=True, tools=True)
+    out = repaired(opening + b"\r\n" + wire([chunk({"content": "Hi"})]), asked)
+    assert b"\r" not in out
+    assert repaired(out, asked) == out
+
+
+def test_data_behind_a_comment_in_data_is_read() -> None:
+    out = repaired(b"data:event:\ndata::\n" + wire([SAID]))
+    assert out == wire([SAID])
+
+
+def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
+    data = b"event: error\n" + dumps(SAID) + b"\n\n"
+    assert repaired(data) == data

@@ -37,6 +37,11 @@ class AnnotationForeign(Fix):
         Example.untouched(
             "whole", [completion({**_HI, "annotations": [_WHOLE]})], kind="body"
         ),
+        Example.untouched(
+            "more beside it",
+            [completion({**_HI, "annotations": [{**_WHOLE, "snippet": "Tea"}]})],
+            kind="body",
+        ),
     )
 
     def body(self, body: Chunk) -> bool:

@@ -35,6 +35,15 @@ class FunctionCallDoubled(Fix):
             [calling(_TOLD)],
             ended=False,
         ),
+        Example(
+            "name in the next chunk",
+            [
+                chunk({**_DELTA, "function_call": {"arguments": "{}"}}),
+                chunk({"function_call": {"name": "f"}}),
+            ],
+            [calling(_TOLD), chunk({})],
+            ended=False,
+        ),
         Example.of_body("body", _body(function_call=_CALL), _body()),
         Example.of_body("no name", _body(function_call={**_CALL, "name": ""}), _body()),
         Example.untouched("another", [chunk({**_DELTA, "function_call": _OTHER})]),

@@ -23,6 +23,12 @@ class ToolCallFlat(Fix):
     )
     examples = (
         Example("stream", [calling(_FLAT)], [calling(_RIGHT)], ended=False),
+        Example(
+            "empty function",
+            [calling({**_FLAT, "function": {}})],
+            [calling(_RIGHT)],
+            ended=False,
+        ),
         Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
         Example.of_body(
             "body",

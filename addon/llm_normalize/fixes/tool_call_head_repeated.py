@@ -1,7 +1,7 @@
 """`id`, `type` or `name` again, or null, on fragments after a call's first."""
 
 from ..chunk import Chunk, calls, deltas, function, put_calls
-from ..fix import Example, Fix, calling, head, rest
+from ..fix import Example, Fix, calling, chunk, head, rest
 from ..stream_state import Call
 
 _OPEN = calling(head())
@@ -34,6 +34,12 @@ class ToolCallHeadRepeated(Fix):
             "null",
             [_OPEN, calling({"index": 0, **_NULLS})],
             [_OPEN, calling(rest())],
+            ended=False,
+        ),
+        Example(
+            "only nulls",
+            [_OPEN, calling({"index": 0, "x": None, "function": {"x": None}})],
+            [_OPEN, chunk({})],
             ended=False,
         ),
         Example.untouched("once", [_OPEN, calling(rest())]),

@@ -25,6 +25,11 @@ class UsageElsewhere(Fix):
             [_TEXT, _STOP, DONE],
             [_TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
+        Example(
+            "beside what is no usage",
+            [_TEXT, {**_STOP, "usage": True}, DONE],
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+        ),
         Example.untouched("both", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
         Example.untouched("none", [chunk({"content": "Hi"}, x_groq={"id": "req_1"})]),
     )
