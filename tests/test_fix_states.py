@@ -520,3 +520,10 @@ def test_notes_of_several_chunks_without_choices_ride_together() -> None:
     out = repaired(wire([*sent, STOP, DONE]))
     due: list[Chunk | bytes] = [{**TEXT, **first, **second}, STOP, DONE]
     assert out == wire(due)
+
+
+def test_the_name_of_a_call_follows_its_doubled_arguments_out() -> None:
+    first = chunk({"tool_calls": [head(0, "{}")], "function_call": {"arguments": "{}"}})
+    out = repaired(wire([TEXT, first, chunk({"function_call": {"name": "f"}})]))
+    assert b"function_call" not in out
+    assert b"function_call" in repaired(wire([TEXT, chunk({"function_call": {"name": "f"}})]))

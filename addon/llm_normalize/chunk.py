@@ -211,7 +211,9 @@ def says(part: Chunk) -> bool:
 
 def speaks(chunk: Chunk) -> bool:
     """Tell whether *chunk* says anything beyond roles and its envelope."""
-    usage = [each for part in _tellers(chunk) if isinstance(each := usage_of(part), dict)]
+    usage = [
+        each for part in _tellers(chunk) if isinstance(each := usage_of(part), dict)
+    ]
     counted = any(any(each.values()) for each in usage)
     return counted or any(map(speaks_in, choices(chunk)))
 

@@ -91,8 +91,7 @@ class Ending:
             self._finish.doubted = True
             waiting.step.fixed("finish-early")
             waiting.step.moved = True
-            if not self._finish.all_finished:
-                self._usage.take_back(waiting)
+            self._usage.take_back(waiting)
         if self._opening.takes(piece, opened):
             return
         if bare:

@@ -88,6 +88,7 @@ def failures_in(chunk: Chunk) -> list[Chunk]:
 
 
 def failure(word: str) -> Chunk:
+    """Return an error for the *word* with which a provider says that it failed."""
     said = "The provider ended the answer with an error"
     if word.lower() == FAILED:
         return {"message": said, "type": "server_error", "param": None, "code": None}

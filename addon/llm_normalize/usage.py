@@ -5,7 +5,7 @@ for, it rides on the last finish reason, so that no chunk without choices crashe
 client that did not ask for one. Part of the ending (ending.py).
 """
 
-from .chunk import ENVELOPE, Chunk, errors_in, usage_of
+from .chunk import ENVELOPE, Chunk, errors_in, speaks, usage_of
 from .conversion import counts
 from .finish import Finish
 from .jsontext import Json
@@ -76,8 +76,9 @@ class Usage:
         self.sent = True
 
     def take_back(self, piece: Piece) -> None:
-        """Take the figures off a finish that waits, and is not the last any more."""
-        if usage_of(piece.chunk) and "usage-every-chunk" in self._on:
+        """Take the figures off a finish that waits, if it is not the last any more."""
+        over = self._finish.all_finished or "usage-every-chunk" not in self._on
+        if usage_of(piece.chunk) and not over:
             self.fix = "usage-every-chunk"
             self.kept, self.sent = piece.chunk.pop("usage"), False
             piece.fixed(self.fix)
@@ -198,8 +199,7 @@ class Usage:
     def _put(self, notes: Chunk, chunk: Chunk) -> None:
         for key, value in notes.items():
             chunk.setdefault(key, value)
-        other = notes.get("x_groq")
-        if self._asked.usage and isinstance(other, dict) and other.get("usage"):
+        if self._asked.usage and speaks(notes):
             chunk.setdefault("usage", None)  # as where the figures are taken off it
 
     def _take_notes(self, chunk: Chunk, fix: str) -> None:

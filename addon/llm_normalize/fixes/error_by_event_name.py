@@ -38,7 +38,9 @@ class ErrorByEventName(Fix):
         ),
         Example.untouched("another name", [_TEXT, b"event: ping\ndata: x\n\n"]),
         Example(
-            "no words", [_TEXT, b"event: error\n\n"], [_TEXT, {"error": failure("error")}]
+            "no words",
+            [_TEXT, b"event: error\n\n"],
+            [_TEXT, {"error": failure("error")}],
         ),
         Example(
             "a chunk",

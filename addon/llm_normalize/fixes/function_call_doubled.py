@@ -1,9 +1,11 @@
 """A legacy `function_call` that only says again what `tool_calls` beside it say."""
 
+from collections.abc import Sequence
+
 from ..chunk import Chunk, calls, deltas, function, messages
 from ..fix import Example, Fix, calling, chunk, completion, head
 from ..jsontext import Json
-from ..stream_state import MANY, Asked, ChoiceSeen, Seen, brief
+from ..stream_state import MANY, Asked, Seen, brief
 
 _CALL = {"name": "f", "arguments": "{}"}
 _TOLD = head(0, "{}")
@@ -35,15 +37,6 @@ class FunctionCallDoubled(Fix):
             [calling(_TOLD)],
             ended=False,
         ),
-        Example(
-            "name in the next chunk",
-            [
-                chunk({**_DELTA, "function_call": {"arguments": "{}"}}),
-                chunk({"function_call": {"name": "f"}}),
-            ],
-            [calling(_TOLD), chunk({})],
-            ended=False,
-        ),
         Example.of_body("body", _body(function_call=_CALL), _body()),
         Example.of_body("no name", _body(function_call={**_CALL, "name": ""}), _body()),
         Example.untouched("another", [chunk({**_DELTA, "function_call": _OTHER})]),
@@ -59,37 +52,26 @@ class FunctionCallDoubled(Fix):
         changed = False
         for index, _, delta in deltas(chunk):
             seen = self.seen.choice(index)
-            if seen.has_legacy:
-                continue
-            if _told_once(delta) or (index in self._told and _names(delta, seen)):
+            known = seen.calls.values() if index in self._told else ()
+            names = [call.name for call in known]
+            if not seen.has_legacy and _told_once(delta, names):
                 changed = True
-                if len(self._told) < MANY:
-                    self._told.add(index)
+                self._told |= {index} if len(self._told) < MANY else set()
         return changed
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        changed = [_told_once(message, bare="{}") for _, message in messages(body)]
-        return any(changed)
+        return sum(_told_once(said, bare="{}") for _, said in messages(body)) > 0
 
 
-def _names(delta: Chunk, seen: ChoiceSeen) -> bool:
-    """Remove the mere name of a call that was sent; tell whether it was one."""
-    legacy = delta.get("function_call")
-    if not isinstance(legacy, dict) or legacy.get("arguments"):
-        return False
-    name = brief(legacy.get("name"))
-    if not any(call.name == name for call in seen.calls.values()):
-        return False
-    del delta["function_call"]
-    return True
-
-
-def _told_once(part: Chunk, *, bare: str = "") -> bool:
-    # A call without arguments is one with *bare* ones.
+def _told_once(part: Chunk, names: Sequence[Json] = (), *, bare: str = "") -> bool:
+    # A call without arguments is one with *bare* ones; of *names* one alone tells it.
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
+    if brief(legacy.get("name")) in names and not legacy.get("arguments"):
+        del part["function_call"]
+        return True
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
         said = {**call, "arguments": call.get("arguments") or bare}
