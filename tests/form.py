@@ -1181,6 +1181,7 @@ def _error_in(value: dict[str, object]) -> Error | None:
         inner = _dict(error)
         code = inner.get("code", value.get("code"))
         texts = _error_texts(error) or tuple(_leaves(error))
+        texts += tuple(_leaves(value.get("errors")))  # they stay beside it
     elif _tells_errors(value):
         several = value["errors"]
         first = next(filter(None, _list(several)), several)

@@ -527,3 +527,11 @@ def test_the_name_of_a_call_follows_its_doubled_arguments_out() -> None:
     out = repaired(wire([TEXT, first, chunk({"function_call": {"name": "f"}})]))
     assert b"function_call" not in out
     assert b"function_call" in repaired(wire([TEXT, chunk({"function_call": {"name": "f"}})]))
+
+
+def test_a_message_of_mere_text_is_its_content() -> None:
+    out = repaired(wire([chunk(None, choices=[{"index": 0, "message": "Hi"}])]))
+    assert b'"content":"Hi"' in out
+    both = {"index": 0, "message": {"content": ""}, "delta": "Hi"}
+    said = body_of(completion({}, choices=[both]))["choices"][0]["message"]
+    assert said["content"] == "Hi"
