@@ -535,3 +535,9 @@ def test_a_message_of_mere_text_is_its_content() -> None:
     both = {"index": 0, "message": {"content": ""}, "delta": "Hi"}
     said = body_of(completion({}, choices=[both]))["choices"][0]["message"]
     assert said["content"] == "Hi"
+
+
+def test_what_is_empty_after_its_repair_does_not_leave_after_an_error() -> None:
+    events = [TEXT, {"error": {"message": "No"}}, chunk(None, new=1)]
+    out = repaired(wire(events), Asked(stream=True, strict=True))
+    assert b'"choices":[]' not in out
