@@ -475,6 +475,10 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     finished = [
         choice.finish_reason for at, choice in meaning.choices.items() if at in shown
     ]
+    if case.asked.n == 1 and len(finished) < len(meaning.choices):
+        # Where one answer was asked for, several choices may leave as one.
+        reasons = [choice.finish_reason for choice in meaning.choices.values()]
+        finished = [next(filter(None, reasons), None)]
     if _is_whole_answer(list(_events(data)), case.asked):
         finished = ["stop"]
     # What cannot be read may look like a choice that goes on.
@@ -847,6 +851,8 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     values = [value for value in found if chunk.is_chunk(value)]
     choices = [each for value in values for each in chunk.choices(value)]
     said = any(each.get("delta") or each.get("text") for each in choices)
+    # Deltas may stand in what is not read here, glued behind half a value, too.
+    said = said or b'"delta"' in data
     if not said and not any(map(chunk.is_flat, values)):
         part = "message"  # else it may repeat what was said before
     for value in values:

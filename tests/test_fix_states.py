@@ -16,6 +16,7 @@ from llm_normalize.fix import (
     chunk,
     completion,
     head,
+    rest,
     wire,
 )
 from llm_normalize.fixes import FIXES
@@ -522,11 +523,14 @@ def test_notes_of_several_chunks_without_choices_ride_together() -> None:
     assert out == wire(due)
 
 
-def test_the_name_of_a_call_follows_its_doubled_arguments_out() -> None:
-    first = chunk({"tool_calls": [head(0, "{}")], "function_call": {"arguments": "{}"}})
-    out = repaired(wire([TEXT, first, chunk({"function_call": {"name": "f"}})]))
-    assert b"function_call" not in out
-    assert b"function_call" in repaired(wire([TEXT, chunk({"function_call": {"name": "f"}})]))
+def test_a_call_told_twice_is_known_by_its_name() -> None:
+    first = {"tool_calls": [head(0, "{")], "function_call": {"name": "f"}}
+    more = {"tool_calls": [rest(0, "}")], "function_call": {"arguments": "}"}}
+    assert b"function_call" not in repaired(wire([*map(chunk, (first, more))]))
+    named = {"function_call": {"name": "g"}}
+    out = repaired(wire([*map(chunk, (more, named))]))
+    assert b'"function_call":{"arguments":"}"}' in out
+    assert b'"function_call":{"name":"g"' in out
 
 
 def test_a_message_of_mere_text_is_its_content() -> None:

@@ -1013,3 +1013,18 @@ def test_data_behind_a_comment_in_data_is_read() -> None:
 def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
     data = b"event: error\n" + dumps(SAID) + b"\n\n"
     assert repaired(data) == data
+
+
+@pytest.mark.parametrize("usage", [False, True])
+def test_arguments_behind_usage_are_those_of_the_call(usage: bool) -> None:
+    asked = Asked(stream=True, usage=usage)
+    figures = chunk(None, usage=dict(USAGE))
+    events = [calling(head()), chunk({}, finish="tool_calls"), figures]
+    out = repaired(wire([*events, calling(rest(0, "[]")), DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "[]"
+    assert repaired(out, asked) == out
+    out = repaired(wire([*events, DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "{}"
+    assert out.count(b"total_tokens") == 1

@@ -131,8 +131,10 @@ class Usage:
             else:
                 self._outlet.send(piece)
         elif self._asked.usage:
+            finish = self._finish.waiting
+            open_call = finish and self._finish.lacks_arguments(finish)
             over = self._finish.all_finished and not self._finish.doubted
-            self._take_asked(piece, over=over)
+            self._take_asked(piece, over=over and not open_call)
         else:
             self._take_unasked(piece)
 
@@ -226,7 +228,8 @@ class Usage:
         if self.kept:
             piece.fixed(self.fix)
             self.ride(piece.chunk)
-            self._finish.release()
+            if not self._finish.lacks_arguments(piece):
+                self._finish.release()
 
     def give_choice(self, piece: Piece) -> None:
         """Give unasked usage after an error a choice that goes on, if there is one."""

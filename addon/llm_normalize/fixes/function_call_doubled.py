@@ -1,11 +1,9 @@
 """A legacy `function_call` that only says again what `tool_calls` beside it say."""
 
-from collections.abc import Sequence
-
 from ..chunk import Chunk, calls, deltas, function, messages
 from ..fix import Example, Fix, calling, chunk, completion, head
 from ..jsontext import Json
-from ..stream_state import MANY, Asked, Seen, brief
+from ..stream_state import MANY, Asked, Seen
 
 _CALL = {"name": "f", "arguments": "{}"}
 _TOLD = head(0, "{}")
@@ -51,10 +49,11 @@ class FunctionCallDoubled(Fix):
         """Remove it from the deltas; one that has been sent goes on."""
         changed = False
         for index, _, delta in deltas(chunk):
-            seen = self.seen.choice(index)
-            known = seen.calls.values() if index in self._told else ()
-            names = [call.name for call in known]
-            if not seen.has_legacy and _told_once(delta, names):
+            legacy = delta.get("function_call")
+            named = isinstance(legacy, dict) and legacy.get("name")
+            if self.seen.choice(index).has_legacy or not (named or index in self._told):
+                continue  # of one without a name, another name may follow
+            if _told_once(delta):
                 changed = True
                 self._told |= {index} if len(self._told) < MANY else set()
         return changed
@@ -64,14 +63,11 @@ class FunctionCallDoubled(Fix):
         return sum(_told_once(said, bare="{}") for _, said in messages(body)) > 0
 
 
-def _told_once(part: Chunk, names: Sequence[Json] = (), *, bare: str = "") -> bool:
-    # A call without arguments is one with *bare* ones; of *names* one alone tells it.
+def _told_once(part: Chunk, *, bare: str = "") -> bool:
+    # A call without arguments is one with *bare* ones.
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
-    if brief(legacy.get("name")) in names and not legacy.get("arguments"):
-        del part["function_call"]
-        return True
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
         said = {**call, "arguments": call.get("arguments") or bare}
