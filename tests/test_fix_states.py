@@ -524,10 +524,10 @@ def test_notes_of_several_chunks_without_choices_ride_together() -> None:
 
 
 def test_a_call_told_twice_is_known_by_its_name() -> None:
-    first = {"tool_calls": [head(0, "{")], "function_call": {"name": "f"}}
-    more = {"tool_calls": [rest(0, "}")], "function_call": {"arguments": "}"}}
+    first: Chunk = {"tool_calls": [head(0, "{")], "function_call": {"name": "f"}}
+    more: Chunk = {"tool_calls": [rest(0, "}")], "function_call": {"arguments": "}"}}
     assert b"function_call" not in repaired(wire([*map(chunk, (first, more))]))
-    named = {"function_call": {"name": "g"}}
+    named: Chunk = {"function_call": {"name": "g"}}
     out = repaired(wire([*map(chunk, (more, named))]))
     assert b'"function_call":{"arguments":"}"}' in out
     assert b'"function_call":{"name":"g"' in out
