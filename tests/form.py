@@ -905,7 +905,7 @@ class _Reader:
             # Not one value over several lines, so each line is an event of its own.
             each = [_decode_many(part) for part in parts]
             found = [value for own, _ in each for value in own]
-            if not values or any(isinstance(value, dict) for value in found):
+            if len([*filter(_dict, found)]) >= len([*filter(_dict, values)]):
                 values = found
                 self.meaning.unread += [left for _, left in each if left]
             else:  # values over several lines, and words behind the last
