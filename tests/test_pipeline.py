@@ -1013,8 +1013,9 @@ def test_data_behind_a_comment_in_data_is_read() -> None:
 def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
     data = b"event: error\n" + dumps(SAID) + b"\n\n"
     assert repaired(data) == data
-    data = b": \n" + dumps(SAID) + b"\ndata: {}{}\n\n"
-    assert b'"Hi"' in repaired(data)
+    for more in (b"{}{}", b"[done]"):
+        data = b": \n" + dumps(SAID) + b"\ndata: " + more + b"\n\n"
+        assert b'"Hi"' in repaired(data)
 
 
 @pytest.mark.parametrize("usage", [False, True])
