@@ -393,6 +393,7 @@ _FRAME = {"id", "object", "created", "model", "choices"}
 _MORE = {"usage", "service_tier", "system_fingerprint", "obfuscation"}
 _FINISHED = {"index", "finish_reason"}
 _OWN = {"role", "content", "refusal", "tool_calls", "annotations"}
+_LOGPROBS = {"content", "refusal"}  # older APIs had other ones
 _FIGURES = {"prompt_tokens", "completion_tokens", "total_tokens"}
 _DETAILS = {"prompt_tokens_details", "completion_tokens_details"}
 
@@ -415,6 +416,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
             or not isinstance(said, dict)
             or said.keys() - _OWN
             or said.get("tool_calls") == []
+            or (choice.get("logprobs") or {}).keys() - _LOGPROBS
         ):
             return False
     usage = value.get("usage") or dict.fromkeys(_FIGURES)
