@@ -389,6 +389,10 @@ def _is_sound(data: bytes, asked: Asked) -> bool:
     )
 
 
+def _keys(value: Json) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
+
+
 _FRAME = {"id", "object", "created", "model", "choices"}
 _MORE = {"usage", "service_tier", "system_fingerprint", "obfuscation"}
 _FINISHED = {"index", "finish_reason"}
@@ -416,7 +420,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
             or not isinstance(said, dict)
             or said.keys() - _OWN
             or said.get("tool_calls") == []
-            or (choice.get("logprobs") or {}).keys() - _LOGPROBS
+            or _keys(choice.get("logprobs")) - _LOGPROBS
         ):
             return False
     usage = value.get("usage") or dict.fromkeys(_FIGURES)
