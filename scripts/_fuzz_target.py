@@ -389,10 +389,15 @@ def _is_sound(data: bytes, asked: Asked) -> bool:
     )
 
 
+def _keys(value: Json) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
+
+
 _FRAME = {"id", "object", "created", "model", "choices"}
 _MORE = {"usage", "service_tier", "system_fingerprint", "obfuscation"}
 _FINISHED = {"index", "finish_reason"}
 _OWN = {"role", "content", "refusal", "tool_calls", "annotations"}
+_LOGPROBS = {"content", "refusal"}  # older APIs had other ones
 _FIGURES = {"prompt_tokens", "completion_tokens", "total_tokens"}
 _DETAILS = {"prompt_tokens_details", "completion_tokens_details"}
 
@@ -415,6 +420,7 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
             or not isinstance(said, dict)
             or said.keys() - _OWN
             or said.get("tool_calls") == []
+            or _keys(choice.get("logprobs")) - _LOGPROBS
         ):
             return False
     usage = value.get("usage") or dict.fromkeys(_FIGURES)
@@ -475,6 +481,10 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     finished = [
         choice.finish_reason for at, choice in meaning.choices.items() if at in shown
     ]
+    if case.asked.n == 1 and len(finished) < len(meaning.choices):
+        # Where one answer was asked for, several choices may leave as one.
+        reasons = [choice.finish_reason for choice in meaning.choices.values()]
+        finished = [next(filter(None, reasons), None)]
     if _is_whole_answer(list(_events(data)), case.asked):
         finished = ["stop"]
     # What cannot be read may look like a choice that goes on.
@@ -847,6 +857,8 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     values = [value for value in found if chunk.is_chunk(value)]
     choices = [each for value in values for each in chunk.choices(value)]
     said = any(each.get("delta") or each.get("text") for each in choices)
+    # Deltas may stand in what is not read here, glued behind half a value, too.
+    said = said or b'"delta"' in data
     if not said and not any(map(chunk.is_flat, values)):
         part = "message"  # else it may repeat what was said before
     for value in values:

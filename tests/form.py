@@ -830,6 +830,7 @@ _REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_text")
 _PREFIXES = re.compile(r"\s*(?:data:\s*)*")
 _DONE = object()
 # A field may come without its colon: it is empty then.
+_NAMED_ERROR = re.compile(r"event:\s*error\s*$", re.IGNORECASE)
 _OTHER_FIELD = re.compile("(?:event|id|retry)?:|(?:event|id|retry)$")
 
 
@@ -872,6 +873,8 @@ class _Reader:
 
     def stream(self, text: str) -> None:
         lines = re.split(r"\r\n|\r|\n", text)
+        # Who reads names reads an error, though it has no words.
+        self.meaning.doubtful = any(map(_NAMED_ERROR.match, lines))
         if not any(self.is_payload(line) for line in lines):
             if all(map(_OTHER_FIELD.match, filter(None, lines))):
                 return  # keep-alives only: they say nothing
@@ -900,11 +903,13 @@ class _Reader:
             values, rest = _decode_many("".join(parts))
         if rest:
             # Not one value over several lines, so each line is an event of its own.
-            values = []
-            for part in parts:
-                found, rest = _decode_many(part)
-                values += found
-                self.meaning.unread += [rest] if rest else []
+            each = [_decode_many(part) for part in parts]
+            found = [value for own, _ in each for value in own]
+            if len([*filter(_dict, found)]) >= len([*filter(_dict, values)]):
+                values = found
+                self.meaning.unread += [left for _, left in each if left]
+            else:  # values over several lines, and words behind the last
+                self.meaning.unread.append(rest)
         for value in values:
             self.take(value)
 
@@ -1176,6 +1181,7 @@ def _error_in(value: dict[str, object]) -> Error | None:
         inner = _dict(error)
         code = inner.get("code", value.get("code"))
         texts = _error_texts(error) or tuple(_leaves(error))
+        texts += tuple(_leaves(value.get("errors")))  # they stay beside it
     elif _tells_errors(value):
         several = value["errors"]
         first = next(filter(None, _list(several)), several)
@@ -1358,6 +1364,7 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         # Those of several calls, one after the other, look like those of one.
         every = "".join(call.arguments for call in was.calls)
         calls = [*was.calls, *(Call("", c.name, every) for c in was.calls[:1])]
+        calls += now.calls  # there, one without arguments has got those it lacked
         if any(_tells(call, said, more.arguments) for call in calls):
             return  # it is told, as a tool call
     if was.function_call or now.function_call:
@@ -1366,10 +1373,12 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
 
 
-def _tells(call: Call, legacy: Call, rest: str) -> bool:
+def _tells(call: Call, legacy: Call, rest: str) -> object:
     """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
     told = (rest, call.arguments + rest)
-    return legacy.name in ("", call.name) and legacy.arguments in told
+    # Each event that tells the call again may tell all of this one, too.
+    again = call.arguments and not legacy.arguments.replace(call.arguments, "")
+    return legacy.name in ("", call.name) and (again or legacy.arguments in told)
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:

@@ -16,6 +16,7 @@ from llm_normalize.fix import (
     chunk,
     completion,
     head,
+    rest,
     wire,
 )
 from llm_normalize.fixes import FIXES
@@ -520,3 +521,27 @@ def test_notes_of_several_chunks_without_choices_ride_together() -> None:
     out = repaired(wire([*sent, STOP, DONE]))
     due: list[Chunk | bytes] = [{**TEXT, **first, **second}, STOP, DONE]
     assert out == wire(due)
+
+
+def test_a_call_told_twice_is_known_by_its_name() -> None:
+    first: Chunk = {"tool_calls": [head(0, "{")], "function_call": {"name": "f"}}
+    more: Chunk = {"tool_calls": [rest(0, "}")], "function_call": {"arguments": "}"}}
+    assert b"function_call" not in repaired(wire([*map(chunk, (first, more))]))
+    named: Chunk = {"function_call": {"name": "g"}}
+    out = repaired(wire([*map(chunk, (more, named))]))
+    assert b'"function_call":{"arguments":"}"}' in out
+    assert b'"function_call":{"name":"g"' in out
+
+
+def test_a_message_of_mere_text_is_its_content() -> None:
+    out = repaired(wire([chunk(None, choices=[{"index": 0, "message": "Hi"}])]))
+    assert b'"content":"Hi"' in out
+    both = {"index": 0, "message": {"content": ""}, "delta": "Hi"}
+    said = body_of(completion({}, choices=[both]))["choices"][0]["message"]
+    assert said["content"] == "Hi"
+
+
+def test_what_is_empty_after_its_repair_does_not_leave_after_an_error() -> None:
+    events = [TEXT, {"error": {"message": "No"}}, chunk(None, new=1)]
+    out = repaired(wire(events), Asked(stream=True, strict=True))
+    assert b'"choices":[]' not in out

@@ -1589,3 +1589,29 @@ def test_function_call_that_repeats_a_tool_call_may_go() -> None:
         assert lost(meant(function_call=legacy), meant(function_call={"x": "y"})) == []
     other = {"name": "g", "arguments": "{}"}
     assert lost(meant(function_call=other), meant()) != []
+
+
+def test_words_behind_values_over_several_lines_cost_none_of_them() -> None:
+    values = json.dumps(body(SAID), indent=1) + "{}retry: 5\n\n"
+    meaning = meaning_of_stream(values.encode() + sse(DONE))
+    assert meaning.choices[0].finish_reason == "stop"
+    assert meaning.unread == ["retry: 5"]
+
+
+def test_the_name_of_an_event_may_tell_of_an_error() -> None:
+    named = meaning_of_stream(b"event: error\n\n")
+    told = meaning_of_stream(sse({"error": {"message": "no"}}))
+    assert lost(named, told) == []
+    assert lost(meaning_of_stream(b"event: ping\n\n"), told) != []
+
+
+def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:
+    call = {"name": "f", "arguments": "{}"}
+    bare = {"id": "a", "type": "function", "function": {"name": "f"}}
+    now = meaning_of_stream(sse(chunk({"tool_calls": [{**bare, "function": call}]})))
+    told = {"tool_calls": [bare], "function_call": call}
+    assert lost(meaning_of_stream(sse(chunk(told))), now) == []
+    whole = {"tool_calls": [{**bare, "function": call}], "function_call": call}
+    assert lost(meaning_of_stream(sse(chunk(whole), chunk(whole))), now) == []
+    other = {**whole, "function_call": {"name": "f", "arguments": "[]"}}
+    assert lost(meaning_of_stream(sse(chunk(other))), now) != []

@@ -953,3 +953,97 @@ def test_notes_after_the_finish_leave_though_no_usage_comes() -> None:
 def test_index_of_a_fragment_may_be_a_text() -> None:
     out = repaired(wire([SAID, calling(head()), calling({**rest(), "index": "0"})]))
     assert b'{"index":0,"function":{"arguments":"{}"}}' in out
+
+
+UNNAMED: Chunk = {"tool_calls": [{"id": "a"}]}
+OTHER = chunk({}, finish="stop", index=1)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        chunk(UNNAMED, detail=DIED),
+        chunk(UNNAMED, errors=DIED),
+        chunk({}, finish=" ", detail=DIED),
+        chunk({}, usage={"new": 0}, detail=DIED),
+    ],
+)
+@pytest.mark.parametrize("before", [[], [SAID]])
+def test_words_beside_what_does_not_leave_are_an_error(
+    before: list[Chunk], event: Chunk
+) -> None:
+    out = repaired(wire([*before, event, chunk({}, finish="stop")]))
+    (error,) = meaning_of_stream(out).errors
+    assert error.message == DIED
+    assert b"[DONE]" not in out
+    assert repaired(out) == out
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [chunk({}, finish="stop"), chunk({}, finish="stop", detail="a"), OTHER],
+        [SAID, chunk(None, usage={"new": 6}, detail="a")],
+        [SAID, chunk({}, usage={"new": 6}, detail="a")],
+        [SAID, chunk({}, usage={"new": 6}, detail="a"), OTHER],
+    ],
+)
+def test_words_beside_what_leaves_elsewhere_stay_a_notice(events: list[Chunk]) -> None:
+    asked = Asked(stream=True, n=2)
+    out = repaired(wire(events), asked)
+    assert meaning_of_stream(out).errors == []
+    assert out.count(b'"detail":"a"') == 1
+    assert repaired(out, asked) == out
+
+
+def test_usage_leaves_a_finish_that_is_not_the_last() -> None:
+    more = [{"index": at, "delta": {"content": "Hi"}} for at in (0, 1)]
+    stop = chunk({}, finish="stop", usage={**USAGE, "completion_tokens": 0})
+    out = repaired(wire([stop, chunk(None, choices=more), OTHER]))
+    *_, last, _ = out.split(b"\n\n")[:-1]
+    assert out.count(b"total_tokens") == last.count(b"total_tokens") == 1
+    assert repaired(out) == out
+
+
+def test_usage_elsewhere_on_a_repeated_finish_is_told_once() -> None:
+    asked = Asked(stream=True, usage=True)
+    stop = chunk({}, finish="stop")
+    out = repaired(wire([stop, {**stop, "x_groq": {"usage": USAGE}}, DONE]), asked)
+    assert out.count(b'"choices":[],"usage":') == 1
+    assert repaired(out, asked) == out
+
+
+def test_blank_line_behind_an_opening_that_waits_is_a_newline() -> None:
+    opening = wire([chunk({"role": "assistant", "content": None})])
+    asked = Asked(stream=True, tools=True)
+    out = repaired(opening + b"\r\n" + wire([chunk({"content": "Hi"})]), asked)
+    assert b"\r" not in out
+    assert repaired(out, asked) == out
+
+
+def test_data_behind_a_comment_in_data_is_read() -> None:
+    out = repaired(b"data:event:\ndata::\n" + wire([SAID]))
+    assert out == wire([SAID])
+
+
+def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
+    data = b"event: error\n" + dumps(SAID) + b"\n\n"
+    assert repaired(data) == data
+    for more in (b"{}{}", b"[done]"):
+        data = b": \n" + dumps(SAID) + b"\ndata: " + more + b"\n\n"
+        assert b'"Hi"' in repaired(data)
+
+
+@pytest.mark.parametrize("usage", [False, True])
+def test_arguments_behind_usage_are_those_of_the_call(usage: bool) -> None:
+    asked = Asked(stream=True, usage=usage)
+    figures = chunk(None, usage=dict(USAGE))
+    events = [calling(head()), chunk({}, finish="tool_calls"), figures]
+    out = repaired(wire([*events, calling(rest(0, "[]")), DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "[]"
+    assert repaired(out, asked) == out
+    out = repaired(wire([*events, DONE]), asked)
+    (call,) = meaning_of_stream(out).choices[0].calls
+    assert call.arguments == "{}"
+    assert out.count(b"total_tokens") == 1

@@ -211,7 +211,11 @@ def says(part: Chunk) -> bool:
 
 def speaks(chunk: Chunk) -> bool:
     """Tell whether *chunk* says anything beyond roles and its envelope."""
-    return any(map(usage_of, _tellers(chunk))) or any(map(speaks_in, choices(chunk)))
+    usage = [
+        each for part in _tellers(chunk) if isinstance(each := usage_of(part), dict)
+    ]
+    counted = any(any(each.values()) for each in usage)
+    return counted or any(map(speaks_in, choices(chunk)))
 
 
 def speaks_in(choice: Chunk) -> bool:

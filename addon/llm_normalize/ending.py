@@ -18,6 +18,7 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 from collections.abc import Iterator
 
 from .chunk import (
+    ENVELOPE,
     Chunk,
     choices,
     envelope_of,
@@ -91,6 +92,7 @@ class Ending:
             self._finish.doubted = True
             waiting.step.fixed("finish-early")
             waiting.step.moved = True
+            self._usage.take_back(waiting)
         if self._opening.takes(piece, opened):
             return
         if bare:
@@ -112,7 +114,8 @@ class Ending:
             self._leave_out(piece, indexes & self._finish.finished)
         if not indexes and not self._asked.usage and usage_of(piece.chunk):
             self._usage.give_choice(piece)
-        if not indexes or choices(piece.chunk) or usage_of(piece.chunk):
+        empty = piece.raw is None and piece.chunk.keys() <= ENVELOPE | {"choices"}
+        if choices(piece.chunk) or usage_of(piece.chunk) or not (indexes or empty):
             self._outlet.send(piece)
 
     def done(self, piece: Piece) -> None:

@@ -84,10 +84,11 @@ def failures_in(chunk: Chunk) -> list[Chunk]:
     said = choices(chunk) if is_chunk(chunk) else []
     found = [each.get("finish_reason") for each in said]
     words = [told(each) for each in found if meaning(each) == FAILED]
-    return [_failure(word) for word in dict.fromkeys(words)]
+    return [failure(word) for word in dict.fromkeys(words)]
 
 
-def _failure(word: str) -> Chunk:
+def failure(word: str) -> Chunk:
+    """Return an error for the *word* with which a provider says that it failed."""
     said = "The provider ended the answer with an error"
     if word.lower() == FAILED:
         return {"message": said, "type": "server_error", "param": None, "code": None}

@@ -74,7 +74,7 @@ class Leaving:
     def end(self, step: Step) -> None:
         """Let the step go, as far as nothing of it waits."""
         self.step = None
-        self.verbatim = not step.fixes
+        self.verbatim = not step.fixes and not step.waiting  # it may be changed yet
         if step.before is not None and step.before.endswith(b"\r"):
             self.last = step
         self.close(step)

@@ -5,7 +5,7 @@ for, it rides on the last finish reason, so that no chunk without choices crashe
 client that did not ask for one. Part of the ending (ending.py).
 """
 
-from .chunk import ENVELOPE, Chunk, usage_of
+from .chunk import ENVELOPE, Chunk, errors_in, speaks, usage_of
 from .conversion import counts
 from .finish import Finish
 from .jsontext import Json
@@ -75,6 +75,14 @@ class Usage:
         self.kept = None
         self.sent = True
 
+    def take_back(self, piece: Piece) -> None:
+        """Take the figures off a finish that waits, if it is not the last any more."""
+        over = self._finish.all_finished or "usage-every-chunk" not in self._on
+        if usage_of(piece.chunk) and not over:
+            self.fix = "usage-every-chunk"
+            self.kept, self.sent = piece.chunk.pop("usage"), False
+            piece.fixed(self.fix)
+
     def take_off(self, piece: Piece, *, finishes: bool, last: bool) -> bool:
         """Take usage off a chunk with choices where OpenAI would not have put it.
 
@@ -106,6 +114,10 @@ class Usage:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
         else:
             del chunk["usage"]
+        if errors_in(chunk):  # words beside figures are none, and alone would be
+            self.keep_notes(chunk, name)
+            for key in chunk.keys() - _FRAME:
+                del chunk[key]
         piece.fixed(name)
         return True
 
@@ -119,8 +131,10 @@ class Usage:
             else:
                 self._outlet.send(piece)
         elif self._asked.usage:
+            finish = self._finish.waiting
+            open_call = finish and self._finish.lacks_arguments(finish)
             over = self._finish.all_finished and not self._finish.doubted
-            self._take_asked(piece, over=over)
+            self._take_asked(piece, over=over and not open_call)
         else:
             self._take_unasked(piece)
 
@@ -169,21 +183,26 @@ class Usage:
         waiting = self._finish.waiting
         if notes and waiting is not None:
             waiting.fixed(fix)
-            waiting.chunk |= {**notes, **waiting.chunk}
+            self._put(notes, waiting.chunk)
         elif notes:
             self.notes |= notes
 
     def add_notes(self, piece: Piece) -> None:
         """Put the notes that are kept on a chunk that comes in."""
-        if self.notes:
+        if self.notes and not errors_in({**self.notes, **piece.chunk}):
             piece.fixed(CHOICES)
             self.ride_notes(piece.chunk)
 
     def ride_notes(self, chunk: Chunk) -> None:
         """Put the notes that are kept on *chunk*."""
         notes, self.notes = self.notes, {}
+        self._put(notes, chunk)
+
+    def _put(self, notes: Chunk, chunk: Chunk) -> None:
         for key, value in notes.items():
             chunk.setdefault(key, value)
+        if self._asked.usage and speaks(notes):
+            chunk.setdefault("usage", None)  # as where the figures are taken off it
 
     def _take_notes(self, chunk: Chunk, fix: str) -> None:
         self.keep_notes(chunk, fix)
@@ -209,7 +228,8 @@ class Usage:
         if self.kept:
             piece.fixed(self.fix)
             self.ride(piece.chunk)
-            self._finish.release()
+            if not self._finish.lacks_arguments(piece):
+                self._finish.release()
 
     def give_choice(self, piece: Piece) -> None:
         """Give unasked usage after an error a choice that goes on, if there is one."""
@@ -232,6 +252,8 @@ class Usage:
         """
         if self.notes and self._finish.opened - self._finish.finished:
             chunk = {**envelope, "choices": self._bare_choices()}
+            if self.kept and errors_in({**self.notes, **chunk}):
+                return  # they leave with the figures, beside which they are no error
             self.ride_notes(chunk)
             self._outlet.add(n, chunk, CHOICES)
 

@@ -37,6 +37,11 @@ class AnnotationForeign(Fix):
         Example.untouched(
             "whole", [completion({**_HI, "annotations": [_WHOLE]})], kind="body"
         ),
+        Example.untouched(
+            "more beside it",
+            [completion({**_HI, "annotations": [{**_WHOLE, "snippet": "Tea"}]})],
+            kind="body",
+        ),
     )
 
     def body(self, body: Chunk) -> bool:
@@ -73,4 +78,5 @@ def _completed(given: Json) -> Chunk | None:
         at = cited.get(key)
         text = at.text if isinstance(at, Number) else "0"
         cited[key] = at if type(at) is int else int(float(text))
-    return {"type": "url_citation", "url_citation": cited}
+    rest = given if "url_citation" in given else {"type": "url_citation"}
+    return {**rest, "url_citation": cited}

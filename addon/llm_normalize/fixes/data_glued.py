@@ -34,6 +34,6 @@ class DataGlued(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Part the values."""
         values = values_in(event.data or b"")
-        if len(values) < 2:  # noqa: PLR2004
+        if len(values) < 2 or event.foreign:  # noqa: PLR2004
             return None
         return [Event(encode(value), event.n) for value in values]

@@ -37,7 +37,10 @@ class DataLinesSeveral(Fix):
         if len(lines) < 2:  # noqa: PLR2004
             return None
         first = lines[0]
-        first.text = b"data: " + b"".join(line.value for line in lines)
+        values = [line.value for line in lines]
+        while len(values) > 1 and values[0].lstrip().startswith(b":"):
+            del values[0]  # a comment, with which no value begins
+        first.text = b"data: " + b"".join(values)
         # By identity: an empty first line, once joined, equals the one it took over.
         event.lines[:] = [
             line for line in event.lines if line is first or line.name != b"data"

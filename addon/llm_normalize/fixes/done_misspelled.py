@@ -31,7 +31,7 @@ class DoneMisspelled(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Respell the data."""
         data = (event.data or b"").strip()
-        if data == b"[DONE]" or not _DONE.fullmatch(data):
+        if data == b"[DONE]" or not _DONE.fullmatch(data) or event.foreign:
             return None
         event.lines[:] = [Line(b"data: [DONE]", event.lines[-1].end)]
         return [event]

@@ -1,9 +1,10 @@
 """An error that only its event's name tells: `event: error`."""
 
-from ..chunk import choices
+from ..chunk import choices, errors_in
+from ..errors import failure, failures_in
 from ..fix import DONE, Example, Fix, chunk, wire
 from ..jsontext import dumps, loads
-from ..sse import Event, Line
+from ..sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _SAID = {"code": "Throttling", "message": "Slow down", "request_id": "r-1"}
@@ -36,22 +37,32 @@ class ErrorByEventName(Fix):
             "under its name", [b"event: error\n" + wire([{"error": _SAID}])]
         ),
         Example.untouched("another name", [_TEXT, b"event: ping\ndata: x\n\n"]),
-        Example.untouched("no data", [_TEXT, b"event: error\n\n"]),
+        Example(
+            "no words",
+            [_TEXT, b"event: error\n\n"],
+            [_TEXT, {"error": failure("error")}],
+        ),
+        Example(
+            "a chunk",
+            [b"event: error\n" + wire([_TEXT])],
+            [_TEXT, {"error": failure("error")}],
+        ),
     )
 
     def event(self, event: Event) -> list[Event] | None:
-        """Wrap the data, and drop the name that it no longer needs."""
-        names = [line for line in event.lines if line.name == b"event"]
-        data = (event.data or b"").strip()
-        if not data or not any(
-            each.value.strip().lower() == b"error" for each in names
-        ):
+        """Wrap the data, or let an error follow its chunk, and drop the name."""
+        if not event.names_error or event.foreign:
             return None
+        data = (event.data or b"").strip()
         try:
-            said = loads(data)
+            said = loads(data or b"null")
         except (ValueError, RecursionError):
             said = data.decode(errors="replace")
-        if isinstance(said, dict) and (said.get("error") or choices(said)):
-            return None
-        event.lines[:] = [Line(b"data: " + dumps({"error": said}), b"\n")]
-        return [event]
+        whole = said if isinstance(said, dict) else {}
+        if whole.get("error") or errors_in(whole) or failures_in(whole):
+            return None  # it says so itself
+        told = [whole] if choices(whole) else []
+        if told or said in (None, "", [], {}):
+            said = failure("error")
+        told.append({"error": said})
+        return [Event(encode(dumps(each)), event.n) for each in told]

@@ -1,6 +1,6 @@
 """Events that a repair left without anything to say."""
 
-from ..chunk import Chunk, choices, index_of, says_nothing
+from ..chunk import Chunk, choices, index_of, says_nothing, take_errors
 from ..fix import DONE, Example, Fix, chunk
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
@@ -27,6 +27,9 @@ class EventEmpty(Fix):
     )
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Drop the chunk if nothing in it says anything."""
+        """Drop the chunk if nothing in it says anything; words alone are an error."""
+        errors: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
         opened = all(index_of(each) in self.seen.choices for each in choices(chunk))
-        return [] if opened and says_nothing(chunk) else None
+        if not (opened and says_nothing(chunk)):
+            return [chunk, *errors] if errors else None
+        return errors

@@ -3,6 +3,7 @@
 from ..chunk import Chunk, calls, deltas, function, messages
 from ..fix import Example, Fix, calling, chunk, completion, head
 from ..jsontext import Json
+from ..stream_state import MANY, Asked, Seen
 
 _CALL = {"name": "f", "arguments": "{}"}
 _TOLD = head(0, "{}")
@@ -40,18 +41,26 @@ class FunctionCallDoubled(Fix):
         Example.untouched("alone", [chunk({"function_call": _CALL})]),
     )
 
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._told: set[int] = set()  # choices from which one was removed
+
     def edit(self, chunk: Chunk) -> bool:
         """Remove it from the deltas; one that has been sent goes on."""
-        changed = [
-            not self.seen.choice(index).has_legacy and _told_once(delta)
-            for index, _, delta in deltas(chunk)
-        ]
-        return any(changed)
+        changed = False
+        for index, _, delta in deltas(chunk):
+            legacy = delta.get("function_call")
+            named = isinstance(legacy, dict) and legacy.get("name")
+            if self.seen.choice(index).has_legacy or not (named or index in self._told):
+                continue  # of one without a name, another name may follow
+            if _told_once(delta):
+                changed = True
+                self._told |= {index} if len(self._told) < MANY else set()
+        return changed
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        changed = [_told_once(message, bare="{}") for _, message in messages(body)]
-        return any(changed)
+        return sum(_told_once(said, bare="{}") for _, said in messages(body)) > 0
 
 
 def _told_once(part: Chunk, *, bare: str = "") -> bool:

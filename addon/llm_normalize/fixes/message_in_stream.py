@@ -55,6 +55,8 @@ class MessageInStream(Fix):
                 self._said |= {(index, kind) for kind in kinds}
             message = choice.get("message") if whole else choice.pop("message", None)
             changed |= message is not None and not whole
+            if isinstance(message, str) and message:
+                message = {"content": message}
             if isinstance(message, dict):
                 kinds |= {kind for at, kind in self._said if at == index}
                 added = self._news(index, message, kinds)

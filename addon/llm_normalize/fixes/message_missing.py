@@ -2,6 +2,7 @@
 
 from ..chunk import Chunk, choices
 from ..fix import Example, Fix, completion
+from ..jsontext import Json
 
 _HI = {"role": "assistant", "content": "Hi"}
 _BARE = {"index": 0, "finish_reason": "content_filter"}
@@ -35,6 +36,11 @@ class MessageMissing(Fix):
             completion(_HI, choices=[{**_BARE, "message": _HI, "delta": _NONE}]),
             completion(_HI, choices=[{**_BARE, "message": _HI}]),
         ),
+        Example.of_body(
+            "text alone",
+            completion(_HI, choices=[{**_BARE, "delta": "Hi"}]),
+            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+        ),
         Example.untouched("there", [completion(_HI)], kind="body"),
     )
 
@@ -42,16 +48,19 @@ class MessageMissing(Fix):
         """Add the message."""
         changed = False
         for choice in choices(body):
-            if isinstance(choice.get("message"), dict) and "delta" in choice:
-                delta = choice.pop("delta")
-                said = delta if isinstance(delta, dict) else {}
-                missing = {key: each for key, each in said.items() if each}
-                choice["message"] = {**missing, **choice["message"]}
-                changed = True
-            if not isinstance(choice.get("message"), dict):
-                delta, text = choice.pop("delta", None), choice.get("message")
-                said = {**_NONE, "content": text} if isinstance(text, str) else _NONE
-                is_said = isinstance(delta, dict) and delta
-                choice["message"] = delta if is_said else dict(said)
-                changed = True
+            told, had = choice.get("message"), "delta" in choice
+            message, delta = map(_said, (told, choice.pop("delta", None)))
+            if message is told and not had:
+                continue
+            more = {key: each for key, each in delta.items() if each}
+            own = {k: v for k, v in message.items() if v or k not in more}
+            choice["message"] = {**more, **own} if message else delta or dict(_NONE)
+            changed = True
         return changed
+
+
+def _said(part: Json) -> Chunk:
+    """Return what stands where a message should; mere text is its content."""
+    if isinstance(part, str) and part:
+        return {**_NONE, "content": part}
+    return part if isinstance(part, dict) else {}

@@ -23,6 +23,12 @@ class ToolCallFlat(Fix):
     )
     examples = (
         Example("stream", [calling(_FLAT)], [calling(_RIGHT)], ended=False),
+        Example(
+            "empty function",
+            [calling({**_FLAT, "function": {}})],
+            [calling(_RIGHT)],
+            ended=False,
+        ),
         Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
         Example.of_body(
             "body",
@@ -53,7 +59,7 @@ def _repair(part: Chunk) -> bool:
 
 def _enclose(call: Chunk) -> bool:
     named = call.get("function")
-    if isinstance(named, dict):
+    if isinstance(named, dict) and named:
         if "arguments" in named or "parameters" not in named:
             return False
         named["arguments"] = named.pop("parameters")

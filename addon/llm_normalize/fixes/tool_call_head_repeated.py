@@ -1,7 +1,7 @@
 """`id`, `type` or `name` again, or null, on fragments after a call's first."""
 
 from ..chunk import Chunk, calls, deltas, function, put_calls
-from ..fix import Example, Fix, calling, head, rest
+from ..fix import Example, Fix, calling, chunk, head, rest
 from ..stream_state import Call
 
 _OPEN = calling(head())
@@ -36,6 +36,12 @@ class ToolCallHeadRepeated(Fix):
             [_OPEN, calling(rest())],
             ended=False,
         ),
+        Example(
+            "only nulls",
+            [_OPEN, calling({"index": 0, "x": None, "function": {"x": None}})],
+            [_OPEN, chunk({})],
+            ended=False,
+        ),
         Example.untouched("once", [_OPEN, calling(rest())]),
         Example.untouched("another call", [_OPEN, calling(head(0, id="call_1"))]),
     )
@@ -54,7 +60,7 @@ class ToolCallHeadRepeated(Fix):
                     kept.append(call)
                     continue
                 changed |= _strip(call, opened)
-                if set(call) - {"index"}:
+                if any(v is not None for k, v in call.items() if k != "index"):
                     kept.append(call)
             if len(kept) != len(found):
                 changed = True
@@ -73,6 +79,6 @@ def _strip(call: Chunk, opened: Call) -> bool:
         inner.pop("name", None)
     if inner.get("arguments") is None:
         inner.pop("arguments", None)
-    if not inner:
+    if all(value is None for value in inner.values()):
         call.pop("function", None)
     return before != (len(call), len(inner))

@@ -25,6 +25,11 @@ class UsageElsewhere(Fix):
             [_TEXT, _STOP, DONE],
             [_TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
+        Example(
+            "beside what is no usage",
+            [_TEXT, {**_STOP, "usage": True}, DONE],
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+        ),
         Example.untouched("both", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
         Example.untouched("none", [chunk({"content": "Hi"}, x_groq={"id": "req_1"})]),
     )
@@ -33,7 +38,8 @@ class UsageElsewhere(Fix):
         """Copy it."""
         other = chunk.get("x_groq")
         usage = other.get("usage") if isinstance(other, dict) else None
-        if not isinstance(usage, dict) or not usage or usage_of(chunk):
+        own = usage_of(chunk)
+        if not isinstance(usage, dict) or not usage or isinstance(own, dict):
             return False
         chunk["usage"] = dict(usage)
         return True
