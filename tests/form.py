@@ -806,7 +806,8 @@ class Meaning:
     done: bool = False
     streamed: bool = True
     unread: list[str] = field(default_factory=list)  # what makes no sense at all
-    doubtful: bool = False  # there are words that may be an error or a notice
+    # Texts of what may be an error or a notice; empty ones stand for any.
+    doubtful: list[str] = field(default_factory=list)
 
 
 def meaning_of_stream(data: bytes) -> Meaning:
@@ -874,7 +875,7 @@ class _Reader:
     def stream(self, text: str) -> None:
         lines = re.split(r"\r\n|\r|\n", text)
         # Who reads names reads an error, though it has no words.
-        self.meaning.doubtful = any(map(_NAMED_ERROR.match, lines))
+        self.meaning.doubtful = [""] if any(map(_NAMED_ERROR.match, lines)) else []
         if not any(self.is_payload(line) for line in lines):
             if all(map(_OTHER_FIELD.match, filter(None, lines))):
                 return  # keep-alives only: they say nothing
@@ -931,7 +932,9 @@ class _Reader:
         error = _error_in(value)
         if error is not None:
             self.meaning.errors.append(error)
-        self.meaning.doubtful |= _has_notes(value)
+        if _has_notes(value):
+            told = {key: value[key] for key in _WORDS if value.get(key)}
+            self.meaning.doubtful += [*_leaves(told)] or [""]
         usage = value.get("usage")
         if isinstance(usage, dict) and usage:
             self.meaning.usage = usage
@@ -1362,8 +1365,10 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
     more = now.function_call or Call()
     if said is not None and not more.name:
         # Those of several calls, one after the other, look like those of one.
-        every = "".join(call.arguments for call in was.calls)
-        calls = [*was.calls, *(Call("", c.name, every) for c in was.calls[:1])]
+        every = {call.name: "" for call in was.calls}
+        for call in was.calls:
+            every[call.name] += call.arguments
+        calls = [*was.calls, *(Call("", *each) for each in every.items())]
         calls += now.calls  # there, one without arguments has got those it lacked
         if any(_tells(call, said, more.arguments) for call in calls):
             return  # it is told, as a tool call
@@ -1482,9 +1487,11 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
         if text not in after.unread and not any(text in other for other in told):
             yield f"unread: {_show(text)} was lost"
     failed = any(map(_has_failed, before.choices.values()))
-    doubtful = before.unread or before.doubtful or failed
-    if after.errors and not (before.errors or doubtful):
-        yield f"error: {_show(told[0])} was made up"
+    if before.errors or before.unread or failed:
+        return
+    for text in told:
+        if not any(each in text for each in before.doubtful):
+            yield f"error: {_show(text)} was made up"
 
 
 def _has_failed(choice: Choice) -> bool:
