@@ -1020,9 +1020,7 @@ def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
 
 @pytest.mark.parametrize("usage", [False, True])
 @pytest.mark.parametrize("again", [False, True])
-def test_arguments_behind_usage_are_those_of_the_call(
-    usage: bool, again: bool
-) -> None:
+def test_arguments_behind_usage_are_those_of_the_call(usage: bool, again: bool) -> None:
     asked = Asked(stream=True, usage=usage)
     stop = chunk({}, finish="tool_calls")
     figures = {**(stop if again else chunk(None)), "usage": dict(USAGE)}

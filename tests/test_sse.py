@@ -439,6 +439,10 @@ def test_a_comment_that_is_too_large_passes_however_it_is_cut(
     data = b": " + b"x" * 40 + b"\n\n: ping\n\n"
     for size in (1, len(data)):
         parser = EventParser()
-        items = [x for at in range(0, len(data), size) for x in parser.feed(data[at : at + size])]
+        items = [
+            x
+            for at in range(0, len(data), size)
+            for x in parser.feed(data[at : at + size])
+        ]
         large = [each.raw for each in items if isinstance(each, Oversized)]
         assert b"".join(large) == data[:-8]
