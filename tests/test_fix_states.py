@@ -545,3 +545,9 @@ def test_what_is_empty_after_its_repair_does_not_leave_after_an_error() -> None:
     events = [TEXT, {"error": {"message": "No"}}, chunk(None, new=1)]
     out = repaired(wire(events), Asked(stream=True, strict=True))
     assert b'"choices":[]' not in out
+
+
+def test_a_result_whose_choices_are_none_stays() -> None:
+    value = {"result": {"choices": [8]}, "tool_calls": {}}
+    out = repaired(dumps(value) + b"\n")
+    assert b'"result":{"choices":[8]}' in out

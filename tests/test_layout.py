@@ -166,7 +166,7 @@ BUDGET = {
     "pipeline": 520,
     "sse": 425,
     "upstream": 290,
-    "usage": 285,
+    "usage": 290,
 }
 LINES = 275
 FIX_LINES = 84

@@ -1035,10 +1035,12 @@ def test_bare_json_under_the_name_of_an_error_is_no_data() -> None:
 
 
 @pytest.mark.parametrize("usage", [False, True])
-def test_arguments_behind_usage_are_those_of_the_call(usage: bool) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_arguments_behind_usage_are_those_of_the_call(usage: bool, again: bool) -> None:
     asked = Asked(stream=True, usage=usage)
-    figures = chunk(None, usage=dict(USAGE))
-    events = [calling(head()), chunk({}, finish="tool_calls"), figures]
+    stop = chunk({}, finish="tool_calls")
+    figures = {**(stop if again else chunk(None)), "usage": dict(USAGE)}
+    events = [calling(head()), stop, figures]
     out = repaired(wire([*events, calling(rest(0, "[]")), DONE]), asked)
     (call,) = meaning_of_stream(out).choices[0].calls
     assert call.arguments == "[]"

@@ -430,3 +430,19 @@ def test_openai_framing_is_what_encode_writes() -> None:
     raw = encode(b'{"a": 1}')
     assert raw == b'data: {"a": 1}\n\n'
     assert event(raw).payload() == b'{"a": 1}'
+
+
+def test_a_comment_that_is_too_large_passes_however_it_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 20)
+    data = b": " + b"x" * 40 + b"\n\n: ping\n\n"
+    for size in (1, len(data)):
+        parser = EventParser()
+        items = [
+            x
+            for at in range(0, len(data), size)
+            for x in parser.feed(data[at : at + size])
+        ]
+        large = [each.raw for each in items if isinstance(each, Oversized)]
+        assert b"".join(large) == data[:-8]

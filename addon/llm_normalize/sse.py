@@ -312,7 +312,7 @@ class EventParser:
         if self._buffer[0] != _COLON or boundary.one_by_one or not boundary.is_fresh:
             return 0
         found = _COMMENTS.match(self._buffer)
-        if found is None:
+        if found is None or found.end() > LIMIT:  # one may be too large
             return 0
         comments = Comments(found.group(), self.count, found.group().count(b"\n\n"))
         items.append(comments)

@@ -218,7 +218,7 @@ class Usage:
         # Where there was one on every chunk, and where nothing is counted, more may come.
         if over and counts(usage_of(chunk)) and not self._asked.usage:
             self.ride_on_finish()
-            self._finish.release()
+            self._release()
 
     def ride_on_finish(self) -> None:
         """Let the usage that is kept ride on the finish reason that waits for it."""
@@ -228,8 +228,13 @@ class Usage:
         if self.kept:
             piece.fixed(self.fix)
             self.ride(piece.chunk)
-            if not self._finish.lacks_arguments(piece):
-                self._finish.release()
+            self._release()
+
+    def _release(self) -> None:
+        """Send the finish that waits, unless its call has no arguments yet."""
+        piece = self._finish.waiting
+        if piece is not None and not self._finish.lacks_arguments(piece):
+            self._finish.release()
 
     def give_choice(self, piece: Piece) -> None:
         """Give unasked usage after an error a choice that goes on, if there is one."""

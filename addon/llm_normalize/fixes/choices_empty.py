@@ -47,7 +47,7 @@ class ChoicesEmpty(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""
-        if not self._notes or not chunk["choices"]:
+        if not self._notes or not chunk.get("choices"):
             return False
         for key, value in self._notes.items():
             chunk.setdefault(key, value)
@@ -56,7 +56,8 @@ class ChoicesEmpty(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk."""
-        if chunk["choices"] or usage_of(chunk) or "moderation" in chunk:
+        told = chunk.get("choices", True)  # without them, none are empty
+        if told or usage_of(chunk) or "moderation" in chunk:
             return None
         self._notes |= {
             key: value

@@ -1,6 +1,6 @@
 """The answer at the top of an event or body, without choices."""
 
-from ..chunk import Chunk, is_flat
+from ..chunk import Chunk, is_chunk, is_flat
 from ..fix import Example, Fix, chunk, completion
 from ..jsontext import Json, dumps
 from ..stream_state import Asked
@@ -60,6 +60,8 @@ class ChoicesFlat(Fix):
 def _unwrap(body: Chunk, reason: Json) -> bool:
     result = body.get("result")
     if isinstance(result, dict):
+        if result.get("choices") is not None and not is_chunk(result):
+            return False  # its choices are none
         body.clear()
         body.update(result)
     found = body.get("choices")
