@@ -1364,11 +1364,7 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
     said = was.function_call
     more = now.function_call or Call()
     if said is not None and not more.name:
-        # Those of several calls, one after the other, look like those of one.
-        every = {call.name: "" for call in was.calls}
-        for call in was.calls:
-            every[call.name] += call.arguments
-        calls = [*was.calls, *(Call("", *each) for each in every.items())]
+        calls = [*was.calls, *_joined(was.calls)]
         calls += now.calls  # there, one without arguments has got those it lacked
         if any(_tells(call, said, more.arguments) for call in calls):
             return  # it is told, as a tool call
@@ -1376,6 +1372,12 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         old_call = was.function_call or Call()
         new_call = now.function_call or Call()
         yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
+
+
+def _joined(calls: list[Call]) -> Iterator[Call]:
+    """Yield the calls of each name as one: those of several look like those of one."""
+    for name in {call.name for call in calls}:
+        yield Call("", name, "".join(c.arguments for c in calls if c.name == name))
 
 
 def _tells(call: Call, legacy: Call, rest: str) -> object:

@@ -219,7 +219,7 @@ def speaks(chunk: Chunk) -> bool:
 
 
 def speaks_in(choice: Chunk) -> bool:
-    """Tell whether a choice says anything beyond its role, be it how it ended."""
+    """Tell whether a choice says anything beyond its role, or how it ended."""
     ended = choice.get("finish_reason") or choice.get("logprobs")
     return bool(ended) or has_answer(choice)
 

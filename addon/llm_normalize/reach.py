@@ -214,8 +214,12 @@ class Reach:
             return None
         try:
             return self._send(flow)
-        except Exception:
-            logger.exception("normalize: a request cannot be prepared")
+        except Exception as error:  # noqa: BLE001 - a bug lets no request out half done
+            logger.error(  # noqa: TRY400 - its words may be the request's
+                "normalize: a request to %s cannot be prepared: %s",
+                brief(place_of(flow.request)),
+                type(error).__name__,
+            )
             flow.response = refusal(500, "The proxy failed at this request.", None)
             return None
 
@@ -259,12 +263,13 @@ class Reach:
         """Put a key on, unless a page of the web would use it, or anybody could read it."""
         request = flow.request
         if not wants_key(flow):
-            if secret not in self._withheld:
+            if secret not in self._withheld and request.method != "OPTIONS":
                 self._withheld.add(secret)
+                asked = place_of(request) + request.path.partition("?")[0]
                 logger.warning(
                     "normalize: %s passes without the key of normalize_keys, which is "
                     "for chat completions and the list of models (logged once)",
-                    brief(place_of(request) + request.path.partition("?")[0]),
+                    quoted(flow, f"{request.method} {asked}"),
                 )
             return
         routed = self._routed.get(flow.id)

@@ -253,7 +253,7 @@ class Usage:
     def flush_notes(self, n: int, envelope: Chunk) -> None:
         """Send notes that found no place before event *n* with a choice that goes on.
 
-        So they would not wait, if they came in like this: what waits follows them.
+        A second repair would not let them wait either: what waits follows them.
         """
         if self.notes and self._finish.opened - self._finish.finished:
             chunk = {**envelope, "choices": self._bare_choices()}

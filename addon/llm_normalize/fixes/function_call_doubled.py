@@ -64,7 +64,7 @@ class FunctionCallDoubled(Fix):
 
 
 def _told_once(part: Chunk, *, bare: str = "") -> bool:
-    # A call without arguments is one with *bare* ones.
+    # In a body, missing arguments mean `{}`.
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
