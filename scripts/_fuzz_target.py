@@ -380,7 +380,8 @@ def _is_sound(data: bytes, asked: Asked) -> bool:
         return False
     meaning = form.meaning_of_stream(data)
     calls = [call for each in meaning.choices.values() for call in each.calls]
-    if calls and not asked.tools:
+    # OpenAI sends as many choices as were asked for.
+    if (calls and not asked.tools) or len(meaning.choices) < asked.n:
         return False
     if len({call.id for call in calls}) < len(calls):
         return False

@@ -48,8 +48,8 @@ class ChoicesFlat(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Make the delta; the message of a whole answer, which has ended."""
-        if isinstance(chunk.get("result"), dict):
-            return is_flat(chunk) and _unwrap(chunk, "stop")
+        if isinstance(result := chunk.get("result"), dict):
+            return is_flat(chunk) and _unwrap(chunk, "stop" if result else None)
         return is_flat(chunk) and _enclose(chunk, "delta", {}, None)
 
     def body(self, body: Chunk) -> bool:

@@ -61,8 +61,9 @@ class ErrorByEventName(Fix):
         whole = said if isinstance(said, dict) else {}
         if whole.get("error") or errors_in(whole) or failures_in(whole):
             return None  # it says so itself
-        told = [whole] if choices(whole) else []
-        if told or said in (None, "", [], {}):
+        told = [dumps(whole)] if choices(whole) else []
+        done = [data] if data == b"[DONE]" else []
+        if told or done or said in (None, "", [], {}):
             said = failure("error")
-        told.append({"error": said})
-        return [Event(encode(dumps(each)), event.n) for each in told]
+        told += [dumps({"error": said}), *done]
+        return [Event(encode(each), event.n) for each in told]
