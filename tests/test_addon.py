@@ -47,6 +47,18 @@ def test_the_views_are_there() -> None:
     assert "transcript" in contentviews.registry
 
 
+def test_no_thread_holds_streams_up_for_long(proxy: Proxy) -> None:
+    assert sys.getswitchinterval() <= 0.0005
+    before = sys.getswitchinterval()
+    try:
+        for longer, then in ((0.005, 0.0005), (0.0001, 0.0001)):
+            sys.setswitchinterval(longer)
+            Normalize().load(addonmanager.Loader(proxy.context.master))
+            assert sys.getswitchinterval() == pytest.approx(then)
+    finally:
+        sys.setswitchinterval(before)
+
+
 def test_hosts_may_change_while_running(proxy: Proxy) -> None:
     proxy.set(normalize_hosts=["a.test"])
     assert proxy.stream(chat_flow(host="a.test"), BAD) == GOOD
