@@ -48,7 +48,7 @@ def test_the_views_are_there() -> None:
     assert "transcript" in contentviews.registry
 
 
-@pytest.mark.parametrize(("before", "then"), [(0.005, 0.0005), (0.0001, 0.0001)])
+@pytest.mark.parametrize(("before", "then"), [(0.005, 0.0005), (0.00025, 0.00025)])
 def test_no_thread_holds_streams_up_for_long(
     tmp_path: Path, before: float, then: float
 ) -> None:
