@@ -843,6 +843,23 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
     assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
 
 
+def test_large_body_whose_client_leaves_meanwhile_is_not_complete(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = chat_flow(request={"model": "m"})
+
+    def repair(*given: Any) -> Any:
+        broken(made, "Client disconnected.", connected=False)
+        return repair_body(*given)
+
+    monkeypatch.setattr(whole, "repair_body", repair)
+    body = dumps({**BAD_BODY, "padding": "x" * 7_000_000})
+    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, body))
+    *_, record = proxy.records()
+    assert (record["end"], record["status"]) == ("client-left", None)
+    assert (record["bytes_in"], record["bytes_out"]) == (len(body), 0)
+
+
 def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
     proxy.set(normalize_routes=["api.openai.com=workers-ai:https://cf.test/base"])
     made = chat_flow(

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy import http
 
 from .adapting import Adapted, adapt, client_of
+from .asking import is_gone
 from .boundary import EVENT
 from .decoding import Decoder, decoder_for
 from .flows import (
@@ -189,6 +190,11 @@ class Answers:
                 running.answer.step(Step(0, before, after, [PENDING]))
             if is_slow(response):
                 figures = await self._repair_aside(flow, response, running)
+                if is_gone(flow) and not self._is_over:
+                    events, came, _ = figures
+                    none = events, came, 0
+                    running.keep(running.write(self._stats, None, "client-left", none))
+                    return
             else:
                 figures = _repair(flow, response, running)
             if not self._is_over:  # else it has its record
