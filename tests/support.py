@@ -612,13 +612,15 @@ class Mitmdump:
 # -- clients -----------------------------------------------------------------------
 
 
-def forward_proxy(folder: Path, ca: Path, provider_ca: Path) -> Mitmdump:
+def forward_proxy(
+    folder: Path, ca: Path, provider_ca: Path, scripts: Sequence[str] = ()
+) -> Mitmdump:
     """Return a forward proxy for which `localhost`, but not 127.0.0.1, is a provider."""
     options = {
         "normalize_hosts": ["localhost"],
         "ssl_verify_upstream_trusted_ca": str(provider_ca),
     }
-    return Mitmdump(folder, ca, options=options)
+    return Mitmdump(folder, ca, options=options, scripts=scripts)
 
 
 class BrokenEndError(Exception):

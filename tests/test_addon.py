@@ -1,4 +1,5 @@
 import json
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,19 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
 def test_the_views_are_there() -> None:
     assert "before/after" in contentviews.registry
     assert "transcript" in contentviews.registry
+
+
+@pytest.mark.parametrize(("before", "then"), [(0.005, 0.0005), (0.00025, 0.00025)])
+def test_no_thread_holds_streams_up_for_long(
+    tmp_path: Path, before: float, then: float
+) -> None:
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(before)
+    try:
+        with Proxy(tmp_path):
+            assert sys.getswitchinterval() == pytest.approx(then)
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def test_hosts_may_change_while_running(proxy: Proxy) -> None:

@@ -12,14 +12,17 @@ import pytest
 from mitmproxy import flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize import pending, whole
+from llm_normalize import answers, pending, running, whole
 from llm_normalize.answers import Answers
 from llm_normalize.body import repair_body
 from llm_normalize.fix import DONE, Example, Fix, chunk, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.jsontext import dumps
 from llm_normalize.kept import KEY
+from llm_normalize.record import Answer
 from llm_normalize.stats import Stats
+from llm_normalize.step import Step
+from llm_normalize.stream import Rewriter
 from llm_normalize.stream_state import Asked
 from llm_normalize.upstream import Reply
 from proxies import (
@@ -840,6 +843,23 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
     assert kinds.index("pair") < kinds.index("flow") if pairs else not kinds
 
 
+def test_large_body_whose_client_leaves_meanwhile_is_not_complete(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = chat_flow(request={"model": "m"})
+
+    def repair(*given: Any) -> Any:
+        broken(made, "Client disconnected.", connected=False)
+        return repair_body(*given)
+
+    monkeypatch.setattr(whole, "repair_body", repair)
+    body = dumps({**BAD_BODY, "padding": "x" * 7_000_000})
+    proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, body))
+    *_, record = proxy.records()
+    assert (record["end"], record["status"]) == ("client-left", None)
+    assert (record["bytes_in"], record["bytes_out"]) == (len(body), 0)
+
+
 def test_large_native_answer_becomes_a_stream_in_a_thread(proxy: Proxy) -> None:
     proxy.set(normalize_routes=["api.openai.com=workers-ai:https://cf.test/base"])
     made = chat_flow(
@@ -890,3 +910,108 @@ def test_reads_of_one_turn_share_what_may_be_looked_at(proxy: Proxy) -> None:
     made = chat_flow()
     proxy.addon.responseheaders(made)
     assert run(many_turns()).count(b"data: ") == 2000
+
+
+def other_made(made: http.HTTPFlow) -> None:
+    """Let another addon have put a large stream in the place of the answer."""
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(2000)]
+    response_of(made).stream = False
+    response_of(made).raw_content = wire(odd).replace(b"data: ", b"data:")
+
+
+def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    step = Answer.step
+
+    def slow(self: Answer, taken: Step) -> None:
+        step(self, taken)
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            assert go_on.wait(10)
+
+    monkeypatch.setattr(Answer, "step", slow)
+    made, other = chat_flow(), chat_flow()
+
+    async def play() -> list[Any]:
+        proxy.addon.responseheaders(made)
+        other_made(made)
+        waits = proxy.addon.response(made)
+        assert waits is not None
+        task = asyncio.ensure_future(waits)
+        await asyncio.to_thread(begun.wait)
+        proxy.addon.responseheaders(other)
+        records = proxy.records()
+        log = proxy.addon._log
+        assert log is not None
+        monkeypatch.setattr(log, "write", fail)
+        go_on.set()
+        await task
+        return records
+
+    records = proxy.context.master.event_loop.run_until_complete(play())
+    assert [each["flow"] for each in records] == [made.id, other.id]
+    assert records[0]["end"] == "upstream-broke"
+    assert (records[0]["changed"], records[0]["fixes"]) == (0, {})
+    assert messages(caplog, "ERROR") == []
+
+
+def test_bug_in_one_record_costs_no_other_when_mitmproxy_ends(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    flows = [chat_flow(), chat_flow()]
+    for made in flows:
+        proxy.addon.responseheaders(made)
+    rewriter = response_of(flows[0]).stream
+    assert isinstance(rewriter, Rewriter)
+    monkeypatch.setattr(rewriter.pipeline, "abandon", fail)
+    (record,) = proxy.records("flow")
+    assert record["flow"] == flows[1].id
+    assert messages(caplog, "ERROR") == [
+        f"normalize: {HOST}: an answer has no record",
+    ]
+
+
+def test_large_answer_of_another_addon_slows_no_provider_down(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    threads = set[threading.Thread]()
+
+    def slow_down(*_: object) -> None:
+        threads.add(threading.current_thread())
+
+    monkeypatch.setattr(answers, "slow_down", slow_down)
+    monkeypatch.setattr(running, "show_anew", slow_down)
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    other_made(made)
+    proxy.respond(made)
+    assert (response_of(made).raw_content or b"").count(b"data: ") == 2000
+    assert threads == {threading.main_thread()}
+    assert messages(caplog, "ERROR") == []
+
+
+def test_bug_in_what_slows_a_provider_down_costs_no_stream(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(answers, "slow_down", fail)
+    assert proxy.stream(chat_flow(), BAD) == GOOD
+    (said,) = messages(caplog, "ERROR")
+    assert said.endswith(": its provider is not slowed down")
+    assert proxy.end() == "complete"
+
+
+def test_large_answer_of_another_addon_has_one_record_after_a_reload(
+    proxy: Proxy,
+) -> None:
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    other_made(made)
+    waits = proxy.addon.response(made)
+    assert waits is not None
+    idle: list[bool] = []
+    proxy.addon._answers.hand_over(lambda: idle.append(True))
+    proxy.context.master.event_loop.run_until_complete(waits)
+    assert idle == [True]
+    assert proxy.end() == "complete"

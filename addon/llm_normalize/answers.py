@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from mitmproxy import http
 
 from .adapting import Adapted, adapt, client_of
+from .asking import is_gone
 from .boundary import EVENT
 from .decoding import Decoder, decoder_for
 from .flows import (
@@ -59,6 +60,7 @@ class Answers:
         self._learned = Learned()
         self._aside = asyncio.Semaphore(_THREADS)
         self._turn = Turn(_soon)
+        self._is_over = False
 
     def expect(self, flow: http.HTTPFlow) -> None:
         """Take note of a request, whose answer may never come."""
@@ -120,7 +122,7 @@ class Answers:
             _prepare(flow, response, running)
         response.stream = rewriter
         # What is read while the hook is awaited would all be handed over at once.
-        rewriter.on_much()
+        rewriter.slow_down()
         running.status = response.status_code
 
     def _slow_down(self, flow: http.HTTPFlow) -> None:
@@ -188,9 +190,15 @@ class Answers:
                 running.answer.step(Step(0, before, after, [PENDING]))
             if is_slow(response):
                 figures = await self._repair_aside(flow, response, running)
+                if is_gone(flow) and not self._is_over:
+                    events, came, _ = figures
+                    none = events, came, 0
+                    running.keep(running.write(self._stats, None, "client-left", none))
+                    return
             else:
                 figures = _repair(flow, response, running)
-            self._end(response, running, figures)
+            if not self._is_over:  # else it has its record
+                self._end(response, running, figures)
         finally:
             self._running.pop(flow.id, None)
             running.on_end()
@@ -201,11 +209,14 @@ class Answers:
         """Repair a large answer in a thread, so that no stream waits for it."""
         answer, entries = running.answer, list[Entry | Known]()
         write = answer.write
+        running.before_repair = running.copy()
         if write is not None:
             answer.write = entries.append
         async with self._aside:
             figures = await asyncio.to_thread(_repair, flow, response, running)
-        if write is not None:  # the log takes them from one thread alone
+        running.before_repair = None
+        if write is not None and not self._is_over:
+            # The log takes them from one thread alone.
             answer.write = write
             for entry in entries:
                 write(entry)
@@ -272,7 +283,7 @@ class Answers:
 
         for running in open_ones:
             running.on_end = ended
-            if running.rewriter:
+            if running.rewriter and not running.pending:
                 running.rewriter.on_end = functools.partial(stream_ended, running)
                 running.rewriter.on_break = functools.partial(stream_broke, running)
         if not open_ones:
@@ -280,15 +291,22 @@ class Answers:
 
     def close_all(self) -> None:
         """Write the records of what is open when mitmproxy ends."""
-        for running in self._running.values():
-            if running.rewriter is not None:
-                running.rewriter.pipeline.abandon()
-            running.why = "mitmproxy ended"
-            log = running.settings.log
-            running.answer.write = log.write if log else None  # not a thread's
-            record = running.close(self._stats, running.status, "upstream-broke")
-            running.keep(record)
+        self._is_over = True
+        for each in self._running.values():
+            try:
+                # Nothing that a thread has repaired by now will leave.
+                self._close(each.before_repair or each)
+            except Exception:  # the others have theirs
+                host = brief(each.answer.host)
+                logger.exception("normalize: %s: an answer has no record", host)
         self._running.clear()
+
+    def _close(self, running: Running) -> None:
+        if running.rewriter is not None:
+            running.rewriter.pipeline.abandon()
+        running.why = "mitmproxy ended"
+        record = running.close(self._stats, running.status, "upstream-broke")
+        running.keep(record)
 
 
 def _is_good(response: http.Response) -> bool:
@@ -309,6 +327,7 @@ def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> F
         # Made by another addon, or a server replay: it never passed the rewriter.
         # A large one is in a thread, where no stream waits.
         rewriter.turn = Turn(most=_WHOLE)
+        rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
         rewriter.pipeline.largest_body = LIMIT
         made = rewriter(response.raw_content) + rewriter(b"")
         response.data.content = b"".join(made)

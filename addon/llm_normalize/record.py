@@ -1,5 +1,6 @@
 """What is known of one answer: for the pairs log, the statistics and the view."""
 
+import copy
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -64,6 +65,12 @@ class Answer:
 
     def __post_init__(self) -> None:
         self._waited = max(time.time() - self.asked_at, 0)
+
+    def copy(self) -> "Answer":
+        """Return another that stays as it is, of an answer without events so far."""
+        made = copy.copy(self)
+        made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
+        return made
 
     def step(self, step: Step) -> None:
         """Take what became of one event."""

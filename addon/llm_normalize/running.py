@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mitmproxy import http
 from mitmproxy.flow import Error
@@ -94,6 +94,8 @@ class Running:
         status: The HTTP status that has left for the client, if any.
         on_end: Called when that has come to its end.
         why: How it ended, in words, where `ENDS` does not say it.
+        before_repair: What was known of it before a thread began to repair it, which
+            alone may be read until the thread is done.
     """
 
     flow: http.HTTPFlow
@@ -107,6 +109,7 @@ class Running:
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     why: str = ""
+    before_repair: "Running | None" = None
     _shown: int = 0  # bytes that had left when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -130,6 +133,11 @@ class Running:
         running.came_status = flow.response.status_code if flow.response else None
         running.answer.request.extend(adapted.edits if adapted else ())
         return running
+
+    def copy(self) -> "Running":
+        """Return what is known of an answer of which nothing has passed a rewriter."""
+        kept = Kept(both=self.settings.shown)
+        return replace(self, answer=self.answer.copy(), kept=kept, rewriter=None)
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never came."""

@@ -132,6 +132,10 @@ class Rewriter:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
 
+    def slow_down(self) -> None:
+        """Have more of the answer wait, if that is possible."""
+        self._try("its provider is not slowed down", self.on_much)
+
     def _bounded(self, data: bytes) -> bytes:
         """Return what *data* becomes, looked at as far as this turn has time for it."""
         turn, pipeline = self.turn, self.pipeline
@@ -143,7 +147,7 @@ class Rewriter:
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._own -= spare - pipeline.spare
         if self._own < _MUCH:
-            self._try("its provider is not slowed down", self.on_much)
+            self.slow_down()
         if self._own < 0:
             turn.spare += self._own
             self._own = 0

@@ -8,7 +8,8 @@ import pytest
 
 pytest.register_assert_rewrite("faults.play", "faults.stage", "faults.memory")
 
-from faults.stage import Stage  # noqa: E402 - with the asserts rewritten
+from faults.held import SCRIPT, Held  # noqa: E402 - with the asserts rewritten
+from faults.stage import Stage  # noqa: E402
 from support import (  # noqa: E402
     LOOPBACK,
     Mitmdump,
@@ -35,6 +36,24 @@ def explicit(
     folder = tmp_path_factory.mktemp("explicit")
     with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
         yield mitmdump
+
+
+@pytest.fixture(scope="session")
+def holding(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    """A forward proxy like that, in which a test can hold up what takes long."""
+    folder = tmp_path_factory.mktemp("holding")
+    with forward_proxy(folder, mitm_ca, provider_ca, scripts=[SCRIPT]) as mitmdump:
+        yield mitmdump
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[Held]:
+    """What goes on when the test says so, and at its end."""
+    made = Held(tmp_path / "go-on")
+    yield made
+    made.go_on()
 
 
 @pytest.fixture
