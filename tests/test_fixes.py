@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from form import meaning_of_stream
 from llm_normalize.body import repair_body
 from llm_normalize.fix import (
     DONE,
@@ -383,3 +384,49 @@ def test_places_that_a_fix_remembers_are_bounded() -> None:
         fix.edit(event)
         fix.seen.note(event)
     assert len(fix._moved._ours) <= 1024
+    assert len(fix._moved._by_id) <= 1024
+
+
+def arguments_of(*fragments: tuple[int | None, str | None, str]) -> dict[str, str]:
+    """Return the arguments of each call by id; the first fragment of an id has a name."""
+    events = []
+    named: set[str] = set()
+    for index, identity, arguments in fragments:
+        call = rest(index, arguments)
+        if identity:
+            is_first = identity not in named
+            named.add(identity)
+            call["id"] = identity
+            call = head(index, arguments, id=identity) if is_first else call
+        events.append(calling(call))
+    out = repaired(wire([*events, chunk({}, finish="tool_calls"), DONE]))
+    assert repaired(out) == out
+    choice = meaning_of_stream(out).choices[0]
+    return {str(call.id): call.arguments for call in choice.calls}
+
+
+@pytest.mark.parametrize(
+    ("fragments", "theirs"),
+    [
+        ([(1, "A", "1"), (1, "B", "2"), (1, "A", "3")], "13 2"),
+        ([(1, "A", "1"), (None, "B", "2"), (1, "A", "3")], "13 2"),
+        ([(0, "A", ""), (0, "B", ""), (0, "A", "3"), (0, "B", "4")], "3 4"),
+        ([(0, "A", "1"), (0, "B", "2"), (0, "A", "3"), (0, None, "4")], "134 2"),
+        ([(0, "A", "1"), (1, "B", "2"), (1, "A", "3"), (1, "B", "4")], "13 24"),
+        ([(1, "A", "1"), (2, "B", "2"), (2, None, "3"), (1, None, "4")], "14 23"),
+        ([(1, "A", "1"), (0, "B", "2"), (1, None, "3"), (0, "B", "4")], "13 24"),
+        ([(0, "A", "1"), (0, "X", "2"), (1, "A", "3"), (0, "X", "4")], "13 24"),
+    ],
+)
+def test_arguments_go_to_the_call_whose_id_they_have(
+    fragments: list[tuple[int | None, str | None, str]], theirs: str
+) -> None:
+    assert " ".join(arguments_of(*fragments).values()) == theirs
+
+
+def test_arguments_of_a_renamed_id_go_to_the_call_under_their_index() -> None:
+    more = [calling({**rest(at, f"{at}"), "id": "a"}) for at in (1, 0, 1)]
+    heads = [calling(head(at, id="a")) for at in (0, 1)]
+    out = repaired(wire([*heads, *more, chunk({}, finish="tool_calls"), DONE]))
+    choice = meaning_of_stream(out).choices[0]
+    assert [call.arguments for call in choice.calls] == ["0", "11"]

@@ -44,8 +44,19 @@ def test_a_place_is_new_until_a_call_has_come_under_it() -> None:
     assert moved.is_new((1, 1))
 
 
+def test_a_call_is_found_by_its_place_and_the_id_it_came_with() -> None:
+    moved = Moved()
+    for ours, identity in enumerate(("a", "b", [1])):
+        moved.open((0, 1), identity, ours)
+    assert [moved.find((0, 1), each) for each in ("b", [1], "a")] == [1, 2, 0]
+    assert moved.find((0, 0), "a") is moved.find((0, 1), "c") is None
+
+
 def test_moved_calls_are_bounded() -> None:
     moved = Moved()
     assert [moved.note((0, at), at + 1) for at in range(MANY + 1)].count(False) == 1
     assert moved.get((0, MANY)) == MANY
     assert not moved.is_new((0, MANY))  # nobody knows
+    for at in range(MANY + 1):
+        moved.open((0, at), "a", at)
+    assert [moved.find((0, at), "a") for at in (MANY - 1, MANY)] == [MANY - 1, None]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from form import Request, check_stream, lost, meaning_of_stream
 from llm_normalize import pipeline, sse
+from llm_normalize.body import repair_body
 from llm_normalize.chunk import Chunk
 from llm_normalize.ending import Ending
 from llm_normalize.errors import wrapped
@@ -921,6 +922,35 @@ def test_choice_without_index_gets_one_that_no_other_has() -> None:
     assert [each["index"] for each in json.loads(out[6:])["choices"]] == [1, 0]
 
 
+@pytest.mark.parametrize("key", ["delta", "message"])
+@pytest.mark.parametrize("indexes", [["0"], ["1", "0"]])
+def test_index_of_a_choice_may_be_a_text(key: str, indexes: list[str]) -> None:
+    said = [
+        {"index": at, key: {"role": "assistant", "content": at}, "finish_reason": None}
+        for at in indexes
+    ]
+    end = [{"index": at, "delta": {}, "finish_reason": "stop"} for at in indexes]
+    asked = Asked(stream=True, n=len(indexes))
+    events = [chunk(None, choices=said), chunk(None, choices=end), DONE]
+    out = repaired(wire(events), asked)
+    found = meaning_of_stream(out).choices
+    assert {at: each.text for at, each in found.items()} == {
+        int(at): at for at in indexes
+    }
+    assert b'"index":"' not in out
+    assert repaired(out, asked) == out
+
+
+@pytest.mark.parametrize("indexes", [["0"], ["1", "0"]])
+def test_index_of_a_choice_of_a_body_may_be_a_text(indexes: list[str]) -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    end = {"message": message, "finish_reason": "stop"}
+    body = completion({}, choices=[{"index": at, **end} for at in indexes])
+    step = repair_body(dumps(body), 200, Asked(n=len(indexes)), FIXES)
+    found = json.loads(b"".join(step.after))["choices"]
+    assert [each["index"] for each in found] == [*map(int, indexes)]
+
+
 @pytest.mark.parametrize("end", [b"", DONE])
 def test_calls_leave_before_the_finish_and_the_finish_before_usage(end: bytes) -> None:
     nameless = {"index": 0, "function": {"arguments": "{}"}}
@@ -976,6 +1006,31 @@ def test_words_beside_what_does_not_leave_are_an_error(
     (error,) = meaning_of_stream(out).errors
     assert error.message == DIED
     assert b"[DONE]" not in out
+    assert repaired(out) == out
+
+
+WORDS: list[Chunk] = [
+    {"code": 503, "message": DIED},
+    {"code": 503, "detail": DIED},
+    {"errors": DIED},
+    {"success": False, "message": DIED},
+]
+
+
+@pytest.mark.parametrize("words", WORDS, ids=lambda words: " ".join(words))
+@pytest.mark.parametrize(
+    "again", [{"role": "assistant", "content": "Hi"}, {"content": "Hi you"}, "Hi"]
+)
+@pytest.mark.parametrize("end", [b"", DONE])
+def test_words_beside_a_message_that_deltas_have_said_are_an_error(
+    words: Chunk, again: Any, end: bytes
+) -> None:
+    choice = {"index": 0, "message": again, "finish_reason": None}
+    out = repaired(wire([SAID, {"choices": [choice], **words}, end]))
+    found = meaning_of_stream(out)
+    (error,) = found.errors
+    assert error.message == DIED
+    assert found.choices[0].text == "Hi"
     assert repaired(out) == out
 
 

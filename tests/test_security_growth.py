@@ -1,6 +1,7 @@
 """Hostile answers cost as much more as they are longer: none holds the proxy up."""
 
 import json
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from growth import MOST, growth
 from llm_normalize.body import repair_body
 from llm_normalize.decoding import decoder_for
-from llm_normalize.fix import Fix, chunk, completion, head, rest, wire
+from llm_normalize.fix import Fix, calling, chunk, completion, head, rest, wire
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.data_doubled import DataDoubled
 from llm_normalize.fixes.tool_call_index_missing import ToolCallIndexMissing
@@ -196,6 +197,24 @@ def test_work_on_doubled_fields_grows_with_their_number_alone() -> None:
 
     work = DataDoubled(ASKED, Seen()).event
     assert growth(make, work, 10_000, tries=1) < MOST
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "nameless"])
+@pytest.mark.parametrize(
+    "identity",
+    [b'["%s%d"]', b'[["%s",%d]]', b'{"%s":%d}', b'"%s%d"', b"0.%s%d", b"1%s%d"],
+)
+def test_what_is_remembered_of_an_id_is_short(identity: bytes, named: bool) -> None:
+    function = {"name": "f", "arguments": "{}"} if named else {"arguments": "{}"}
+    pipeline = Pipeline(ASKED, FIXES)
+    tracemalloc.start()
+    for at in range(40):
+        event = wire([calling({"index": at, "id": "ID", "function": function})])
+        pipeline.feed(event.replace(b'"ID"', identity % (b"9" * 100_000, at)))
+    del event
+    remembered, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert remembered < MIB
 
 
 LONG = "i" * 20_000

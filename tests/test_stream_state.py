@@ -1,10 +1,11 @@
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from llm_normalize.fix import calling, chunk, head
-from llm_normalize.jsontext import dumps
-from llm_normalize.stream_state import Asked, Call, ChoiceSeen, Seen
+from llm_normalize.jsontext import Json, dumps
+from llm_normalize.stream_state import Asked, Call, ChoiceSeen, Seen, brief
 
 
 def asked(**request: Any) -> Asked:
@@ -237,6 +238,22 @@ def test_long_ids_are_told_apart() -> None:
     same = {"id": "i" * 5000, "function": {"name": "f"}}
     assert not call.is_another(same)
     assert call.is_another({**same, "id": "j" * 5000})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda end: ["i" * 5000, end], lambda end: {"i" * 5000: end}],
+    ids=["list", "object"],
+)
+def test_long_ids_that_are_no_texts_are_told_apart(make: Callable[[int], Json]) -> None:
+    found = [brief(make(end)) for end in (0, 1, 0)]
+    assert found[0] == found[2] != found[1]
+    assert max(map(len, found)) < 100
+
+
+def test_short_ids_stay_what_they_are() -> None:
+    for identity in (None, 7, ["a"], {"a": 1}, "i" * 256):
+        assert brief(identity) == identity
 
 
 def test_choice_with_an_error_is_an_error() -> None:

@@ -195,10 +195,8 @@ class Unnamed:
 
 def _id_of(fragment: Chunk) -> str:
     """Return the id in a form that can be looked up, whatever it is; empty for none."""
-    identity = fragment.get("id") or ""
-    return (
-        str(brief(identity)) if isinstance(identity, str) else dumps(identity).decode()
-    )
+    identity = brief(fragment.get("id") or "")
+    return identity if isinstance(identity, str) else dumps(identity).decode()
 
 
 def _size(fragment: Chunk | None) -> int:

@@ -53,10 +53,20 @@ class Moved:
 
     def __init__(self) -> None:
         self._ours: dict[Place, int] = {}
+        self._by_id: dict[tuple[Place, Json], int] = {}
 
     def get(self, theirs: Place) -> int:
         """Return our index for *theirs*; where none is noted, the same."""
         return self._ours.get(theirs, theirs[1])
+
+    def find(self, theirs: Place, identity: Json) -> int | None:
+        """Return our index of the call that opened at *theirs* with this id, if any did."""
+        return self._by_id.get((theirs, _key(identity)))
+
+    def open(self, theirs: Place, identity: Json, ours: int) -> None:
+        """Take in that the call with this id, as it came, opened at *theirs*."""
+        if len(self._by_id) < MANY:
+            self._by_id[theirs, _key(identity)] = ours
 
     def is_new(self, place: Place) -> bool:
         """Tell whether no call has come under this place yet, as far as is noted."""

@@ -12,7 +12,7 @@ from typing import Self
 
 from .chunk import LONG, Chunk, calls, deltas, errors_in, function, index_of, name_of
 from .finish_words import FAILED, meaning
-from .jsontext import Json, RepeatedKeyError, loads
+from .jsontext import Json, RepeatedKeyError, dumps, loads
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
@@ -95,9 +95,10 @@ def _names_function(choice: dict[str, Json]) -> bool:
 
 def brief(identity: Json) -> Json:
     """Return *identity*, of a long one its hash: what is kept must stay bounded."""
-    if isinstance(identity, str) and len(identity) > LONG:
-        return f"#{hash(identity)}"
-    return identity
+    if identity is None:
+        return None
+    text = identity if isinstance(identity, str) else dumps(identity)
+    return f"#{hash(text)}" if len(text) > LONG else identity
 
 
 @dataclass(slots=True)

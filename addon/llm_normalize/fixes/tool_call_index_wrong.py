@@ -3,9 +3,8 @@
 from ..chunk import Chunk, calls, deltas, name_of
 from ..fix import Example, Fix, calling, head, rest
 from ..joining import part_calls
-from ..jsontext import Json
 from ..opened import Moved, Opened, Place
-from ..stream_state import MANY, Asked, Call, Seen, brief
+from ..stream_state import Asked, Call, Seen, brief
 
 _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
@@ -38,7 +37,6 @@ class ToolCallIndexWrong(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._moved = Moved()
-        self._ids: dict[Place, Json] = {}  # the id as they gave it
 
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments anew."""
@@ -49,10 +47,10 @@ class ToolCallIndexWrong(Fix):
                 theirs = call.get("index")
                 if not isinstance(theirs, int):
                     continue
-                ours, named = self._place(call, (index, theirs), known), name_of(call)
-                if named and len(self._ids) < MANY:
-                    self._ids[index, theirs] = brief(call.get("id"))
-                place = index, theirs
+                place, named = (index, theirs), name_of(call)
+                ours = self._place(call, place, known)
+                if named:
+                    self._moved.open(place, brief(call.get("id")), ours)
                 known.add(ours, Call(call.get("id"), named))
                 if self._moved.note(place, ours):
                     changed |= ours != theirs
@@ -64,13 +62,18 @@ class ToolCallIndexWrong(Fix):
         return part_calls(chunk)
 
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
-        identity, at = brief(call.get("id")), self._moved.get(place)
+        identity = brief(call.get("id"))
+        told = self._moved.find(place, identity) if identity else None
+        if told is not None:  # two calls may take turns under one index
+            return told
+        at = self._moved.get(place)
         opened = None if self._moved.is_new(place) else known.get(at)
-        same_id = bool(identity) and self._ids.get(place) == identity
-        if opened is not None and (same_id or not opened.is_another(call)):
-            return at
+        named = name_of(call)
+        elsewhere = opened is None or opened.id != identity
+        same = known.where(identity) if identity and elsewhere else []
+        if opened is not None and not opened.is_another(call):
+            return same[0] if same and not named else at
         following, free = known.last + 1, known.get(at) is None
-        if opened is None and name_of(call):
+        if opened is None and named:
             return at if free and at < following else following
-        same = known.where(identity) if identity else []
         return same[0] if same else (at if free else following)
