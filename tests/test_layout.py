@@ -155,7 +155,7 @@ STDLIB = {
 BUDGET = {
     "flows": 335,
     "addon": 340,
-    "answers": 365,
+    "answers": 385,
     "boundary": 335,
     "decoding": 385,
     "reach": 380,

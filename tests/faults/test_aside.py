@@ -124,9 +124,11 @@ def test_addon_is_reloaded_meanwhile(start: Start, tmp_path: Path, held: Held) -
     shutil.copytree(ADDON, copy, ignore=shutil.ignore_patterns("__pycache__"))
     stage = start(addon=copy, scripts=[SCRIPT])
     script = under_way(stage)
-    with stage.bystander(), stage.client() as client:
-        client.send(script.path, held.asked(WHOLE))
-        held.wait(stage.mitmdump, "repair")
+    with stage.client() as client:
+        with stage.bystander():
+            client.send(script.path, held.asked(WHOLE))
+            held.wait(stage.mitmdump, "repair")
+        # Nothing else keeps the old code's log open from here on.
         reload(stage, copy)
         stage.works()
         held.go_on()
