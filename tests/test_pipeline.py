@@ -931,7 +931,7 @@ def test_index_of_a_choice_may_be_a_text(key: str, indexes: list[str]) -> None:
     ]
     end = [{"index": at, "delta": {}, "finish_reason": "stop"} for at in indexes]
     asked = Asked(stream=True, n=len(indexes))
-    events = [chunk(None, choices=said), chunk(None, choices=end), DONE]
+    events: Wire = [chunk(None, choices=said), chunk(None, choices=end), DONE]
     out = repaired(wire(events), asked)
     found = meaning_of_stream(out).choices
     assert {at: each.text for at, each in found.items()} == {
@@ -1017,7 +1017,7 @@ WORDS: list[Chunk] = [
 ]
 
 
-@pytest.mark.parametrize("words", WORDS, ids=lambda words: " ".join(words))
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
 @pytest.mark.parametrize(
     "again", [{"role": "assistant", "content": "Hi"}, {"content": "Hi you"}, "Hi"]
 )

@@ -95,10 +95,8 @@ def _names_function(choice: dict[str, Json]) -> bool:
 
 def brief(identity: Json) -> Json:
     """Return *identity*, of a long one its hash: what is kept must stay bounded."""
-    if identity is None:
-        return None
-    text = identity if isinstance(identity, str) else dumps(identity)
-    return f"#{hash(text)}" if len(text) > LONG else identity
+    text = identity if isinstance(identity, str | None) else dumps(identity)
+    return f"#{hash(text)}" if text and len(text) > LONG else identity
 
 
 @dataclass(slots=True)
