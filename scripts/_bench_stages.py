@@ -10,18 +10,18 @@ from _bench_traffic import DONE, Kind, dialect, http_chunk
 
 sys.path.insert(0, str(_venv.ROOT / "addon"))
 
-from llm_normalize.chain import Chain
-from llm_normalize.decoding import decoder_for
-from llm_normalize.fix import Fix
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import dumps, loads
-from llm_normalize.line import line
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.record import Answer
-from llm_normalize.sse import Event, EventParser, encode
-from llm_normalize.step import Step
-from llm_normalize.stream import Rewriter
-from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.records.record_line import line
+from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.fix_chain import Chain
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import decoder_for
+from llm_normalize.wire.json_text import dumps, loads
+from llm_normalize.wire.sse import Event, EventParser, encode
 
 ASKED = Asked(stream=True, id="bench")
 SETTLED = 400  # events: templates are learned, and the view has all that it shows

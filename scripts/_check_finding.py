@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from _demo_view import View
 from _machine import Machine
-from llm_normalize import advice
+from llm_normalize.home import trust_advice
 
 DEFAULT = 8080  # mitmproxy's port
 FOLDER = ".mitmproxy"
@@ -120,7 +120,7 @@ def address(value: str, default: int = 80) -> tuple[str, str, int] | None:
 
 def variable(machine: Machine, name: str, value: str) -> str:
     """Return the command by which this system's shell sets a variable."""
-    return advice.setting({name: value}, system=machine.system)
+    return trust_advice.setting({name: value}, system=machine.system)
 
 
 def unset(machine: Machine, *names: str) -> str:
@@ -134,7 +134,7 @@ def script(machine: Machine, name: str, *arguments: str) -> str:
     """Return the command that starts one of the project's scripts, in any folder."""
     start = "py" if machine.system == "windows" else "python3"
     words = [start, str(SCRIPTS / name), *arguments]
-    return " ".join(advice.quoted(each, system=machine.system) for each in words)
+    return " ".join(trust_advice.quoted(each, system=machine.system) for each in words)
 
 
 def start(machine: Machine, port: int, confdir: Path) -> str:
@@ -148,7 +148,7 @@ def start(machine: Machine, port: int, confdir: Path) -> str:
 def install(machine: Machine, confdir: Path) -> str:
     """Return the command that has this machine trust the CA in *confdir*."""
     home = machine.home
-    return advice.command("install", confdir, system=machine.system, home=home)
+    return trust_advice.command("install", confdir, system=machine.system, home=home)
 
 
 def trusting(machine: Machine, confdir: Path, url: str) -> str:
@@ -159,7 +159,9 @@ def trusting(machine: Machine, confdir: Path, url: str) -> str:
         confdir: mitmproxy's folder.
         url: The proxy.
     """
-    return advice.of(confdir, url, system=machine.system, home=machine.home).sentence
+    return trust_advice.of(
+        confdir, url, system=machine.system, home=machine.home
+    ).sentence
 
 
 # Lines

@@ -70,7 +70,7 @@ def is_listed(hosts: Sequence[str], host: str, port: int) -> bool:
     addon = str(_venv.ROOT / "addon")
     if addon not in sys.path:
         sys.path.insert(0, addon)
-    from llm_normalize.selection import Hosts  # noqa: PLC0415 - its folder is known now
+    from llm_normalize.routing.hosts import Hosts  # noqa: PLC0415 - its folder is known now
 
     try:
         return Hosts.parse(hosts).include(host, port)

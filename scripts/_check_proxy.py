@@ -48,7 +48,7 @@ def hosts(confdir: Path) -> tuple[str, ...]:
     addon = str(_venv.ROOT / "addon")
     if addon not in sys.path:
         sys.path.insert(0, addon)
-    from llm_normalize.selection import PROVIDERS  # noqa: PLC0415 - found by now
+    from llm_normalize.routing.hosts import PROVIDERS  # noqa: PLC0415 - found by now
 
     path = config(confdir)
     try:

@@ -16,9 +16,9 @@ from _doctor_answer import PENDING_HEADER, Answer
 from _doctor_requests import Request
 from _doctor_secrets import Secrets
 from doctor import is_loopback
-from llm_normalize.decoding import CorruptBodyError, Decoder, decoder_for
-from llm_normalize.legible import brief
-from llm_normalize.sse import Event, EventParser
+from llm_normalize.text.printable import brief
+from llm_normalize.wire.content_encoding import CorruptBodyError, Decoder, decoder_for
+from llm_normalize.wire.sse import Event, EventParser
 
 LARGE = 2 * 1024 * 1024
 """Bytes of an answer that are read; what is asked for needs some kB."""

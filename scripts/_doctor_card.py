@@ -7,7 +7,7 @@ from typing import Any
 
 from _doctor_evidence import Evidence, compared, evidence, ordered
 from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED, Fault, Verdict
-from llm_normalize.legible import brief
+from llm_normalize.text.printable import brief
 
 MOST = 40
 """Kinds of faults, notes and rows that are told."""

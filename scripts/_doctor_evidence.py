@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from llm_normalize.difference import Change, changes
 from llm_normalize.fixes import FIXES
-from llm_normalize.legible import brief
-from llm_normalize.masking import mask, text_of
+from llm_normalize.records.difference import Change, changes
+from llm_normalize.records.masking import mask, text_of
+from llm_normalize.text.printable import brief
 
 _CHANGES = 4
 _BLOCK = 256 * 1024  # bytes of an event that are compared

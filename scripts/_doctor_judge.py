@@ -8,7 +8,7 @@ from typing import Any
 import form
 from _doctor_answer import JSON_TYPE, STREAM_TYPE, Answer
 from _doctor_repair import CONTENT_TYPE, PENDING, Repaired, repaired
-from llm_normalize.difference import Change
+from llm_normalize.records.difference import Change
 
 CONFORMS = "conforms"
 REPAIRED = "repaired"

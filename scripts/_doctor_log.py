@@ -11,7 +11,7 @@ import form
 from _doctor_card import Card, card_of, grouped
 from _doctor_evidence import Evidence, compared, evidence, ordered
 from _doctor_judge import LEFT, NONE, REPAIRED, Fault, fault_of
-from llm_normalize.legible import brief
+from llm_normalize.text.printable import brief
 
 _OPEN = ("", "")  # host and model of an answer whose record is not there
 _FLOWS = 10_000

@@ -9,13 +9,13 @@ from typing import Any, Self
 from mitmproxy import connection, flow, http
 
 from _doctor_answer import JSON_TYPE, PENDING_HEADER, STREAM_TYPE, Answer
-from llm_normalize.answers import Answers
+from llm_normalize.exchange.answers import Answers
+from llm_normalize.exchange.exchange import Settings
+from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import dumps
-from llm_normalize.kept import KEY
-from llm_normalize.running import Settings
-from llm_normalize.stats import Stats
-from llm_normalize.stream import Rewriter
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.records.statistics import Stats
+from llm_normalize.wire.json_text import dumps
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"

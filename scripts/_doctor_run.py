@@ -28,7 +28,7 @@ from _doctor_judge import (
 from _doctor_requests import LIMIT, NEWER_LIMIT, request
 from _doctor_text import as_text
 from _pairs_reader import LogError, printable
-from llm_normalize.legible import brief
+from llm_normalize.text.printable import brief
 
 _EXIT = {NONE: 0, CONFORMS: 0, REPAIRED: 0, LEFT: 1}
 _COULD_NOT_ASK = 3

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from _doctor_card import MOST, Card, Group, Row
 from _doctor_evidence import Evidence
 from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED
-from llm_normalize.difference import REMOVED
+from llm_normalize.records.difference import REMOVED
 
 _WIDTH = 80
 _NAME = 34  # columns of an answer's name

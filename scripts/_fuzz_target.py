@@ -30,16 +30,16 @@ from typing import Any, NamedTuple, Self
 import brotli
 
 import form
-from llm_normalize import chunk, stream_state
-from llm_normalize.body import repair_body
-from llm_normalize.decoding import decoder_for
-from llm_normalize.fix import Example, Fix, wire
+from llm_normalize.chat import chunk, stream_state
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import dumps, loads
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.step import Step
-from llm_normalize.stream import Rewriter
-from llm_normalize.stream_state import Asked
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import Example, Fix, wire
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import decoder_for
+from llm_normalize.wire.json_text import dumps, loads
 
 type Json = Any
 type Say = Callable[[str, str], None]

@@ -9,7 +9,7 @@ from _machine import System
 from _proxy_options import FORWARD, Listens, Plan
 
 sys.path.append(str(_venv.ROOT / "addon"))
-from llm_normalize import advice
+from llm_normalize.home import trust_advice
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
@@ -57,7 +57,7 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
 
 
 def _programs(ways: Ways, url: str) -> str:
-    one = advice.setting({"HTTPS_PROXY": url}, system=ways.system)
+    one = trust_advice.setting({"HTTPS_PROXY": url}, system=ways.system)
     if ways.is_on:
         return (
             f"{ways.settings}'s proxy settings lead here until this ends, and then are "
@@ -69,12 +69,12 @@ def _programs(ways: Ways, url: str) -> str:
 
 
 def _install(ways: Ways, plan: Plan) -> str:
-    return advice.command("install", plan.confdir, system=ways.system)
+    return trust_advice.command("install", plan.confdir, system=ways.system)
 
 
 def _trust(ways: Ways, plan: Plan) -> str:
-    certificate = str(plan.confdir / advice.CERTIFICATE)
-    one = advice.setting({"SSL_CERT_FILE": certificate}, system=ways.system)
+    certificate = str(plan.confdir / trust_advice.CERTIFICATE)
+    one = trust_advice.setting({"SSL_CERT_FILE": certificate}, system=ways.system)
     return f"{one} (Node: NODE_EXTRA_CA_CERTS)"
 
 

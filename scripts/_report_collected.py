@@ -14,7 +14,7 @@ from _report_examples import Examples
 from _report_histogram import Histogram
 from _report_timeline import OTHER_END, Timeline
 from llm_normalize.fixes import FIXES
-from llm_normalize.stats import OTHER_HOSTS, OTHER_MODELS, PAIRS
+from llm_normalize.records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
 
 OTHER_FIXES = "other fixes"
 LATEST = 30  # answers that broke off, told one by one

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import _pairs_reader as reader
-from llm_normalize.difference import Change, aligned, changes
+from llm_normalize.records.difference import Change, aligned, changes
 
 KEPT = 3  # of each fix
 UNKNOWN = "not known"  # whose an example is that no record of an answer follows

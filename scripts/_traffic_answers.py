@@ -9,10 +9,10 @@ from itertools import pairwise
 from random import Random
 
 import form
-from llm_normalize.chunk import Chunk
-from llm_normalize.fix import chunk
-from llm_normalize.jsontext import Json
-from llm_normalize.stream_state import Asked
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.repair.fix import chunk
+from llm_normalize.wire.json_text import Json
 from quirks import (
     DONE,
     MODEL,

@@ -24,7 +24,7 @@ from _traffic_faults import (
     pieces,
     transfer,
 )
-from llm_normalize.jsontext import dumps
+from llm_normalize.wire.json_text import dumps
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-soak-0123456789"

@@ -17,7 +17,7 @@ from _machine import Machine, Outcome
 from _trust_certificate import Certificate, read
 from _trust_record import Entry
 from _trust_store import AGAIN, PartlyError, Status, Store, StoreError, stale
-from llm_normalize import advice
+from llm_normalize.home import trust_advice
 
 _HOOK = re.compile(r"^E: (?P<hook>.*) exited with code (?P<code>\d+)", re.MULTILINE)
 """What update-ca-certificates says of a hook that failed; it ends with 0 all the same."""
@@ -132,7 +132,7 @@ class _Bundled(Store):
     def why(self, outcome: Outcome) -> str:
         if "ead-only file system" not in outcome.said:
             return outcome.said
-        instead = advice.of(self.confdir).exports
+        instead = trust_advice.of(self.confdir).exports
         return (
             f"{outcome.said}: remount it writable, then start this again; single programs "
             f"trust the CA without it by {instead}"
@@ -254,7 +254,7 @@ class Debian(Anchors):
         # The name that the hook of ca-certificates-java gives it.
         where = ["-alias", f"debian:{self.certificate.name}.pem"]
         where += ["-keystore", str(self.java), "-storepass", PASSWORD]
-        file = str(self.confdir / advice.CERTIFICATE)
+        file = str(self.confdir / trust_advice.CERTIFICATE)
         act = ["-importcert", "-noprompt", "-file", file] if wanted else ["-delete"]
         keytool = ["keytool", *act, *where]
         return shlex.join(keytool if self.machine.is_root() else ["sudo", *keytool])
@@ -328,7 +328,7 @@ class Other(Store):
         raise StoreError(
             "how this system is told of a CA is not known here; mitmproxy's page: "
             "https://docs.mitmproxy.org/stable/concepts/certificates/; or let single "
-            f"programs trust the CA: {advice.of(self.confdir).exports}"
+            f"programs trust the CA: {trust_advice.of(self.confdir).exports}"
         )
 
     def remove(self, entry: Entry) -> str:

@@ -18,7 +18,7 @@ from _trust_certificate import Certificate
 from _trust_lock import BusyError, locked
 from _trust_record import Entry, Record, RecordError
 from _trust_store import PartlyError, Store, StoreError
-from llm_normalize import advice
+from llm_normalize.home import trust_advice
 
 WIDTH = 14
 
@@ -67,7 +67,7 @@ class Session:
 
     def command(self, act: str) -> str:
         """Return the command line for *act* on the same folder."""
-        return advice.command(act, self.confdir, home=self.machine.home)
+        return trust_advice.command(act, self.confdir, home=self.machine.home)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -181,7 +181,7 @@ class Session:
         )
         roots = next(filter(None, bundles), file)
         shown = {"file": file, "roots": roots}
-        named = {name: advice.quoted(str(path)) for name, path in shown.items()}
+        named = {name: trust_advice.quoted(str(path)) for name, path in shown.items()}
         print(f"\n{HINTS.format(**named)}")
 
     def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:

@@ -12,11 +12,13 @@ import _markers
 import _venv
 
 if TYPE_CHECKING:
-    from llm_normalize.adaptation import Adaptation, RequestExample
-    from llm_normalize.fix import Example, Fix
+    from llm_normalize.repair.fix import Example, Fix
+    from llm_normalize.request.adaptation import Adaptation, RequestExample
 
 CATALOGUE = _venv.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
-REQUESTS = _venv.ROOT / "addon" / "llm_normalize" / "adaptations" / "README.md"
+REQUESTS = (
+    _venv.ROOT / "addon" / "llm_normalize" / "request" / "adaptations" / "README.md"
+)
 RELIABILITY = _markers.DOCS / "reliability.md"
 COMPATIBILITY = _markers.DOCS / "compatibility.md"
 DONE = b"data: [DONE]\n\n"
@@ -83,7 +85,7 @@ def _line(event: Any, framed: bool) -> str:
     if isinstance(event, bytes):
         text = event.decode("utf-8", "backslashreplace")
     else:
-        from llm_normalize.jsontext import dumps  # noqa: PLC0415 - as in documents()
+        from llm_normalize.wire.json_text import dumps  # noqa: PLC0415 - as in documents()
 
         text = dumps(event).decode()
         text = f"data: {text}\n\n" if framed else text
@@ -143,7 +145,7 @@ def _request_section(each: type[Adaptation]) -> str:
 
 
 def _request_example(example: RequestExample) -> str:
-    from llm_normalize.jsontext import dumps  # noqa: PLC0415 - as in documents()
+    from llm_normalize.wire.json_text import dumps  # noqa: PLC0415 - as in documents()
 
     before, after = dumps(example.before).decode(), dumps(example.after).decode()
     refusal = example.refusal.decode()
@@ -162,8 +164,8 @@ def _cell(text: str) -> str:
 def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
     sys.path.insert(0, str(_venv.ROOT / "addon"))
-    from llm_normalize.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
     from llm_normalize.fixes import FIXES, LEFT_ALONE  # noqa: PLC0415 - in .venv
+    from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
 
     sys.path.insert(0, str(_venv.ROOT / "tests"))
     from faults import table as faults  # noqa: PLC0415 - as above

@@ -64,8 +64,8 @@ PURE = [
     "tests/test_fix_states.py",
     "tests/test_fixes.py",
     "tests/test_form.py",
-    "tests/test_learning.py",
-    "tests/test_redaction.py",
+    "tests/repair/test_learning.py",
+    "tests/capture/test_redaction.py",
 ]
 # Left out there, too: they are about tools, which run on one version.
 TOOLS = [

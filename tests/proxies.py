@@ -11,10 +11,10 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.test import taddons, tflow
 from OpenSSL import SSL
 
-from llm_normalize import proof
 from llm_normalize.addon import Normalize
-from llm_normalize.fix import DONE, chunk, completion, wire
-from llm_normalize.jsontext import dumps
+from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.routing import certificate_proof
+from llm_normalize.wire.json_text import dumps
 
 HOST = "integrate.api.nvidia.com"
 CHAT = "/v1/chat/completions"
@@ -84,7 +84,7 @@ def connected(made: http.HTTPFlow, *, verify: bool = True, sni: str = "") -> Non
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_verify(SSL.VERIFY_PEER if verify else SSL.VERIFY_NONE)
     at = Context(made.client_conn, ctx.options)
-    proof.remember(tls.TlsData(server, at, SSL.Connection(context)))
+    certificate_proof.remember(tls.TlsData(server, at, SSL.Connection(context)))
     made.server_conn = server
 
 

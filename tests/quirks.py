@@ -18,10 +18,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 import form
-from llm_normalize.chunk import Chunk
-from llm_normalize.fix import chunk
-from llm_normalize.jsontext import Json, dumps
-from llm_normalize.stream_state import Asked
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.repair.fix import chunk
+from llm_normalize.wire.json_text import Json, dumps
 
 DONE = "[DONE]"
 MODEL = "acme-1"

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
-from llm_normalize.fix import Example, Fix, wire
+from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.step import Step
-from llm_normalize.stream_state import Asked
+from llm_normalize.repair.fix import Example, Fix, wire
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
 
 STREAM = Asked(stream=True)
 

@@ -12,11 +12,12 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-from llm_normalize import addon, answers
+from llm_normalize import addon
 from llm_normalize.commands import EVERY
+from llm_normalize.exchange import answers
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import dumps
-from llm_normalize.kept import KEY
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD,
     BAD_BODY,

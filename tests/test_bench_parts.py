@@ -15,11 +15,11 @@ from typing import Any
 import psutil
 import pytest
 
-from llm_normalize.fix import Fix
+from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.line import line
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.stream_state import Asked
+from llm_normalize.records.record_line import line
+from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.pipeline import Pipeline
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"

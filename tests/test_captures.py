@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 import form
-from llm_normalize.body import repair_body
+from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.step import Step
-from llm_normalize.stream_state import Asked
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.outcome import Step
 from streams import repaired
 
 # The oracle reads the fields of the standard, and llama.cpp has one of its own.

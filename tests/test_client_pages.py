@@ -16,7 +16,9 @@ from ruamel.yaml import YAML
 from llm_normalize.addon import Normalize
 
 ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "addon" / "llm_normalize" / "clients.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "addon" / "llm_normalize" / "home" / "clients.md").read_text(
+    encoding="utf-8"
+)
 NAMES = [
     *("VS Code", "Continue", "Cline", "Cursor", "Zed", "JetBrains", "Chatbox"),
     *("Cherry Studio", "Electron programs", "Browsers", "Node", "Python", "curl"),

@@ -13,10 +13,10 @@ from mitmproxy.test import taddons
 
 import _markers
 from llm_normalize import __version__
-from llm_normalize.adaptations import ADAPTATIONS
 from llm_normalize.addon import Normalize
-from llm_normalize.clients import slug
 from llm_normalize.fixes import FIXES
+from llm_normalize.home.client_pages import slug
+from llm_normalize.request.adaptations import ADAPTATIONS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -32,8 +32,17 @@ from _doctor_card import Card, card_of
 from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED, judge
 from _doctor_providers import PROVIDERS as KNOWN
 from _doctor_secrets import Secrets
-from llm_normalize.fix import DONE, USAGE, calling, chunk, completion, head, rest, wire
-from llm_normalize.selection import PROVIDERS, Hosts
+from llm_normalize.repair.fix import (
+    DONE,
+    USAGE,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.routing.hosts import PROVIDERS, Hosts
 from support import LOOPBACK
 from test_recorded import FOLDER, TWO_ANSWERS
 

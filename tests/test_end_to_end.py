@@ -23,7 +23,7 @@ import zstandard
 from mitmproxy import contentviews, http
 from mitmproxy import io as flow_io
 
-from llm_normalize.view import BeforeAfter
+from llm_normalize.inspect.before_after import BeforeAfter
 from support import (
     ADDON,
     LOOPBACK,
@@ -1502,7 +1502,7 @@ def test_bad_value_on_the_command_line_ends_it_with_a_sentence(
 # -- bugs, reloads, commands -------------------------------------------------------
 
 BUGGY = """\
-from llm_normalize.fixes.content_null import ContentNull
+from llm_normalize.fixes.delta.content_null import ContentNull
 
 def edit(self, chunk):
     raise RuntimeError("on purpose")

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from llm_normalize.fix import DONE, chunk, completion, wire
-from llm_normalize.jsontext import dumps
+from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.wire.json_text import dumps
 from support import (
     LOOPBACK,
     PATIENCE,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from llm_normalize.facts import ROWS, Facts, Row, fingerprint, grouped
-from llm_normalize.stats import Stats
+from llm_normalize.home.status import ROWS, Facts, Row, fingerprint, grouped
+from llm_normalize.records.statistics import Stats
 
 FACTS = Facts(
     version="1.2.3",

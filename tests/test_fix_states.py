@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.body import repair_body
-from llm_normalize.chunk import Chunk
-from llm_normalize.fix import (
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import (
     DONE,
     USAGE,
     Fix,
@@ -19,11 +21,9 @@ from llm_normalize.fix import (
     rest,
     wire,
 )
-from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import Number, dumps, loads
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.step import Step
-from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import Number, dumps, loads
 from streams import STREAM, feed, repaired
 
 TEXT = chunk({"role": "assistant", "content": "Hi"})

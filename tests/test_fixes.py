@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from form import meaning_of_stream
-from llm_normalize.body import repair_body
-from llm_normalize.fix import (
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import (
     DONE,
     USAGE,
     Example,
@@ -20,12 +23,9 @@ from llm_normalize.fix import (
     rest,
     wire,
 )
-from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.tool_call_index_wrong import ToolCallIndexWrong
-from llm_normalize.jsontext import dumps
-from llm_normalize.sse import encode
-from llm_normalize.step import Step
-from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.repair.outcome import Step
+from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.sse import encode
 from streams import STREAM, alone, repaired, run_example
 
 EXAMPLES = [

@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from llm_normalize import sse, stream_state
-from llm_normalize.chunk import Chunk, deltas
-from llm_normalize.fix import Fix
-from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.chat import stream_state
+from llm_normalize.chat.chunk import Chunk, deltas
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.repair.fix import Fix
+from llm_normalize.wire import sse
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -47,7 +48,7 @@ STREAM = (
     b"data: [DONE]\n\n"
 )
 BROKEN = """
-from llm_normalize.fix import Fix
+from llm_normalize.repair.fix import Fix
 
 class Broken(Fix):
     name = "broken"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.adaptation import LEARNED
-from llm_normalize.adaptations import ADAPTATIONS
 from llm_normalize.fixes import FIXES
+from llm_normalize.request.adaptation import LEARNED
+from llm_normalize.request.adaptations import ADAPTATIONS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "addon" / "llm_normalize"

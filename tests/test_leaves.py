@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import form
 import test_captures as own
 import test_recorded as recorded
-from llm_normalize.body import repair_body
-from llm_normalize.chunk import Chunk
-from llm_normalize.fix import DONE, USAGE, chunk, wire
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.stream_state import Asked
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
 from quirks import QUIRKS, answers, damaged
 from streams import feed
 from test_quirks import several

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mitmproxy import exceptions
 
-from llm_normalize.selection import PROVIDERS
+from llm_normalize.routing.hosts import PROVIDERS
 from proxies import HOST, Proxy
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.pairs import PairsLog
-from llm_normalize.record import Answer
+from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.records.pairs_log import PairsLog
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 if str(SCRIPTS) not in sys.path:

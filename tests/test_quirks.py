@@ -18,11 +18,11 @@ from hypothesis.stateful import (
 )
 
 import form
-from llm_normalize.body import repair_body
-from llm_normalize.chunk import Chunk
-from llm_normalize.fix import Fix
+from llm_normalize.chat.chunk import Chunk
 from llm_normalize.fixes import FIXES
-from llm_normalize.jsontext import dumps
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import Fix
+from llm_normalize.wire.json_text import dumps
 from quirks import (
     AMBIGUOUS,
     BODY_QUIRKS,

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 import form
-from llm_normalize.body import repair_body
-from llm_normalize.decoding import Decoder
-from llm_normalize.fields import parts
+from llm_normalize.chat.openai_fields import parts
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.step import Step
-from llm_normalize.stream import Rewriter
-from llm_normalize.stream_state import Asked
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import Decoder
 from streams import feed, repaired
 
 FOLDER = Path(

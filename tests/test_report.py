@@ -26,11 +26,11 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.fix import wire
+from llm_normalize.exchange.answer_record import Answer
 from llm_normalize.fixes import FIXES
-from llm_normalize.pairs import PairsLog
-from llm_normalize.record import Answer
-from llm_normalize.stats import PAIRS
+from llm_normalize.records.pairs_log import PairsLog
+from llm_normalize.records.statistics import PAIRS
+from llm_normalize.repair.fix import wire
 from streams import feed
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"

@@ -11,27 +11,28 @@ from typing import Any
 
 import pytest
 
-from llm_normalize import lesson, pipeline
-from llm_normalize.boundary import Boundary
-from llm_normalize.chain import Chain
-from llm_normalize.decoding import Decoder
-from llm_normalize.ending import Ending
-from llm_normalize.finish import Finish
-from llm_normalize.fix import DONE, Fix, calling, chunk, wire
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.content_null import ContentNull
-from llm_normalize.fixes.tool_call_name_late import ToolCallNameLate
-from llm_normalize.learning import Templates
-from llm_normalize.leaving import Leaving
-from llm_normalize.opening import Opening
-from llm_normalize.patches import Patches
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.sse import Event, EventParser
-from llm_normalize.step import Outlet, Piece, Step
-from llm_normalize.stream import Rewriter
-from llm_normalize.stream_state import Asked, Seen
-from llm_normalize.template import Template
-from llm_normalize.usage import Usage
+from llm_normalize.fixes.delta.content_null import ContentNull
+from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
+from llm_normalize.repair import pipeline
+from llm_normalize.repair.ending.finish_reasons import Finish
+from llm_normalize.repair.ending.opening import Opening
+from llm_normalize.repair.ending.stream_end import Ending
+from llm_normalize.repair.ending.usage import Usage
+from llm_normalize.repair.fast_path import variation
+from llm_normalize.repair.fast_path.learning import Templates
+from llm_normalize.repair.fast_path.patching import Patches
+from llm_normalize.repair.fast_path.template import Template
+from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
+from llm_normalize.repair.fix_chain import Chain
+from llm_normalize.repair.outcome import Outlet, Piece, Step
+from llm_normalize.repair.output import Leaving
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import Decoder
+from llm_normalize.wire.event_boundary import Boundary
+from llm_normalize.wire.sse import Event, EventParser
 
 TOOLS = Asked(stream=True, tools=True)
 USAGE = Asked(stream=True, usage=True)
@@ -115,7 +116,7 @@ PLACES: list[tuple[Any, str]] = [
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
-] + [(lesson, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
+] + [(variation, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
 METHODS = ("event", "edit", "replace", "flush", "end", "error")
 FIX_PLACES = [
     (fix, name)

@@ -37,7 +37,7 @@ from _check_wire import Answer
 from _machine import Outcome, System
 from _proxy_systems import choose
 from _trust_certificate import Certificate
-from llm_normalize import advice
+from llm_normalize.home import trust_advice
 from machines import Recorded
 
 WAY = Way("127.0.0.1", 8080, ("integrate.api.nvidia.com", "*.openai.azure.com"))
@@ -900,7 +900,9 @@ REFUSED = Outcome(60, err="curl: (60) SSL certificate problem\nMore: https://cur
 
 def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) -> None:
     finding = trust(confdir, {CURL: REFUSED})[0]
-    said = advice.of(confdir, WAY.url, system="linux", home=confdir.parent).sentence
+    said = trust_advice.of(
+        confdir, WAY.url, system="linux", home=confdir.parent
+    ).sentence
     assert (finding.mark, finding.mend) == (Mark.FAIL, said)
     assert said.startswith(f"{INSTALL}; without a desktop")
     assert finding.saw == "curl refuses it: curl: (60) SSL certificate problem"

@@ -19,9 +19,9 @@ from mitmproxy.addons.block import Block
 from mitmproxy.test import taddons, tflow
 
 from llm_normalize.addon import Normalize
-from llm_normalize.fix import DONE, chunk, wire
-from llm_normalize.stats import Stats
-from llm_normalize.upstream import Way, get
+from llm_normalize.exchange.own_request import Way, get
+from llm_normalize.records.statistics import Stats
+from llm_normalize.repair.fix import DONE, chunk, wire
 from proxies import BAD, GOOD, Proxy, chat_flow, response_of
 from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect, make_ca
 

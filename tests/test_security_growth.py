@@ -10,18 +10,18 @@ import brotli
 import pytest
 
 from growth import MOST, growth
-from llm_normalize.body import repair_body
-from llm_normalize.decoding import decoder_for
-from llm_normalize.fix import Fix, calling, chunk, completion, head, rest, wire
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
-from llm_normalize.fixes.data_doubled import DataDoubled
-from llm_normalize.fixes.tool_call_index_missing import ToolCallIndexMissing
-from llm_normalize.fixes.tool_call_index_wrong import ToolCallIndexWrong
-from llm_normalize.masking import mask
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.sse import Event
-from llm_normalize.stream import Rewriter
-from llm_normalize.stream_state import Asked, Seen
+from llm_normalize.fixes.framing.data_doubled import DataDoubled
+from llm_normalize.fixes.tool_calls.tool_call_index_missing import ToolCallIndexMissing
+from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
+from llm_normalize.records.masking import mask
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import Fix, calling, chunk, completion, head, rest, wire
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import decoder_for
+from llm_normalize.wire.sse import Event
 
 READ = 64 * 1024
 MIB = 1024 * 1024

@@ -20,8 +20,8 @@ from _traffic_faults import FAULTS
 from _traffic_judge import May, Seen, judge
 from _traffic_plan import KINDS, LEAVING, NARROW, Plan, plan, session
 from _traffic_soak_figures import Figures, told
+from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.stream_state import Asked
 from streams import feed
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"

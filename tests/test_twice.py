@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from llm_normalize.fix import chunk, wire
-from llm_normalize.jsontext import Json
-from llm_normalize.stream_state import Asked
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.repair.fix import chunk, wire
+from llm_normalize.wire.json_text import Json
 from streams import feed
 
 STREAMS = 400

@@ -4,8 +4,8 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
-from llm_normalize.kept import KEY, VERSION
-from llm_normalize.view import BeforeAfter
+from llm_normalize.inspect.before_after import BeforeAfter
+from llm_normalize.records.snapshot import KEY, VERSION
 
 VIEW = BeforeAfter()
 RECORD: dict[str, Any] = {

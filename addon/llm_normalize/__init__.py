@@ -1,7 +1,7 @@
 """Repair nearly OpenAI-compatible answers on the wire, inside mitmproxy.
 
-The core (`sse`, `decoding`, `chunk`, `fixes`, `ending`, `pipeline`) does no I/O and
-imports no mitmproxy; `addon` is what mitmproxy loads.
+Each folder is a room, whose docstring says what is inside; tests/test_layout.py states
+which room may import from which. `addon` is what mitmproxy loads.
 """
 
 __version__ = "0.1.0"

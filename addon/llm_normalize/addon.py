@@ -21,26 +21,28 @@ from mitmproxy import (
 from mitmproxy.proxy import server_hooks
 from mitmproxy.proxy.mode_specs import ProxyMode as ModeSpec
 
-from . import options, outage, proof
-from .adaptations import ADAPTATIONS
-from .answers import Answers
+from . import options
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
-from .deferred import take_deferred, take_each
-from .fix import Fix
+from .deferred_options import take_deferred, take_each
+from .exchange import outage
+from .exchange.answers import Answers
+from .exchange.exchange import Settings
+from .exchange.flows import answers_events, is_ours, is_selected, is_shown, place_of
+from .exchange.outbound import Reach
 from .fixes import FIXES
-from .flows import answers_events, is_ours, is_selected, is_shown, place_of
-from .gate import warn
-from .home import Home
-from .itself import LOOP, leads_back, remember_hosts
-from .legible import brief
-from .pairs import PairsLog
-from .reach import Reach
-from .routes import is_reverse
-from .running import Settings
-from .selection import PROVIDERS, HostPattern, Hosts
-from .stats import Stats
-from .transcript import Transcript
-from .view import BeforeAfter
+from .home.home import Home
+from .inspect.before_after import BeforeAfter
+from .inspect.transcript import Transcript
+from .records.pairs_log import PairsLog
+from .records.statistics import Stats
+from .repair.fix import Fix
+from .request.adaptations import ADAPTATIONS
+from .routing import certificate_proof
+from .routing.gate import warn
+from .routing.hosts import PROVIDERS, HostPattern, Hosts
+from .routing.own_address import LOOP, leads_back, remember_hosts
+from .routing.routes import is_reverse
+from .text.printable import brief
 
 logger = logging.getLogger(__name__)
 
@@ -193,7 +195,7 @@ class Normalize:
 
     def tls_established_server(self, data: tls.TlsData) -> None:
         """Remember what a server has proved."""
-        proof.remember(data)
+        certificate_proof.remember(data)
 
     def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Do not let the proxy connect to itself."""

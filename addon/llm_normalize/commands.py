@@ -6,15 +6,15 @@ from pathlib import Path
 
 from mitmproxy import flow, http
 
-from .adaptation import Adaptation
-from .adaptations import ADAPTATIONS
-from .again import differences, repair
-from .capture import Capture, write
-from .fix import Fix
+from .capture.folder import Capture, write
+from .capture.rerun import differences, repair
+from .exchange.stored_flow import Stored, stored
 from .fixes import FIXES
-from .legible import brief
-from .selection import HostPattern
-from .stored import Stored, stored
+from .repair.fix import Fix
+from .request.adaptation import Adaptation
+from .request.adaptations import ADAPTATIONS
+from .routing.hosts import HostPattern
+from .text.printable import brief
 
 type Repair = type[Fix | Adaptation]
 type Rows = Iterator[list[str]]

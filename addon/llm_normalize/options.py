@@ -10,13 +10,13 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
-from .cors import origins
-from .itself import is_here
-from .keys import Keys, Secret
-from .models import Models
-from .reach import Reach
-from .routes import Routes
-from .selection import PROVIDERS, HostPattern, Hosts
+from .exchange.outbound import Reach
+from .routing.cors import origins
+from .routing.hosts import PROVIDERS, HostPattern, Hosts
+from .routing.keys import Keys, Secret
+from .routing.model_names import Models
+from .routing.own_address import is_here
+from .routing.routes import Routes
 
 _MODES = ("repair", "observe")
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"

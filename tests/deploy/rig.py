@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import support
 from _deploy_haproxy import Haproxy, name_of
 from _deploy_instances import Instance
-from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.repair.fix import DONE, chunk, wire
 from support import BrokenEndError, Http1Client, Provider, Script
 
 BODY = {"model": "m", "stream": True, "messages": []}

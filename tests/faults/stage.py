@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.repair.fix import DONE, chunk, wire
 from support import (
     BrokenEndError,
     Http1Client,

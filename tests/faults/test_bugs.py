@@ -9,8 +9,8 @@ import pytest
 
 from faults.stage import ASKED, DUE, SENT, WHOLE, Stage, whole
 from faults.table import Fault, fault, faults
-from llm_normalize.fix import DONE, chunk, completion, wire
-from llm_normalize.jsontext import dumps
+from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.wire.json_text import dumps
 from support import BrokenEndError, Json, Mitmdump, Provider
 
 BUGS = '''\

@@ -5,10 +5,10 @@ import pytest
 from faults.held import Held
 from faults.stage import ASKED, HTTP1, HTTP2, Stage
 from faults.table import fault
-from llm_normalize.fix import DONE, chunk, wire
+from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.pipeline import Pipeline
-from llm_normalize.stream_state import Asked
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.repair.pipeline import Pipeline
 from support import Break, Mitmdump, Provider
 
 COUNT = 1500

@@ -15,7 +15,7 @@ from faults.memory import bounded
 from faults.play import CHUNKED, END, chunked, zipped
 from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import fault
-from llm_normalize import fix
+from llm_normalize.repair import fix
 from support import (
     Break,
     Http1Client,

@@ -1,0 +1,1 @@
+"""Folders for bug reports: what is private taken out, and run again."""

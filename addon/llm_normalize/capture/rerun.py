@@ -1,0 +1,103 @@
+"""Today's fixes over an answer that came another day: what is not as it was."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..chat.stream_state import Asked
+from ..records.difference import changes
+from ..records.masking import text_of
+from ..repair.body import repair_body
+from ..repair.fix import Fix
+from ..repair.outcome import Step
+from ..repair.pipeline import TURN, Pipeline
+from ..wire.sse import Event, EventParser
+
+_MOST = 10 * TURN  # of an answer is looked at
+_SHOWN = 3
+"""Differences of an answer that are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What becomes of an answer.
+
+    Attributes:
+        out: What leaves.
+        fixes: How often each fix changed something.
+    """
+
+    out: bytes
+    fixes: Counter[str]
+
+
+def repair(
+    came: bytes,
+    asked: Asked,
+    fixes: Sequence[type[Fix]],
+    *,
+    status: int = 200,
+    is_stream: bool = True,
+    is_whole: bool = True,
+) -> Repaired:
+    """Return what becomes of an answer that came in one piece. Never raises.
+
+    Args:
+        came: What the provider sent, decoded.
+        asked: What the request asked.
+        fixes: The fixes to apply, in order.
+        status: The HTTP status, of a body.
+        is_stream: Whether it is repaired event by event.
+        is_whole: Whether it comes to its end; else it breaks off there.
+    """
+    steps: list[Step] = []
+    if is_stream:
+        pipeline = Pipeline(asked, fixes, steps.append, "again")
+        pipeline.refill(_MOST)
+        out = pipeline.feed(came)
+        if is_whole:
+            out += pipeline.end()
+        else:
+            pipeline.abandon()
+    else:
+        steps.append(repair_body(came, status, asked, fixes, "again"))
+        out = steps[0].after
+    changed = (name for step in steps if step.changed for name in step.fixes)
+    return Repaired(b"".join(out), Counter(changed))
+
+
+def differences(
+    left: bytes, now: bytes, *, is_stream: bool = True, is_whole: bool = True
+) -> Iterator[str]:
+    """Yield where two answers differ, event by event; no more than a few lines.
+
+    Args:
+        left: What left then.
+        now: What would leave now.
+        is_stream: Whether they are event streams.
+        is_whole: Whether both came to their ends; else the longer one goes on.
+    """
+    if not is_stream:
+        yield from map(str, changes(text_of(left), [text_of(now)])[:_SHOWN])
+        return
+    old, new = _blocks(left), _blocks(now)
+    if not is_whole:
+        old, new = (each[: max(0, min(len(old), len(new)) - 1)] for each in (old, new))
+    count = 0
+    for n in range(max(len(old), len(new))):
+        before = old[n : n + 1]
+        after = new[n : n + 1]
+        if before == after:
+            continue
+        count += 1
+        if count <= _SHOWN:
+            told = changes(before[0] if before else None, after)
+            yield f"event {n}: {'; '.join(map(str, told[:_SHOWN]))}"
+    if count > _SHOWN:
+        yield f"and {count - _SHOWN} events more"
+
+
+def _blocks(data: bytes) -> list[str]:
+    parser = EventParser()
+    items = parser.feed(data) + parser.end()
+    return [text_of(item.raw) for item in items if isinstance(item, Event)]

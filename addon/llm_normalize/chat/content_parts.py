@@ -1,0 +1,267 @@
+"""What comes in pieces, and is wanted whole: parts of a content, fragments of a call.
+
+Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the shapes of
+Databricks and of OpenAI's Responses API, which gateways pass on.
+"""
+
+from collections import Counter
+
+from ..wire.json_text import Json, dumps
+from .chunk import (
+    Chunk,
+    calls,
+    choices,
+    deltas,
+    envelope_of,
+    function,
+    index_of,
+    name_of,
+    told_index,
+)
+from .stream_state import MANY, brief
+
+_THINKING = ("thinking", "reasoning", "summary_text")
+_LIMIT = 64 * 1024  # bytes that wait for a name
+_KEYS = ("thinking", "reasoning", "summary", "text")
+
+
+def join_parts(parts: list[Json]) -> tuple[str, str, list[Json]]:
+    """Return the text, the reasoning, and the parts that have neither."""
+    text = thought = ""
+    others = []
+    for part in parts:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict) and part.get("type") in _THINKING:
+            thought += _words(part)
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            text += part["text"]
+        else:
+            others.append(part)
+    return text, thought, others
+
+
+def _words(value: Json) -> str:
+    if isinstance(value, dict):
+        return "".join(_words(value[key]) for key in _KEYS if key in value)
+    if isinstance(value, list):
+        return "".join(map(_words, value))
+    return value if isinstance(value, str) else ""
+
+
+class Unnamed:
+    """Fragments of tool calls whose name has not come yet."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
+        self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
+        self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
+        """Where an id, or what has come under another index, waits."""
+        self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
+        self._size = 0
+        self._before = (-1, self._held)  # an event's number, and what waited before it
+
+    def take(
+        self, index: int, call: Chunk, n: int, *, opened: bool = False
+    ) -> Chunk | None:
+        """Return what leaves of choice *index* for the fragment *call*, if any does.
+
+        That is all of a call that has its name by now; without one it waits, and one
+        that says nothing is dropped. *n* is the number of the event at hand; *opened*
+        says that the call with this id has left.
+        """
+        own = index, index_of(call)
+        custom = "custom" in call and not name_of(call) and own not in self._held
+        if call.get("type") not in (None, "", "function") or custom:
+            self._know(index, call)
+            return call  # of a kind that has no function, nor a name
+        known = own in self._known
+        if known and not name_of(call):
+            self._know(index, call)  # its id may have come now
+            return call
+        place = self._place(index, call, n)
+        held = self._held.get(place)
+        aliased = place in self._known and not name_of(call)
+        if held is None and (known or aliased):
+            return call if known else {**call, "index": place[1]}
+        if opened or name_of(call):
+            self._know(index, call)
+        if name_of(call) or opened:
+            if held is None:
+                return call
+            self._begin(n)
+            self._pop([place])
+            frame = {"index": index_of(call)} | ({"id": call["id"]} if opened else {})
+            joined = {**join_fragments(held, call), **frame}
+            self._know(index, joined)
+            return joined
+        if held or call.get("id") or function(call).get("arguments"):
+            self._begin(n)
+            joined = join_fragments(held or {"index": place[1]}, call)
+            self._size += _size(joined) - _size(held)
+            self._held[place], self._at[place] = joined, n
+            if call.get("id"):
+                self._note((index, _id_of(joined)), place)
+        return None
+
+    def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
+        """Return where *call* waits: one id is one call, whatever its index."""
+        own = index, index_of(call)
+        place = own if own in self._held else self._where.get(own, own)
+        same = self._where.get((index, _id_of(call)), place)
+        held = self._held.get(place)
+        other = held is not None and bool(held.get("id"))
+        if same == place or same not in self._held or (other and name_of(call)):
+            return place
+        if not other:
+            self._note(own, same)
+        if held and not other:
+            self._begin(n)
+            (_, more), *_ = self._pop([place])
+            first = self._held[same]
+            self._held[same] = joined = join_fragments(first, more)
+            self._size += _size(joined) - _size(first)
+        return same
+
+    def _note(self, key: tuple[int, int | str], place: tuple[int, int]) -> None:
+        if len(self._where) < MANY:
+            self._where[key] = place
+
+    def overflow(self, n: int) -> list[tuple[int, Chunk]]:
+        """Return all that waits where it is too much, at event *n*."""
+        if self._size <= _LIMIT:
+            return []
+        self._begin(n)
+        return self._give_up([*self._held])
+
+    def settle(self) -> None:
+        """Note that the stream ends, and no finish is to be repeated."""
+        self._at = dict.fromkeys(self._held, -1)
+
+    def release(self, ended: set[int] | None, n: int) -> list[tuple[int, Chunk]]:
+        """Return what waits of the choices that *ended* before event *n*; all if None.
+
+        A finish beside a fragment is not the last: there are servers that repeat it.
+        """
+        due = [
+            place
+            for place in self._held
+            if ended is None or (place[0] in ended and self._at[place] < n)
+        ]
+        for place in due:  # it leaves, whatever becomes of the event at hand
+            self._before[1].pop(place, None)
+        return self._give_up(due)
+
+    def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        # What goes on with a call that has left would not wait, so it is first.
+        known = self._known
+        due.sort(key=lambda at: (at[0], _id_of(self._held[at])) not in known)
+        popped = self._pop(due)
+        for index, call in popped:
+            self._know(index, call)
+        return popped
+
+    def _know(self, index: int, call: Chunk) -> None:
+        if len(self._known) < MANY:
+            self._known.add((index, index_of(call)))
+        if call.get("id") and len(self._known) < MANY:
+            self._known.add((index, _id_of(call)))
+
+    def _pop(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
+        popped = [(place[0], self._held.pop(place)) for place in due]
+        for place, (_, call) in zip(due, popped, strict=True):
+            del self._at[place]
+            self._size -= _size(call)
+        if not self._held:
+            self._where.clear()
+        return popped
+
+    def undo(self, n: int) -> None:
+        """Let wait what waited before event *n*, which passes as it came."""
+        if self._before[0] == n:
+            self._held = dict(self._before[1])
+            self._at = dict.fromkeys(self._held, n)
+            self._where = {
+                (place[0], _id_of(call)): place
+                for place, call in self._held.items()
+                if call.get("id")
+            }
+            self._size = sum(map(_size, self._held.values()))
+
+    def _begin(self, n: int) -> None:
+        if self._before[0] != n:
+            self._before = n, dict(self._held)
+
+
+def _id_of(fragment: Chunk) -> str:
+    """Return the id in a form that can be looked up, whatever it is; empty for none."""
+    identity = brief(fragment.get("id") or "")
+    return identity if isinstance(identity, str) else dumps(identity).decode()
+
+
+def _size(fragment: Chunk | None) -> int:
+    """Return how much *fragment* says: that of two is the sum, however they are joined."""
+    if not fragment:
+        return 0
+    named = function(fragment)
+    rest = {**fragment, "function": {**named, "arguments": ""}}
+    return len(dumps(rest)) + len(named.get("arguments") or "")
+
+
+def part_choices(chunk: Chunk) -> list[Chunk] | None:
+    """Return *chunk* in parts, no two choices of one index in any; None if it is one."""
+    rounds: list[list[Chunk]] = []
+    times: Counter[int] = Counter()
+    for choice in choices(chunk):
+        index = told_index(choice)
+        at = 0 if index is None else times[index]
+        times.update([] if index is None else [index])
+        rounds += [[]] if at == len(rounds) else []
+        rounds[at].append(choice)
+    if len(rounds) < 2:  # noqa: PLR2004
+        return None
+    chunk["choices"] = rounds.pop()
+    return [*({**envelope_of(chunk), "choices": each} for each in rounds), chunk]
+
+
+def bare_of(choice: Chunk) -> Chunk:
+    """Return *choice* for a chunk that is split off it, without what is said once."""
+    bare = {key: each for key, each in choice.items() if key != "text"}
+    bare |= {"logprobs": None} if "logprobs" in choice else {}
+    return {**bare, "finish_reason": None}
+
+
+def part_calls(chunk: Chunk) -> list[Chunk] | None:
+    """Return *chunk* in parts, one fragment each, where two are of one call."""
+    parts: list[Chunk] = []
+    for _, choice, delta in deltas(chunk):
+        found = calls(delta)
+        if not _share_a_call(found):
+            continue
+        delta["tool_calls"] = found[:1]
+        bare = bare_of(choice)
+        first = envelope_of(chunk)
+        for call in found[1:]:
+            alone = {**bare, "delta": {"tool_calls": [call]}}
+            parts.append({**first, "choices": [alone]})
+    return [chunk, *parts] if parts else None
+
+
+def _share_a_call(found: list[Chunk]) -> bool:
+    """Tell whether two of *found* may be of one call: by index, by id, or without any."""
+    indexes = {at for call in found if isinstance(at := call.get("index"), int)}
+    ids = [repr(identity) for call in found if (identity := call.get("id"))]
+    same = len(indexes) < len(found) or len(set(ids)) < len(ids)
+    return same and len(found) > 1
+
+
+def join_fragments(first: Chunk, more: Chunk) -> Chunk:
+    """Return a tool call's fragment with the arguments of both, and the rest once."""
+    texts = [function(each).get("arguments") or "" for each in (first, more)]
+    inner = {**_filled(function(more)), **_filled(function(first))}
+    inner["arguments"] = "".join(texts)
+    return {**_filled(more), **_filled(first), "function": inner}
+
+
+def _filled(part: Chunk) -> Chunk:
+    return {key: value for key, value in part.items() if value not in (None, "")}

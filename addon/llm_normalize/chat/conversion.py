@@ -1,0 +1,235 @@
+"""Between an answer in one piece and its chunks, for answers of the wrong kind.
+
+Both ways keep all that is said: every choice, log probabilities, refusal, usage, and the
+keys that OpenAI does not define. Source of the two forms: OpenAI's API reference, "The
+chat completion object" and "The chat completion chunk object".
+"""
+
+from collections.abc import Iterable
+
+from ..text.split_text import pieces
+from ..wire.json_text import Json
+from .chunk import (
+    ENVELOPE,
+    LONG,
+    Chunk,
+    calls,
+    choices,
+    index_of,
+    stands_for_text,
+    usage_of,
+)
+from .stream_state import Asked, Seen
+
+_CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
+_MOST = 64  # pieces that the texts of one body come in, of each kind
+_ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_call")
+
+
+# -- from a body to chunks ---------------------------------------------------------
+
+
+def is_body(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
+    """Tell whether *chunk* is a whole answer in place of a stream, by what it is itself.
+
+    More may follow all the same: there are servers that send a message in each chunk.
+    """
+    found = choices(chunk)
+    if seen.choices or not found or not all(map(_is_message, found)):
+        return False
+    kind, counted = chunk.get("object"), counts(usage_of(chunk))
+    if all(choice.get("finish_reason") for choice in found):
+        # There are servers that put a reason on every chunk.
+        return counted or kind != "chat.completion.chunk"
+    # An event without a field name is a whole body, one with usage has ended.
+    whole = (counted or seen.is_value) and len(found) >= asked.n
+    return kind == "chat.completion" and whole
+
+
+def counts(usage: Json) -> bool:
+    """Tell whether *usage* has counted anything of the answer."""
+    if not isinstance(usage, dict):
+        return False
+    return bool(usage.get("completion_tokens", any(usage.values())))
+
+
+def _is_message(choice: Chunk) -> bool:
+    return isinstance(choice.get("message"), dict) and not choice.get("delta")
+
+
+def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
+    """Return the chunks that say what *body* says; each of its choices has a message.
+
+    That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
+    the calls, the finish reason. Reasoning and text come in pieces of some words. What stands beside the choices rides on the first
+    chunk, the usage on the last, what else stands in a choice on its finish. A missing
+    reason is what the message implies, `stop` where the request *forced* a call.
+    """
+    frame = {**body, "object": "chat.completion.chunk"}
+    usage = frame.pop("usage", None)
+    frame.pop("choices", None)
+    rest = {key: value for key, value in frame.items() if key in ENVELOPE}
+    found = choices(body)
+    # What is shared stands on each chunk: a long one would be multiplied.
+    is_long = any(len(each) > LONG for each in rest.values() if isinstance(each, str))
+    most = 1 if is_long else max(1, _MOST // len(found))
+    parts = [part for choice in found for part in _parts(choice, forced, most)]
+    made = [{**rest, "choices": [part]} for part in parts]
+    made[:1] = [{**frame, **each} for each in made[:1]]
+    # More may follow, for all one can see here: the ending has a place for the figures.
+    made[-1] |= {"usage": usage} if usage else {}
+    return made
+
+
+def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
+    """Return what the chunks of one *choice* have as their choice.
+
+    Args:
+        choice: A choice with a message.
+        forced: Whether the request forced a call.
+        most: How many pieces a text may come in.
+    """
+    message = dict(choice["message"])
+    opening = {"role": message.pop("role", None) or "assistant", "content": ""}
+    said = {key: each for key, each in message.items() if each not in (None, "", [])}
+    # Together: the same reasoning may stand under two keys, and in parts of the content.
+    parted = isinstance(said.get("content"), list)
+    theirs = {
+        key: said.pop(key)
+        for key in list(said)
+        if key not in _ORDER or (parted and key == "content")
+    }
+    if choice.get("logprobs") is not None:
+        most = 1  # they stand beside the text that they are of
+    ours = [each for key in _ORDER if key in said for each in _cut(key, said, most)]
+    thoughts = [theirs] if parted else _cut_thoughts(theirs, most)
+    index = choice.get("index", 0)
+    parts: list[Chunk] = [
+        {"index": index, "delta": delta, "finish_reason": None}
+        for delta in [opening, *(thoughts if theirs else []), *ours]
+    ]
+    if choice.get("logprobs") is not None:
+        texts = [
+            part for part in parts[1:] if {"content", "refusal"} & set(part["delta"])
+        ]
+        (texts or parts)[0]["logprobs"] = choice["logprobs"]
+    rest = {key: each for key, each in choice.items() if key not in _CHOICE}
+    implied = "stop" if forced else _implied_reason(message)
+    reason = choice.get("finish_reason") or implied
+    return [*parts, {"index": index, "delta": {}, "finish_reason": reason, **rest}]
+
+
+def _cut(key: str, said: Chunk, most: int) -> list[Chunk]:
+    text = said[key]
+    if key != "content" or not isinstance(text, str):
+        return [{key: text}]
+    return [{key: piece} for piece in pieces(text, most)]
+
+
+def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
+    """Return *theirs* with the reasoning in pieces, under each name that it has.
+
+    Two that differ stay whole: side by side, each piece would be taken for the other.
+    """
+    told = {key: theirs[key] for key in _THOUGHTS if theirs.get(key)}
+    text = next(iter(told.values()), None)
+    if not isinstance(text, str) or any(each != text for each in told.values()):
+        return [theirs]
+    first, *more = (dict.fromkeys(told, piece) for piece in pieces(text, most))
+    return [{**theirs, **first}, *more]
+
+
+def _implied_reason(message: Chunk) -> str:
+    if calls(message):
+        return "tool_calls"
+    return "function_call" if message.get("function_call") else "stop"
+
+
+# -- from chunks to a body ---------------------------------------------------------
+
+
+def body_of(chunks: Iterable[Chunk]) -> Chunk:
+    """Return the body that says what *chunks* say, which have OpenAI's form."""
+    body: Chunk = {}
+    found: dict[int, _Choice] = {}
+    usage: Chunk = {}
+    rest: Chunk = {}
+    for chunk in chunks:
+        for key, value in chunk.items():
+            if key in ENVELOPE:
+                body.setdefault(key, value)
+            elif key not in ("choices", "usage", "obfuscation") and value is not None:
+                rest[key] = value
+        if usage_of(chunk):
+            usage = {"usage": chunk["usage"]}
+        for choice in choices(chunk):
+            found.setdefault(index_of(choice), _Choice()).add(choice)
+    body["object"] = "chat.completion"
+    body["choices"] = [found[at].whole(at) for at in sorted(found)]
+    return {**body, **usage, **rest}
+
+
+class _Choice:
+    """One choice, as its chunks come in."""
+
+    def __init__(self) -> None:
+        self._message = _Joined()
+        self._calls: dict[int, _Joined] = {}
+        self._logprobs: dict[str, list[Json]] = {}
+        self._finish: Json = None
+        self._rest: Chunk = {}
+
+    def add(self, choice: Chunk) -> None:
+        """Take in what one chunk says of the choice."""
+        said = choice.get("delta")
+        delta = dict(said) if isinstance(said, dict) else {}
+        for call in calls({"tool_calls": delta.pop("tool_calls", None)}):
+            fragment = {key: each for key, each in call.items() if key != "index"}
+            self._calls.setdefault(index_of(call), _Joined()).add(fragment)
+        self._message.add(delta)
+        self._finish = choice.get("finish_reason") or self._finish
+        logprobs = choice.get("logprobs")
+        for key, tokens in (logprobs if isinstance(logprobs, dict) else {}).items():
+            found = tokens if isinstance(tokens, list) else ()
+            self._logprobs.setdefault(key, []).extend(found)
+        self._rest |= {key: each for key, each in choice.items() if key not in _CHOICE}
+
+    def whole(self, index: int) -> Chunk:
+        """Return the choice of a body."""
+        message = {"role": "assistant", "content": "", **self._message.whole()}
+        found = [self._calls[at].whole() for at in sorted(self._calls)]
+        if found:
+            message["tool_calls"] = found
+        if stands_for_text(message):
+            message["content"] = message["content"] or None
+        logprobs = {key: tokens or None for key, tokens in self._logprobs.items()}
+        made = {"index": index, "message": message, "logprobs": logprobs or None}
+        return {**made, "finish_reason": self._finish, **self._rest}
+
+
+class _Joined:
+    """An object whose strings come in parts, and whose other values replace each other."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._objects: dict[str, _Joined] = {}
+        self._values: Chunk = {}
+
+    def add(self, part: Chunk) -> None:
+        """Take in one part."""
+        for key, value in part.items():
+            if isinstance(value, str) and key not in ("role", "id", "type", "name"):
+                self._texts.setdefault(key, []).append(value)
+            elif isinstance(value, dict):
+                self._objects.setdefault(key, _Joined()).add(value)
+            elif isinstance(value, list) and isinstance(self._values.get(key), list):
+                self._values[key] += value
+            elif value is not None:
+                self._values[key] = [*value] if isinstance(value, list) else value
+
+    def whole(self) -> Chunk:
+        """Return all that was said."""
+        texts = {key: "".join(parts) for key, parts in self._texts.items()}
+        objects = {key: each.whole() for key, each in self._objects.items()}
+        return {**self._values, **texts, **objects}

@@ -1,0 +1,92 @@
+"""Whether a whole body has no answer, and says what went wrong."""
+
+from ..wire.json_text import Json
+from .chunk import (
+    ENVELOPE,
+    FAILURE,
+    Chunk,
+    choices,
+    has_answer,
+    has_counted,
+    is_chunk,
+    is_error,
+    is_fine,
+)
+from .errors import said
+
+# What a whole body with an answer of any kind has.
+_ANSWER = (
+    "choices", "response", "output", "data", "content", "text", "role", "payload",
+    "candidates", "completion", "generated_text", "tool_calls", "usage", "delta",
+)  # fmt: skip
+_FAILED = (
+    "message", "msg", "error_message", "error_msg", "err", "reason", "Message", "Error",
+    "error_description", "fault",
+)  # fmt: skip
+
+
+def tells_only_failure(value: Json) -> bool:
+    """Tell whether *value*, a whole body, has no answer and says what went wrong.
+
+    Under a good status it is an error all the same. Of an event amid others that would
+    be too bold: there words alone may be a notice, and `is_error` asks for more.
+    """
+    if isinstance(value, list) and len(value) == 1:  # Google's form
+        value = value[0]
+    if not isinstance(value, dict):
+        return False
+    if value.get("error"):
+        return not says_any(value)
+    if _is_answer(value):
+        return is_error(value) and not is_fine(value)
+    if is_error(value) or _fails_inside(value):
+        return True
+    if value.get("result") or value.get("Response") or is_fine(value):
+        return False
+    words = [said(value.get(key)) or "" for key in _FAILED]
+    return any(map(str.isalpha, "".join(words)))
+
+
+def fails_instead(value: Json, *, has_begun: bool) -> bool:
+    """Tell whether *value*, an event whose `choices` are empty, says what went wrong.
+
+    Args:
+        value: The event.
+        has_begun: Whether an answer has: before it, words alone may be a notice.
+    """
+    if not isinstance(value, dict) or value.get("choices", 0) not in (None, []):
+        return False
+    if is_fine(value) or has_counted(value):
+        return False
+    rest = {key: each for key, each in value.items() if key not in ENVELOPE}
+    status = [rest.get(key) for key in ("code", "status", "statusCode")]
+    return (
+        (has_begun and tells_only_failure(rest))
+        or rest.get("success") is False
+        or any(FAILURE.fullmatch(str(each)) for each in status)
+    )
+
+
+def _fails_inside(body: Chunk) -> bool:
+    """Tell whether a part that envelopes of a provider's own have reports an error."""
+    header = body.get("header")
+    around = [body.get(key) for key in ("Response", "ResponseMetadata", "result")]
+    return (isinstance(header, dict) and is_error(header)) or any(
+        each.get("Error") or each.get("error") or each.get("errors")
+        for each in around
+        if isinstance(each, dict)
+    )
+
+
+def _is_answer(body: Chunk) -> bool:
+    message = body.get("message")
+    return (
+        any(body.get(key) for key in _ANSWER)
+        or (isinstance(message, dict) and ("role" in message or "content" in message))
+        or str(body.get("object")).startswith("chat.completion")
+    )
+
+
+def says_any(body: Chunk) -> bool:
+    """Tell whether a choice of *body* says anything."""
+    return is_chunk(body) and any(map(has_answer, choices(body)))

@@ -1,0 +1,113 @@
+"""What providers call the end of an answer: OpenAI's word for it, or a failure.
+
+A word of the table means what stands there. Any other counts by its sense: one that
+sounds like a failure is none of OpenAI's words, and the fix `finish-error` sends an error
+with it; one that speaks of a limit, a filter or a tool means that; what nobody knows ends
+a text like `stop`.
+"""
+
+import re
+
+from ..wire.json_text import Json, dumps
+
+OWN = ("stop", "length", "tool_calls", "content_filter", "function_call")
+"""OpenAI's own words."""
+
+FAILED = "error"
+"""What `meaning` returns for a failure."""
+
+_WORDS = {
+    "": "null none undefined false 0",
+    "stop": "stop stopped stop_sequence stop_sequences stop_sequence_found stop_token "
+    "stop_string stop_string_found stop_str stop_word stop_words stop_phrase word eos "
+    "eos_found eos_reached eos_token eos_token_id eot eot_id eom eom_id end ended endoftext "
+    "end_turn end_of_turn end_of_text end_of_sequence end_of_stream end_of_message "
+    "normal normal_stop natural complete completed completion done finish finished "
+    "success succeeded ok true load unload",
+    "length": "length max_tokens max_output_tokens max_new_tokens max_completion_tokens "
+    "max_tokens_reached max_predicted_tokens_reached max_length model_length "
+    "length_limit error_limit limit stopped_limit token_limit token_limit_reached "
+    "time_limit context_length context_length_reached context_length_exceeded "
+    "context_window_exceeded model_context_window_exceeded truncated incomplete "
+    "repetition_truncation abort aborted cancelled canceled user_cancelled interrupted "
+    "preempted insufficient_system_resource",
+    "tool_calls": "tool_calls tool_call tool_use tool tools function_calls",
+    "function_call": "function_call",
+    "content_filter": "content_filter content_filter_results content_filtered "
+    "contentfilter filter filtered safety image_safety recitation image_recitation "
+    "blocklist prohibited_content image_prohibited_content spii sensitive error_toxic "
+    "refusal guardrail_intervened moderation risk",
+}
+_MEANT = {each: own for own, words in _WORDS.items() for each in words.split()}
+_MEANT[""] = ""
+_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])")
+_GAPS = re.compile(r"[\s_-]+")
+_ENUM = re.compile("^finish_?reason[_.]")
+# Short words count at the begin of a word alone: `generated`, `default`, `skill`.
+_SOUNDS_FAILED = re.compile(
+    r"error|fail|exception|overload|unavailable|malformed|invalid|crash|denied|reject"
+    r"|unauthori[sz]ed|forbidden|quota|busy|network|connection|internal|unexpected|refused"
+    r"|abnormal|insufficient|throttl|unreachable|segfault|time_?(?:d_?)?out|out_of_memory"
+    r"|(?<!s)kill|(?<![a-z])(?:fault|panic|oom|(?:err|bad|rate)(?![a-z])|ratelimit)"
+    r"|(?:http|status|code)_?[45]\d\d(?!\d)|^0*(?:[4-9]\d\d|[1-9]\d{3,})(?:\.\d*)?$"
+)
+_OVER = re.compile("exceed|exhaust")
+_ROOM = re.compile("token|length|context|limit|max|output|step|iteration|turn")
+_SENSES = (
+    (
+        re.compile(
+            r"(?<![a-z])max|length|limit|truncat|context|incomplete|abort|cancel|interrupt"
+            r"|preempt|(?<!stop_)(?<!eos_)(?<!eot_)(?<!end_)token"
+        ),
+        "length",
+    ),
+    (
+        re.compile(
+            "(?<![a-z])(?:filter|sensitive|block)|safety|unsafe|moderation|moderated"
+            "|policy|policies|prohibit|guardrail"
+        ),
+        "content_filter",
+    ),
+    (re.compile("(?<![a-z])(?:tool|function)"), "tool_calls"),
+)
+
+
+def meaning(given: Json) -> str:
+    """Return OpenAI's word for a finish reason; empty for none, `FAILED` for a failure."""
+    if not given:
+        return ""
+    word = _word(_said(given))
+    known = _MEANT.get(_ENUM.sub("", word.partition(":")[0].strip("_")))
+    return _sense(word) if known is None else known
+
+
+def _sense(word: str) -> str:
+    """Return what a *word* that is not in the table means, its detail with it."""
+    is_over = _OVER.search(word) and not _ROOM.search(word)
+    if is_over or _SOUNDS_FAILED.search(word):
+        return FAILED
+    found = (own for sense, own in _SENSES if sense.search(word))
+    return next(found, "stop")
+
+
+def told(given: Json) -> str:
+    """Return the provider's word, of a long one the begin."""
+    return str(_said(given))[:_LONG]
+
+
+_LONG = 200
+
+
+def _said(given: Json) -> Json:
+    """Return the word in *given*: it may lie in an object, or in a list."""
+    if isinstance(given, dict):
+        return given.get("type") or given.get("reason") or given
+    if isinstance(given, list) and len(given) == 1:
+        return given[0]
+    return given
+
+
+def _word(given: Json) -> str:
+    """Return a word as `_WORDS` spells it, with its detail; JSON where it is no word."""
+    text = dumps(given).decode() if isinstance(given, dict | list) else str(given)
+    return _GAPS.sub("_", _HUMP.sub("_", text.strip())).lower()

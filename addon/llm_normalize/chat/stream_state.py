@@ -1,0 +1,285 @@
+"""What the request asked for, and what the stream has said so far.
+
+The pipeline keeps both; fixes only read them.
+"""
+
+import hashlib
+import json
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import Self
+
+from ..wire.json_text import Json, RepeatedKeyError, dumps, loads
+from .chunk import LONG, Chunk, calls, deltas, errors_in, function, index_of, name_of
+from .finish_words import FAILED, meaning
+
+_LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+_SHARED = {"id": str, "created": int, "model": str}
+MANY = 1024
+"""Choices of a stream, and calls of a stream, that are told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a chat/completions request asked for.
+
+    Attributes:
+        stream: `stream: true`.
+        usage: `stream_options.include_usage: true`.
+        tools: The request offers tools (or legacy functions).
+        forced_tool: `tool_choice` names a function; OpenAI itself then ends with `stop`.
+        model: The model asked for, maybe empty.
+        n: How many choices.
+        id: Names the exchange of request and answer, for ids that have to be made up.
+        time: When it took place, in seconds since 1970.
+        strict: Only fields that OpenAI defines are wanted (`normalize_strict`).
+        is_mapped: Another model than that was sent (`normalize_models`).
+    """
+
+    stream: bool = False
+    usage: bool = False
+    tools: bool = False
+    forced_tool: bool = False
+    model: str = ""
+    n: int = 1
+    id: str = ""
+    time: int = 1
+    strict: bool = False
+    is_mapped: bool = False
+
+    @classmethod
+    def from_body(cls, body: bytes | None) -> Self:
+        """Return what the request's *body* asks. Never raises: no JSON asks nothing."""
+        try:
+            request = _read(body or b"")
+        except (ValueError, RecursionError):
+            return cls()
+        if not isinstance(request, dict):
+            return cls()
+        options = request.get("stream_options")
+        forced = request.get("tool_choice") or request.get("function_call")
+        model = request.get("model")
+        n = request.get("n")
+        return cls(
+            stream=request.get("stream") is True,
+            usage=isinstance(options, dict) and options.get("include_usage") is True,
+            tools=bool(request.get("tools") or request.get("functions")),
+            forced_tool=isinstance(forced, dict) and _names_function(forced),
+            model=model if isinstance(model, str) else "",
+            n=n if isinstance(n, int) and n > 1 else 1,
+        )
+
+    def make_id(self, prefix: str, *place: int) -> str:
+        """Return an id that no other exchange has, always the same for one *place*."""
+        name = " ".join([self.id, *map(str, place)])
+        return prefix + hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+def _read(body: bytes) -> Json:
+    try:
+        return loads(body)
+    except RepeatedKeyError:
+        # The last one counts, as elsewhere; a number too long for `int` stays a text.
+        return json.loads(body, parse_int=_integer)
+
+
+def _integer(text: str) -> int | str:
+    return int(text) if len(text) < _LONG_NUMBER else text
+
+
+def _names_function(choice: dict[str, Json]) -> bool:
+    return bool(function(choice).get("name") or choice.get("name"))
+
+
+def brief(identity: Json) -> Json:
+    """Return *identity*, of a long one its hash: what is kept must stay bounded."""
+    text = identity if isinstance(identity, str | None) else dumps(identity)
+    return f"#{hash(text)}" if text and len(text) > LONG else identity
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call that a choice has opened.
+
+    Attributes:
+        id: Its id, of a long one the hash.
+        name: Its name, of a long one the hash; None as long as it has none.
+        length: How many bytes of arguments it has.
+        check: Their CRC-32: what is kept must stay bounded.
+        custom: Whether it is a custom tool's, whose input is any text.
+    """
+
+    id: Json
+    name: Json
+    length: int = 0
+    check: int = 0
+    custom: bool = False
+    _open: int = 0  # brackets that wait for their end
+    _has_opened: bool = False  # one was there
+    _quoted: bool = False
+    _escaped: str = ""  # a backslash whose character has not come
+
+    def __post_init__(self) -> None:
+        self.id = brief(self.id)
+        self.name = brief(self.name)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the arguments are an object that has been closed."""
+        return self._has_opened and not self._open and not self._quoted
+
+    def is_another(self, fragment: Chunk) -> bool:
+        """Tell whether *fragment* opens another call than this, under its index.
+
+        One with a name does if it has another id, or if this call is complete and it
+        brings another name, or all arguments of a call.
+        """
+        name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
+        if not name:
+            return False
+        if identity and identity != self.id:
+            return True
+        if not self.whole:
+            return False
+        arguments = function(fragment).get("arguments")
+        other = Call(None, name)
+        other.add(arguments)
+        told_again = bool(identity) and self.has_said(arguments or "")
+        return name != self.name or (other.whole and not told_again)
+
+    def add(self, arguments: Json) -> None:
+        """Take in *arguments* that were sent."""
+        if isinstance(arguments, str) and arguments:
+            data = arguments.encode(errors="surrogatepass")
+            self.length += len(data)
+            self.check = zlib.crc32(data, self.check)
+            self._follow(arguments)
+
+    def _follow(self, arguments: str) -> None:
+        """Count the brackets outside of strings."""
+        text = _ESCAPE.sub("", self._escaped + arguments)
+        self._escaped = text[-1:] if text.endswith("\\") else ""
+        parts = text.split('"')
+        outside = "".join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        opened = outside.count("{") + outside.count("[")
+        self._has_opened |= opened > 0
+        self._open += opened
+        self._open -= outside.count("}") + outside.count("]")
+
+    def has_said(self, arguments: str) -> bool:
+        """Tell whether *arguments* are all that was sent, word for word."""
+        data = arguments.encode(errors="surrogatepass")
+        return len(data) == self.length and zlib.crc32(data) == self.check
+
+
+@dataclass(slots=True)
+class ChoiceSeen:
+    """What one choice has sent so far."""
+
+    role: bool = False
+    finished: bool = False
+    legacy_call: bool = False
+    has_legacy: bool = False  # a part of one was sent, with a name or without
+    calls: dict[int, Call] = field(default_factory=dict)
+
+    @property
+    def called(self) -> bool:
+        """Whether a function was called by name."""
+        return any(call.name is not None for call in self.calls.values())
+
+
+def _state_of(choice: tuple[int, ChoiceSeen]) -> list[object]:
+    index, seen = choice
+    calls = [
+        (at, call.id, call.name, call.custom, call.length > 0)
+        for at, call in seen.calls.items()
+    ]
+    legacy = (seen.legacy_call, seen.has_legacy)
+    return [index, seen.role, seen.finished, legacy, calls]
+
+
+class Seen:
+    """What the client has been sent so far, after all repairs."""
+
+    def __init__(self) -> None:
+        self.choices: dict[int, ChoiceSeen] = {}
+        self.envelope: Chunk = {}
+        """`id`, `created` and `model`, as the first chunk that said them had them."""
+        self.error = False
+        self.is_value = False
+        """Whether the event at hand stood without a field name, as a body does."""
+        self.n = 0
+        """The number of the event at hand."""
+        self._calls = 0
+
+    @property
+    def size(self) -> int:
+        """How many choices and calls there are."""
+        return len(self.choices) + self._calls
+
+    @property
+    def state(self) -> list[object]:
+        """What decides on the next chunk, unless it opens or repeats a call.
+
+        What the calls have said so far counts then, too.
+        """
+        return [self.envelope, self.error, [*map(_state_of, self.choices.items())]]
+
+    def add_arguments(self, index: int, call: int, arguments: str) -> None:
+        """Take in what a call that has been opened says in a chunk that is not read."""
+        opened = self.choice(index).calls.get(call)
+        if opened is not None:
+            opened.add(arguments)
+
+    def choice(self, index: int) -> ChoiceSeen:
+        """Return what choice *index* has sent; of a new one, nothing."""
+        return self.choices.get(index) or ChoiceSeen()
+
+    def note(self, chunk: Chunk) -> None:
+        """Take in a chunk as it leaves."""
+        if len(self.envelope) < len(_SHARED):
+            self._note_envelope(chunk)
+        self.error = self.error or bool(errors_in(chunk))
+        for index, choice, delta in deltas(chunk):
+            seen = self.choices.get(index)
+            if seen is None:
+                if len(self.choices) >= MANY:
+                    continue
+                seen = self.choices[index] = ChoiceSeen()
+            seen.role = seen.role or bool(delta.get("role"))
+            seen.finished = seen.finished or bool(choice.get("finish_reason"))
+            failed = meaning(choice.get("finish_reason")) == FAILED
+            self.error = self.error or failed
+            legacy = delta.get("function_call")
+            if isinstance(legacy, dict):
+                seen.legacy_call = seen.legacy_call or bool(legacy.get("name"))
+                told = legacy.get("name") or legacy.get("arguments")
+                seen.has_legacy = seen.has_legacy or bool(told)
+            for call in calls(delta):
+                self._note_call(seen, call)
+
+    def _note_envelope(self, chunk: Chunk) -> None:
+        for key, kind in _SHARED.items():
+            value = chunk.get(key)
+            if not isinstance(value, kind) or not value:
+                continue
+            # A long text would be written into each chunk to come.
+            if not isinstance(value, str) or len(value) <= LONG:
+                self.envelope.setdefault(key, value)
+
+    def _note_call(self, seen: ChoiceSeen, call: Chunk) -> None:
+        opened = seen.calls.get(index_of(call))
+        identity = brief(call.get("id"))
+        name = name_of(call)
+        if opened is not None:
+            opened.id = opened.id or identity
+            opened.name = opened.name or brief(name)
+        elif self._calls < MANY and (identity or name or function(call)):
+            self._calls += 1
+            opened = seen.calls[index_of(call)] = Call(identity, name)
+        if opened is not None:
+            opened.custom = opened.custom or "custom" in call
+            opened.add(function(call).get("arguments"))

@@ -1,0 +1,153 @@
+"""Requests on their way: changed to what their provider accepts."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from mitmproxy import http
+
+from ..request.adaptation import LEARNED, Adaptation, Body
+from ..request.learned_rejections import Key, Learned, mark_of
+from ..request.rejected_parameters import apply
+from ..text.printable import brief
+from ..wire.json_text import Json, dumps, loads
+from .flows import content_of, place_of
+
+logger = logging.getLogger(__name__)
+
+# Where a client says who it is: a header that is new in each request tells nothing.
+_CREDENTIALS = (
+    "authorization", "x-api-key", "api-key", "x-goog-api-key", "proxy-authorization",
+)  # fmt: skip
+_CLIENTS: WeakKeyDictionary[http.HTTPFlow, bytes] = WeakKeyDictionary()
+_IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
+
+type Told = tuple[str, str, str]
+"""An adaptation's name, what it did, and to what: names only, never values."""
+
+
+@dataclass
+class Adapted:
+    """A request that was changed before it was sent.
+
+    Attributes:
+        original: Its body as the client sent it.
+        edits: What was changed.
+    """
+
+    original: bytes = field(repr=False)
+    edits: list[Told]
+
+
+def adapt(
+    flow: http.HTTPFlow,
+    adaptations: Sequence[type[Adaptation]],
+    learned: Learned,
+    *,
+    observe: bool,
+) -> Adapted | None:
+    """Change the request of *flow* to what its provider accepts. Never raises.
+
+    Args:
+        flow: The flow; none of its request has left.
+        adaptations: Those that are not skipped, in order.
+        learned: What providers have refused.
+        observe: Change nothing, tell what would be changed.
+
+    Returns:
+        What was changed; None where nothing was.
+    """
+    try:
+        return _adapt(flow, adaptations, learned, observe=observe)
+    except Exception:
+        host = brief(place_of(flow.request))
+        logger.exception("normalize: a request to %s passes as it is", host)
+        return None
+
+
+def _adapt(
+    flow: http.HTTPFlow,
+    adaptations: Sequence[type[Adaptation]],
+    learned: Learned,
+    *,
+    observe: bool,
+) -> Adapted | None:
+    request = flow.request
+    # Either may be the name that is known: behind a kept host header, say.
+    hosts = {request.host, request.pretty_host}
+    port = request.port
+    try:
+        text = content_of(request)
+    except ValueError as error:
+        logger.warning(
+            "normalize: a request to %s is not read (%s): nothing in it is adapted or "
+            "mapped",
+            brief(request.pretty_host),
+            brief(str(error)),
+        )
+        return None
+    fitting = [  # to look for a key is quicker than to read a long prompt
+        each
+        for each in adaptations
+        if any(each.is_for(host, port) for host in hosts) and each.key.encode() in text
+    ]
+    learns = any(each.name == LEARNED for each in adaptations)
+    knows = learns and learned.knows(request.host, port)
+    body = _read(text) if fitting or knows else None
+    if body is None:
+        return None
+    edits: list[Told] = []
+    for each in fitting:
+        if each.is_for_model(body.get("model")):
+            edits += [(each.name, *edit) for edit in each().edit(body)]
+    for change in learned.of(key_of(flow, body)) if knows else ():
+        edits += [(LEARNED, *edit) for edit in apply(change, body)]
+    if not edits:
+        return None
+    adapted = Adapted(text, edits)
+    if not observe:
+        request.content = dumps(body)
+    return adapted
+
+
+def body_of(request: http.Request) -> Body | None:
+    """Return the body of *request*; None if it cannot be read, or was not kept."""
+    try:
+        return _read(content_of(request))
+    except ValueError:
+        return None
+
+
+def _read(text: bytes) -> Body | None:
+    try:
+        body: Json = loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else None
+
+
+def key_of(flow: http.HTTPFlow, body: Body) -> Key:
+    """Return under what it is remembered what the request of *flow* may not have."""
+    request = flow.request
+    model = body.get("model")
+    name = model if isinstance(model, str) else ""
+    return request.host, request.port, name, client_of(flow)
+
+
+def client_of(flow: http.HTTPFlow) -> bytes:
+    """Return whose request *flow* is: a mark of its credentials and of its address.
+
+    They count as they were when this was asked first.
+    """
+    if flow in _CLIENTS:
+        return _CLIENTS[flow]
+    request, address = flow.request, flow.client_conn.peername
+    found = [
+        *(request.headers.get(name, "") for name in _CREDENTIALS),
+        *(request.query.get(name, "") for name in _IN_QUERY),
+        str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
+    ]
+    cookie = "" if any(found) else request.headers.get("cookie", "")
+    mark = mark_of([*found, cookie, address[0]])
+    return _CLIENTS.setdefault(flow, mark)

@@ -1,0 +1,267 @@
+"""What is known of one answer: for the pairs log, the statistics and the view."""
+
+import copy
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..records.pair_rows import Row, Rows
+from ..records.record_line import Entry, Form, Known, Record
+from ..records.snapshot import VERSION, Kept
+from ..repair.fast_path.template import Template
+from ..repair.outcome import Step
+from ..text.echo import Echo
+
+
+@dataclass
+class Answer:
+    """One answer, from its headers to its end.
+
+    Attributes:
+        flow: The flow's id.
+        host: The host the request went to, with its port unless it is the usual one.
+        path: The request's path, without its query.
+        model: The model asked for.
+        stream: Whether a stream was asked for.
+        observe: Nothing is changed, only watched.
+        asked_at: When the request was complete (`time.time`).
+        write: Takes each entry of the pairs log, if there is one.
+        secrets: Strings of the request that must not be there.
+        echo: Finds what an error repeats of the request.
+        is_error: Whether the status says that the answer is one.
+        shown: Whether anybody can look at the pairs once the answer is over.
+        rows: Those pairs.
+        request: What was changed in the request: an adaptation's name, what it did, and
+            the path of a field.
+    """
+
+    flow: str
+    host: str
+    path: str
+    model: str
+    stream: bool
+    observe: bool
+    asked_at: float
+    write: Callable[[Entry | Known], None] | None = None
+    secrets: tuple[str, ...] = ()
+    echo: Echo | None = None
+    is_error: bool = False
+    shown: bool = True
+    rows: Rows = field(default_factory=Rows)
+    request: list[tuple[str, str, str]] = field(default_factory=list)
+    fixes: Counter[str] = field(default_factory=Counter)
+    changed: int = 0
+    first_ms: float | None = None
+    _template: Template | None = None  # of the event before, if one knew it
+    _patched: int = 0  # events that it knew since, not counted yet
+    _last: tuple[int, bytes, tuple[bytes]] = (0, b"", (b"",))  # of them
+    _alike: dict[int, tuple[Template, Row]] = field(default_factory=dict)  # by its id
+    _form: Form | None = None  # of their pairs
+    _texts: tuple[slice, slice] = (slice(0), slice(0))  # where their text is
+    _headers_at: float = field(default_factory=time.monotonic)
+    _waited: float = 0.0  # seconds from the request to the headers, by the clock
+
+    def __post_init__(self) -> None:
+        self._waited = max(time.time() - self.asked_at, 0)
+
+    def copy(self) -> "Answer":
+        """Return another that stays as it is, of an answer without events so far."""
+        made = copy.copy(self)
+        made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
+        return made
+
+    def step(self, step: Step) -> None:
+        """Take what became of one event."""
+        if self.first_ms is None:
+            self.first_ms = self._since_asked()
+        if not step.changed:
+            return
+        for name in step.fixes:  # quicker than Counter.update
+            self.fixes[name] += 1
+        self.changed += step.before is not None
+        ms = self._since_headers()
+        if self.shown:
+            self._changed_alike()
+            self._template = None
+            self._alike.clear()  # what is changed alike from now on has a row of its own
+            self.rows.take(step.n, ms, step.fixes, step.before, step.after)
+        if self.write is not None:
+            self._write_pair(step, ms, self.write)
+
+    def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
+        """Take an event that *template* knew; tell whether that was all there is to do.
+
+        Which it is: the others of its kind say what there is to say of it.
+        """
+        if template is not self._template:
+            self._take_up(n, before, after, template)
+        self._patched += 1
+        self._last = n, before, (after,)
+        write, form = self.write, self._form
+        if write is None:
+            return True
+        if form is None:
+            step = Step(n, before, [after], list(template.fixes))
+            self._write_pair(step, self._since_headers(), write)
+        else:
+            text, repaired = self._texts
+            write((form, n, time.monotonic(), before[text], after[repaired]))
+        return True
+
+    def _take_up(self, n: int, before: bytes, after: bytes, template: Template) -> None:
+        """Count what the template before knew, and let *template* be the next."""
+        self._changed_alike()
+        self._template = template
+        self._form = None
+        if self.shown and id(template) not in self._alike:
+            ms = self._since_headers()
+            row = self.rows.add(n, ms, template.fixes, before, [after])
+            self._alike[id(template)] = template, row
+        if template.edges is not None:
+            head, tail, new_head, new_tail = template.edges
+            self._texts = slice(head, -tail), slice(new_head, -new_tail)
+            self._form = Form(
+                self.flow,
+                self.secrets,
+                template.fixes,
+                self._headers_at,
+                (template.head, template.tail),
+                template.sides,
+                self.observe,
+            )
+
+    def _changed_alike(self) -> None:
+        """Count the events that one template knew."""
+        template, patched = self._template, self._patched
+        if template is None or not patched:
+            return
+        self._patched = 0
+        for name in template.fixes:
+            self.fixes[name] += patched
+        self.changed += patched
+        if self.shown:
+            self.rows.count(self._alike[id(template)][1], patched, self._last)
+
+    def _write_pair(
+        self, step: Step, ms: float, write: Callable[[Entry | Known], None]
+    ) -> None:
+        record = {
+            "type": "pair",
+            "v": 1,
+            "flow": self.flow,
+            "n": step.n,
+            "ms": ms,
+            "fixes": step.fixes,
+            "before": step.before,
+            "after": step.after,
+        }
+        write(Entry(self._mode(record), self.secrets, self.echo, self.is_error))
+
+    def close(
+        self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
+    ) -> Record:
+        """Write and return the flow record, see `told`; before it that of the request."""
+        record = self.told(status, end, events, bytes_in, bytes_out)
+        if self.write is not None:
+            if self.request:
+                self.write(Entry(self._request()))
+            self.write(Entry(record, self.secrets))
+        return record
+
+    def _request(self) -> Record:
+        """Return what was changed in the request: names, never values."""
+        by_verb = {
+            verb: list(
+                dict.fromkeys(path for _, did, path in self.request if did == verb)
+            )
+            for verb in ("dropped", "changed")
+        }
+        record = {
+            "type": "request",
+            "v": 1,
+            "flow": self.flow,
+            "host": self.host,
+            "model": self.model,
+            "fixes": list(dict.fromkeys(name for name, _, _ in self.request)),
+        }
+        return self._mode(record | by_verb)
+
+    def told(
+        self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
+    ) -> Record:
+        """Return the flow record.
+
+        Args:
+            status: The HTTP status as the client got it; None without an answer.
+            end: `complete`, `upstream-broke`, `client-left` or `error`; `running` is only
+                for a view.
+            events: Blocks that came.
+            bytes_in: Bytes that came over the wire.
+            bytes_out: Bytes that left.
+        """
+        self._changed_alike()
+        return self._mode(
+            {
+                "type": "flow",
+                "v": 1,
+                "flow": self.flow,
+                "time": _rfc3339(time.time()),
+                "host": self.host,
+                "path": self.path,
+                "status": status,
+                "model": self.model,
+                "stream": self.stream,
+                "events": events,
+                "changed": self.changed,
+                "fixes": dict(self.fixes.most_common()),
+                "bytes_in": bytes_in,
+                "bytes_out": bytes_out,
+                "first_ms": self.first_ms,
+                "total_ms": self._since_asked(),
+                "end": end,
+            }
+        )
+
+    def metadata(self, record: Record, kept: Kept) -> dict[str, Any]:
+        """Return what views and commands need, in types that mitmproxy saves with a flow.
+
+        Lists where order matters: mitmproxy's flow files sort the keys of mappings.
+
+        Args:
+            record: The flow's record.
+            kept: What came, and what left.
+        """
+        told = (
+            self.rows.told()
+            if self.shown
+            else Rows().told() | {"left_out": self.changed}
+        )
+        keys = ("host", "model", "status", "stream", "events", "changed")
+        return {
+            "v": VERSION,
+            "observe": self.observe,
+            **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
+            "fixes": [[name, count] for name, count in self.fixes.most_common()],
+            "request": [list(each) for each in self.request],
+            **told,
+            "is_cut": kept.is_cut,
+            "came": None if record["end"] == "running" else kept.came,
+        }
+
+    def _mode(self, record: Record) -> Record:
+        return {**record, "mode": "observe"} if self.observe else record
+
+    def _since_headers(self) -> float:
+        return round((time.monotonic() - self._headers_at) * 1000, 1)
+
+    def _since_asked(self) -> float:
+        # The clock may be set meanwhile; what it said once is all that is taken of it.
+        took = self._waited + time.monotonic() - self._headers_at
+        return round(took * 1000, 1)
+
+
+def _rfc3339(seconds: float) -> str:
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"

@@ -1,0 +1,98 @@
+"""Flows whose provider speaks a protocol of its own: there and back.
+
+Its streams and bodies are read like any other provider's. What is left is the request,
+and the model that does not stream: its answer is asked for in one piece.
+"""
+
+from http import HTTPStatus
+
+from mitmproxy import http
+
+from ..chat.stream_state import Asked
+from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
+from ..wire.json_text import Json, dumps, loads
+from .adapting import Adapted, Told, body_of
+from .asking import take
+from .exchange import Running
+from .flows import ASKED, content_of
+from .own_request import Reply
+from .retry import Later, answer_to
+
+NAME = "request-not-native"
+_STREAMING = ("stream", "stream_options")
+
+
+def translate(flow: http.HTTPFlow, base: str, made: Adapted | None = None) -> Adapted:
+    """Put the request of *flow* into the native form, below the path *base*.
+
+    Args:
+        flow: The flow.
+        base: The path of the account.
+        made: What was changed in it before.
+
+    Raises:
+        ValueError: It cannot be translated; the message is a sentence for the client.
+    """
+    request = flow.request
+    try:
+        original = content_of(request)
+    except ValueError:
+        raise ValueError("The body of the request cannot be decoded.") from None
+    asked = flow.metadata.get(ASKED)
+    sent = Asked.from_body(original).model
+    native = native_body(original)
+    request.path = native_path(base, sent)
+    request.headers.pop("content-encoding", None)
+    request.content = native.body
+    # The answer does not name it.
+    flow.metadata[ASKED] = asked if isinstance(asked, str) else sent
+    edits: list[Told] = [*(made.edits if made else ())]
+    edits += [(NAME, "dropped", path) for path in native.dropped]
+    edits += [(NAME, "changed", path) for path in native.changed]
+    return Adapted(made.original if made else original, edits)
+
+
+def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
+    """Return what asks for an answer in one piece, where there is no stream to be had."""
+    response = flow.response
+    assert response is not None
+    body = body_of(flow.request)
+    if (
+        not running.asked.stream
+        or running.settings.observe
+        or body is None
+        or not body.get("stream")
+        or not flow.server_conn.timestamp_start
+        or not refusal_means_no_stream(response.status_code, _content(response))
+    ):
+        return None
+    asking = dumps({key: body[key] for key in body if key not in _STREAMING})
+
+    async def later(flow: http.HTTPFlow) -> bool:
+        reply = await answer_to(flow, asking)
+        if isinstance(reply, Reply):
+            flow.request.content = asking
+            take(response, reply)
+        running.answer.request.append((NAME, "dropped", "stream"))
+        return reply is not None
+
+    return later
+
+
+def is_answer(response: http.Response) -> bool:
+    """Tell whether *response* is a good one in one piece, and no error."""
+    if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
+        return False
+    try:
+        value: Json = loads(content_of(response))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get("success") is not False
+
+
+def _content(response: http.Response) -> bytes:
+    """Return the decoded body of *response*; nothing if it cannot be read."""
+    try:
+        return content_of(response)
+    except ValueError:
+        return b""

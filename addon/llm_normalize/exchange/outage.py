@@ -1,0 +1,207 @@
+"""A provider that gives no answer: the client gets an error in OpenAI's form.
+
+mitmproxy would send a web page of its own, or hang up.
+"""
+
+import errno
+import functools
+import logging
+import re
+from collections.abc import Awaitable, Callable
+
+from mitmproxy import connection, ctx, http
+from mitmproxy.flow import Error
+from mitmproxy.proxy import events, layer, server_hooks
+from mitmproxy.proxy.layers import modes
+
+from ..routing.gate import refusal
+from ..routing.hosts import Hosts
+from ..routing.own_address import LOOP
+from ..routing.routes import ROUTED, is_reverse
+from ..text.printable import brief
+from .flows import gateway_status, is_ours, is_selected, place_of
+from .sending import Outlet, close, handler_of
+
+logger = logging.getLogger(__name__)
+
+_BAD_GATEWAY = 502
+_LOOP = 508
+_SCHEMES = ("http", "https")
+
+# How mitmproxy reports an error after which it always reports one to the client.
+_REPORTED = ("exceeds mitmproxy's body_size_limit", "refusing to prevent")
+_LOOPS = (LOOP, "Request destination unknown")  # mitmproxy/addons/proxyserver.py
+_OTHER_VERSION = "(HTTP_1_1_REQUIRED)"
+
+_FAILED = "the connection failed"
+_INVALID = "it answered with invalid HTTP"
+
+
+def _numbered(*numbers: int) -> str:
+    """Return the pattern of an error of the operating system."""
+    return rf"\[(?:Errno|WinError) (?:{'|'.join(map(str, numbers))})\]"
+
+
+# What the reports of mitmproxy and of the operating systems mean. They are not quoted:
+# they have local addresses and the provider's bytes.
+_REASONS = tuple(
+    (re.compile(pattern, re.IGNORECASE), reason)
+    for pattern, reason in (
+        (r"^unexpected server response|^cannot parse", _INVALID),
+        (_numbered(errno.ECONNREFUSED, 1225, 10061), "it refused the connection"),
+        (_numbered(errno.ETIMEDOUT, 121, 10060), "the connection timed out"),
+        (
+            _numbered(errno.EHOSTUNREACH, errno.ENETUNREACH, 1231, 1232, 10051, 10065),
+            "there is no network route to it",
+        ),
+        (r"refused HTTP CONNECT request: (\d+)", r"the upstream proxy refused (\1)"),
+        (r"certificate verify failed: ([\w ,.-]+)", r"its certificate is invalid (\1)"),
+        (r"does not speak TLS", "it does not speak TLS on this port"),
+        (r"TLS version", "it supports no TLS version that the proxy does"),
+        (r"\bOpenSSL\b|\balert\b|\bTLS\b", "the TLS handshake failed"),
+        (
+            r"getaddrinfo|nodename|name or service|name resolution|no address",
+            "its name cannot be resolved",
+        ),
+        (r"body_size_limit", "its answer is larger than body_size_limit allows"),
+        (r"reset by client|ConnectionTerminated", "it aborted the request"),
+        (r"closed|disconnect", "it closed the connection before its answer was whole"),
+        (r"protocol error|unexpected HTTP|invalid HTTP|refusing to", _INVALID),
+    )
+)
+
+
+def reason_of(message: str) -> str:
+    """Return what mitmproxy's *message* means, in words for a client."""
+    found = ((pattern.search(message), reason) for pattern, reason in _REASONS)
+    return next((each.expand(reason) for each, reason in found if each), _FAILED)
+
+
+def error_of(flow: http.HTTPFlow, hosts: Hosts) -> http.Response | None:
+    """Return what the client gets for a flow that has an error and no answer.
+
+    Args:
+        flow: The flow.
+        hosts: The hosts whose chat completions are repaired.
+
+    Returns:
+        None if that is mitmproxy's business: the flow is no concern of ours, its request
+        is invalid, somebody killed it, or the client is to ask again by HTTP/1.
+    """
+    message = flow.error.msg if flow.error else ""
+    is_reached = ROUTED in flow.metadata or is_reverse(flow.client_conn.proxy_mode)
+    if (
+        not (is_selected(flow, hosts) if is_reached else is_ours(flow, hosts))
+        or gateway_status(flow) not in (_BAD_GATEWAY, None)
+        or message == Error.KILLED_MESSAGE
+        or (_OTHER_VERSION in message and flow.request.is_http2)
+    ):
+        return None
+    host = place_of(flow.request, brief(flow.request.host))
+    if any(each in message for each in _LOOPS):
+        sentence = f"{host} is this proxy itself. Change the route or the base URL."
+        return refusal(_LOOP, sentence, "loop_detected")
+    sentence = f"No answer from {host}: {reason_of(message)}."
+    return refusal(_BAD_GATEWAY, sentence, "bad_gateway")
+
+
+def end(
+    flow: http.HTTPFlow,
+    response: http.Response | None,
+    close_record: Callable[[int | None], None],
+) -> Awaitable[None] | None:
+    """End a flow that has an error.
+
+    Args:
+        flow: The flow, in the hook `error`.
+        response: What its client gets, unless something has been sent already.
+        close_record: Called with the status that was sent; None if it is mitmproxy's.
+
+    Returns:
+        What has to be awaited in the hook.
+    """
+    outlet, has_begun = _outlet(flow)
+    if outlet is None or response is None or has_begun:
+        close_record(None)
+        return outlet.drain() if outlet else None
+    return _answer(flow, response, outlet, close_record)
+
+
+def wait(flow: http.HTTPFlow) -> Awaitable[None] | None:
+    """Return what waits until the client has what was sent, before a break-off."""
+    outlet, _ = _outlet(flow)
+    return outlet.drain() if outlet else None
+
+
+def _outlet(flow: http.HTTPFlow) -> tuple[Outlet | None, bool]:
+    """Return the outlet of *flow*, if there is one, and whether an answer has begun."""
+    outlet, has_begun = None, False
+    try:
+        outlet = Outlet.of(flow)
+        has_begun = outlet is not None and outlet.has_begun
+    except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+        logger.exception("normalize: cannot send beside mitmproxy")
+    return outlet, has_begun
+
+
+async def _answer(
+    flow: http.HTTPFlow,
+    response: http.Response,
+    outlet: Outlet,
+    close_record: Callable[[int | None], None],
+) -> None:
+    message = flow.error.msg if flow.error else ""
+    ends = not any(each in message for each in _REPORTED)
+    status = None
+    try:
+        if await outlet.answer(response, ends=ends):
+            status = response.status_code
+    except Exception:  # as above
+        logger.exception("normalize: mitmproxy answers in its own form")
+    finally:
+        close_record(status)
+
+
+class Connections:
+    """Hooks for connections, where mitmproxy would not answer, or not close one."""
+
+    name = "llm_normalize_connections"
+
+    def client_connected(self, client: connection.Client) -> None:
+        """Let the client of a reverse proxy ask, also if its provider is down.
+
+        mitmproxy connects to it first, and hangs up if that fails (`connection_strategy`).
+        """
+        handler = handler_of(client)
+        top = handler and handler.layer
+        if (
+            ctx.options.normalize_mode == "repair"
+            and isinstance(top, modes.ReverseProxy)
+            and getattr(client.proxy_mode, "scheme", "") in _SCHEMES
+            and hasattr(top, "finish_start")  # a later mitmproxy may not have it
+        ):
+            start = functools.partial(_finish_start, top, top.finish_start)
+            top.finish_start = start  # type: ignore[method-assign]
+
+    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Let mitmproxy connect once more, as for the certificate of the server."""
+        close(data.client, data.server)
+
+    def client_disconnected(self, client: connection.Client) -> None:
+        """Close the client's side if mitmproxy has not."""
+        close(client, client)
+
+    def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """Close the server's side if mitmproxy has not."""
+        close(data.client, data.server)
+
+
+def _finish_start(
+    top: modes.ReverseProxy,
+    finish_start: Callable[[], layer.CommandGenerator[str | None]],
+) -> layer.CommandGenerator[str | None]:
+    """Go on after an error, which the connection keeps: requests are answered with it."""
+    if (yield from finish_start()):
+        top._handle_event = top.child_layer.handle_event  # noqa: SLF001
+        yield from top.child_layer.handle_event(events.Start())
+    return None

@@ -1,0 +1,372 @@
+"""Requests on their way: routes, model names, keys, the gate, pages of the web.
+
+All of it is taken back when the answer comes, so that a flow shows what the client asked
+for, and no saved flow has a key.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from mitmproxy import connection, ctx, http, tls
+
+from ..routing import certificate_proof, cors
+from ..routing.gate import (
+    is_asked,
+    is_list,
+    is_plain,
+    key_refused,
+    not_found,
+    refusal,
+    refused,
+    wants_key,
+)
+from ..routing.hosts import Hosts
+from ..routing.key_echo import LogFilter
+from ..routing.key_headers import without_credentials
+from ..routing.keyed_requests import KeyedRequests
+from ..routing.keys import Keys, Secret
+from ..routing.model_names import Models
+from ..routing.own_address import asked_host, is_address, is_here
+from ..routing.routes import ROUTED, Routes, Target, is_native, is_reverse
+from ..text.printable import brief
+from ..wire.content_encoding import LargeBodyError
+from .adapting import Adapted
+from .flows import ASKED, content_of, place_of, quoted
+from .native_provider import translate
+
+logger = logging.getLogger(__name__)
+
+MAPPED = "model-mapped"
+_OK = 200
+_OPENED = "llm_normalize_opened"
+"""Marks a client's connection whose TLS was opened for a route."""
+
+
+@dataclass
+class Address:
+    """Where a client has sent a request."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    host_header: str | None
+    target: Target
+
+
+@dataclass
+class Reach:
+    """What is done to requests, and undone.
+
+    Attributes:
+        routes: Where requests go instead.
+        models: Models by other names.
+        keys: The keys for hosts.
+        gate: The token that clients have to present, if one is wanted.
+        origins: Origins whose pages may call a reverse proxy.
+        hosts: The hosts that are opened.
+    """
+
+    routes: Routes = field(default_factory=Routes)
+    models: Models = field(default_factory=Models)
+    keys: Keys = field(default_factory=Keys)
+    gate: Secret | None = None
+    origins: frozenset[str] = frozenset()
+    hosts: Hosts = field(default_factory=lambda: Hosts([]))
+    _routed: dict[str, Address] = field(default_factory=dict)
+    _keyed: KeyedRequests = field(default_factory=KeyedRequests)
+    _let_in: set[str] = field(default_factory=set)  # through the gate
+    _log_filter: LogFilter = field(init=False)
+    _lists: set[str] = field(default_factory=set)  # flows that ask for the models
+    _withheld: set[Secret] = field(default_factory=set)  # logged once for each
+
+    def __post_init__(self) -> None:
+        self._log_filter = LogFilter(self._secrets)
+
+    def load(self) -> None:
+        """Begin to keep keys out of mitmproxy's log."""
+        self._log_filter.logger.addFilter(self._log_filter)
+
+    def _secrets(self) -> list[Secret]:
+        return [*(each for _, each in self.keys.keys), *filter(None, [self.gate])]
+
+    # -- before a request ------------------------------------------------------------
+
+    def is_routed(self, host: str | None, port: int | None) -> bool:
+        """Tell whether requests to *host* go somewhere else."""
+        return self.routes.target(host, port) is not None
+
+    def connect(self, flow: http.HTTPFlow) -> None:
+        """Do not connect to a host that has a route: nothing is asked of it.
+
+        mitmproxy connects early unless there is an answer to CONNECT
+        (mitmproxy/proxy/layers/http/__init__.py, `handle_connect_regular`).
+        """
+        if flow.response is None and self.is_routed(
+            flow.request.host, flow.request.port
+        ):
+            flow.response = http.Response.make(200)
+            flow.response.headers.clear()
+
+    def client_hello(self, data: tls.ClientHelloData) -> bool:
+        """Tell whether a client wants TLS with a host that has a route."""
+        server = data.context.server
+        host, port, *_ = server.address or ("", None)
+        if not self.is_routed(data.client_hello.sni or host, port):
+            return False
+        setattr(data.context.client, _OPENED, True)
+        if not server.connected:
+            server.tls = False  # else mitmproxy would ask it first for its certificate
+        return True
+
+    def start_tls(self, data: tls.TlsData) -> None:
+        """Have a server that has a key prove the name that the key is for."""
+        assert isinstance(data.conn, connection.Server)
+        host, port, *_ = data.conn.address or ("", 0)
+        if self.keys.secret(host, port) is not None:
+            certificate_proof.demand(data.conn, host)
+
+    # -- a request -------------------------------------------------------------------
+
+    def answers(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
+        """Let a request in, and send it where it is to go; tell whether it is answered.
+
+        Nobody comes through a gate that has a bug.
+        """
+        try:
+            return self._answers(flow, is_selected=is_selected)
+        except Exception:
+            logger.exception("normalize: a request cannot be let in")
+            flow.response = refusal(500, "The proxy failed at this request.", None)
+            return True
+
+    def _answers(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
+        request = flow.request
+        for key in (ASKED, ROUTED):  # of a flow that is replayed
+            flow.metadata.pop(key, None)
+        target = self.routes.target(request.host, request.port) or self.routes.target(
+            request.pretty_host, request.port
+        )
+        if target is None and getattr(flow.client_conn, _OPENED, False):
+            # It was opened for a route: TLS is what its client wants all the same.
+            request.scheme = "https"
+        if not (is_selected or target is not None):
+            return False
+        secret = self.keys.secret(request.host, request.port)
+        answer = refused(request, self.gate) if self.gate is not None else None
+        if (target or self.gate or secret) and not is_plain(request.path):
+            flow.response = not_found(request)
+            return True
+        origin = self._origin(flow)
+        if origin is not None and cors.is_preflight(request):
+            flow.response = cors.preflight(request, origin)
+            return True
+        if answer is not None:
+            flow.response = answer
+            return True
+        if self.gate is not None:
+            self._let_in.add(flow.id)
+        if target is not None and target.is_native and not is_asked(request):
+            flow.response = self._unknown(request)
+            return True
+        if target is not None:
+            self._route(flow, target)
+        return False
+
+    def _unknown(self, request: http.Request) -> http.Response:
+        """Return what a native provider has for anything but a chat completion."""
+        if not is_list(request):
+            return not_found(request)
+        listed = self.models.listed(b'{"object":"list","data":[]}')
+        body = listed or b'{"object":"list","data":[]}'
+        return http.Response.make(200, body, {"content-type": "application/json"})
+
+    def _origin(self, flow: http.HTTPFlow) -> str | None:
+        if not (self.origins and is_reverse(flow.client_conn.proxy_mode)):
+            return None
+        return cors.origin_of(flow.request, self.origins)
+
+    def _route(self, flow: http.HTTPFlow, target: Target) -> None:
+        request = flow.request
+        self._routed[flow.id] = Address(
+            request.scheme,
+            request.host,
+            request.port,
+            request.path,
+            request.host_header,
+            target,
+        )
+        url = request.pretty_url.encode(errors="replace").decode()  # it is saved
+        flow.metadata[ROUTED] = [url, str(target)]
+        request.scheme = target.scheme
+        request.host = target.host
+        request.port = target.port
+        request.path = target.path(request.path)
+        request.host_header = target.netloc
+
+    def send(self, flow: http.HTTPFlow, *, is_selected: bool) -> Adapted | None:
+        """Name the model that is sent, and put the key on: the request leaves after this.
+
+        Returns:
+            What was changed in the request.
+        """
+        if flow.response is not None or not (is_selected or flow.id in self._routed):
+            return None
+        try:
+            return self._send(flow)
+        except Exception as error:  # noqa: BLE001 - a bug lets no request out half done
+            logger.error(  # noqa: TRY400 - its words may be the request's
+                "normalize: a request to %s cannot be prepared: %s",
+                brief(place_of(flow.request)),
+                type(error).__name__,
+            )
+            flow.response = refusal(500, "The proxy failed at this request.", None)
+            return None
+
+    def _send(self, flow: http.HTTPFlow) -> Adapted | None:
+        request = flow.request
+        routed = self._routed.get(flow.id)
+        if self.models.names and is_list(request):
+            self._lists.add(flow.id)
+        adapted = None
+        secret = self.keys.secret(request.host, request.port)
+        is_native_target = routed is not None and routed.target.is_native
+        is_read = is_asked(request) and (self.models.names or is_native_target)
+        try:
+            content = content_of(request) if is_read else _plain(request)
+        except ValueError as error:
+            if routed or secret or self.gate:  # nobody knows what would go there
+                status = 413 if isinstance(error, LargeBodyError) else 400
+                message = f"The body of the request is not read: {error}."
+                flow.response = refusal(status, message, None)
+                return None
+            content = b""
+        renamed = content and self.models.rename(content)
+        if renamed:
+            adapted = Adapted(content, [(MAPPED, "changed", "model")])
+            request.headers.pop("content-encoding", None)
+            request.content, flow.metadata[ASKED] = renamed  # and its length
+        if routed is not None and routed.target.is_native:
+            try:
+                adapted = translate(flow, routed.target.base, adapted)
+            except ValueError as error:
+                flow.response = refusal(400, str(error), None)
+                return None
+        if flow.id in self._let_in:
+            request.trailers = None  # the token may be there, too
+        is_let_in = self.gate is None or flow.id in self._let_in
+        if secret is not None and is_let_in:
+            self._put_key(flow, secret)
+        return adapted
+
+    def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
+        """Put a key on, unless a page of the web would use it, or anybody could read it."""
+        request = flow.request
+        if not wants_key(flow):
+            if secret not in self._withheld and request.method != "OPTIONS":
+                self._withheld.add(secret)
+                asked = place_of(request) + request.path.partition("?")[0]
+                logger.warning(
+                    "normalize: %s passes without the key of normalize_keys, which is "
+                    "for chat completions and the list of models (logged once)",
+                    quoted(flow, f"{request.method} {asked}"),
+                )
+            return
+        routed = self._routed.get(flow.id)
+        flow.response = key_refused(
+            flow,
+            self.origins,
+            is_routed=routed is not None,
+            is_known=self.gate is not None or self._is_known(flow),
+        )
+        is_on = flow.response is None and self._keyed.add(flow, secret)
+        if is_on and routed is not None:
+            routed.path = without_credentials(routed.path)
+            url, target = flow.metadata[ROUTED]
+            flow.metadata[ROUTED] = [without_credentials(url), target]
+
+    def _is_known(self, flow: http.HTTPFlow) -> bool:
+        """Tell whether the `Host` of a reverse proxy's request leads here by right."""
+        host = asked_host(flow.request)
+        is_sure = (
+            not host or is_here(host) or is_address(host)
+        )  # no page has made it up
+        if not is_reverse(flow.client_conn.proxy_mode) or is_sure:
+            return True
+        client = flow.client_conn
+        listens = client.proxy_mode.listen_host(ctx.options.listen_host or None)
+        here = flow.request.host, client.sockname[0], listens
+        routed = (pattern for pattern, _ in self.routes.routes)
+        return host.lower() in here or any(
+            each.matches(host, each.port) for each in (*self.hosts.patterns, *routed)
+        )
+
+    # -- its answer ------------------------------------------------------------------
+
+    def answered(self, flow: http.HTTPFlow) -> None:
+        """Take the key off, and let a page read the answer.
+
+        The key stays until the end where another request may have to be made for it.
+        """
+        is_good = flow.response is not None and flow.response.status_code == _OK
+        if is_good and not is_native(flow):
+            self._keyed.take_off(flow)
+        self._keyed.answered(flow)
+        if flow.response is not None:
+            self.grant(flow, flow.response)
+
+    def grant(self, flow: http.HTTPFlow, response: http.Response) -> None:
+        """Let the page that asked read *response*, if it may."""
+        origin = self._origin(flow)
+        if origin is not None:
+            cors.grant(response, origin)
+
+    def end(self, flow: http.HTTPFlow) -> None:
+        """Let a flow that is over show what the client has asked for."""
+        self.answered(flow)  # an answer of our own had no headers before
+        self._keyed.end(flow)
+        self._let_in.discard(flow.id)
+        wants_list = flow.id in self._lists
+        self._lists.discard(flow.id)
+        asked = self._routed.pop(flow.id, None)
+        if asked is not None:
+            request = flow.request
+            if flow.error is not None and flow.response is None:
+                logger.warning(
+                    "normalize: %s has a route to %s, and no answer came from there: %s",
+                    brief(asked.host),
+                    brief(str(asked.target)),
+                    quoted(flow, flow.error.msg),
+                )
+            request.scheme, request.host = asked.scheme, asked.host
+            request.port, request.path = asked.port, asked.path
+            request.host_header = asked.host_header
+        if wants_list:
+            self._list(flow)
+
+    def _list(self, flow: http.HTTPFlow) -> None:
+        """Add the names that may be asked for to a list of models."""
+        response = flow.response
+        if response is None or not response.raw_content:
+            return
+        try:
+            listed = self.models.listed(content_of(response))
+        except ValueError as error:
+            host, why = brief(flow.request.host), brief(str(error))
+            said = "normalize: the list of models of %s passes as it is (%s)"
+            logger.warning(said, host, why)
+            return
+        if listed is not None:
+            response.headers.pop("content-encoding", None)
+            response.content = listed
+
+    def done(self) -> None:
+        """Take off all keys."""
+        self._keyed.done()
+        self._log_filter.logger.removeFilter(self._log_filter)
+
+
+def _plain(request: http.Request) -> bytes:
+    """Return the body of *request* if it is not encoded."""
+    is_encoded = bool(request.headers.get("content-encoding"))
+    return b"" if is_encoded else request.raw_content or b""

@@ -1,0 +1,89 @@
+"""A flow that is over, as what came and what left: for commands that look at it again."""
+
+from dataclasses import dataclass, field, replace
+
+from mitmproxy import http
+
+from ..chat.endpoint import is_chat_request
+from ..chat.stream_state import Asked
+from ..records.flow_metadata import noted
+from ..records.snapshot import unpacked
+from .flows import asked_of, content_of, place_of, secrets_of
+
+_GOOD = range(200, 300)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One answer to a chat completion.
+
+    Attributes:
+        host: The host that was asked, with its port unless it is the usual one.
+        asked: What the request asked.
+        status: The HTTP status as the client got it.
+        came: What the provider sent, decoded.
+        left: What the client got.
+        is_stream: Whether it passed event by event.
+        is_whole: Whether all of it is there, and it came to its end.
+        is_observed: Whether it was only watched: it left as it came.
+        fixes: How often each fix has changed it; None if the addon never saw it.
+        secrets: Strings of the request that must not be written anywhere.
+    """
+
+    host: str
+    asked: Asked
+    status: int
+    came: bytes
+    left: bytes
+    is_stream: bool
+    is_whole: bool
+    is_observed: bool
+    fixes: dict[str, int] | None
+    secrets: tuple[str, ...] = field(repr=False)
+
+
+def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
+    """Return the answer of *flow*, live or loaded from a file.
+
+    Args:
+        flow: The flow; one that the addon has never seen came as it left.
+        strict: Whether only fields that OpenAI defines are wanted.
+
+    Raises:
+        ValueError: It has none that can be looked at; the message says why.
+    """
+    request, response = flow.request, flow.response
+    if not is_chat_request(request.method, request.path):
+        raise ValueError("it asks for no chat completion")
+    if response is None or response.raw_content is None:
+        raise ValueError("no answer is kept of it")
+    left = content_of(response)
+    told = noted(flow.metadata, is_live=bool(flow.live)) or {}
+    if told.get("end") == "running":
+        raise ValueError("it is still running")
+    packed = told.get("came")
+    if told.get("fixes") and packed is None:
+        raise ValueError("what came is not kept of it")
+    came = unpacked(packed) if packed else left
+    asked = asked_of(flow, strict=strict)
+    # The request may have asked for it before it was changed.
+    asked = replace(asked, usage=asked.usage or told.get("usage") is True)
+    status = told.get("came_status") or response.status_code
+    is_stream = asked.stream and status in _GOOD
+    is_whole = not told.get("is_cut") and told.get("end", "complete") == "complete"
+    if not (is_stream or is_whole):
+        raise ValueError("it is too long, or did not come to its end")
+    return Stored(
+        host=place_of(request),
+        asked=asked,
+        status=status,
+        came=came,
+        left=left,
+        is_stream=is_stream,
+        is_whole=is_whole,
+        is_observed=bool(told.get("observe")),
+        fixes={str(name): int(count) for name, count in told["fixes"]}
+        if told
+        else None,
+        secrets=secrets_of(request),
+    )

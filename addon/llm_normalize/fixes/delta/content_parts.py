@@ -1,0 +1,73 @@
+"""`content` as a list of parts where OpenAI sends one string."""
+
+from ...chat.chunk import Chunk, in_deltas, messages
+from ...chat.content_parts import join_parts
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = {"type": "text", "text": "Hi"}
+_THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
+_REFERENCE = {"type": "reference", "reference_ids": [1]}
+
+
+class ContentParts(Fix):
+    """Join the texts, and the thoughts as `reasoning_content`.
+
+    Parts that have no text go to `content_parts`.
+    """
+
+    name = "content-parts"
+    changes = "`content: [{…}]` -> text; thinking parts -> `reasoning_content`"
+    why = 'Clients show "[object Object]" or fail: "expected a string".'
+    providers = ("Mistral (Magistral)", "Databricks", "GLM on Mistral")
+    sources = (
+        "https://docs.mistral.ai/capabilities/reasoning/",
+        "https://github.com/meilisearch/meilisearch/issues/6327",
+        "https://github.com/databricks/appkit/issues/559",
+    )
+    examples = (
+        Example(
+            "thought",
+            [chunk({"content": [_THOUGHT]})],
+            [chunk({"reasoning_content": "so"})],
+            ended=False,
+        ),
+        Example(
+            "text",
+            [chunk({"content": [_TEXT, "!", _REFERENCE]})],
+            [chunk({"content": "Hi!", "content_parts": [_REFERENCE]})],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": [_THOUGHT, _TEXT]}),
+            completion(
+                {"role": "assistant", "content": "Hi", "reasoning_content": "so"}
+            ),
+        ),
+        Example.untouched("string", [chunk({"content": "Hi"})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Join the parts of the deltas."""
+        return in_deltas(chunk, _join)
+
+    def body(self, body: Chunk) -> bool:
+        """Join the parts of the messages; a message has its content."""
+        found = [message for _, message in messages(body) if _join(message)]
+        for message in found:
+            message.setdefault("content", "")
+        return bool(found)
+
+
+def _join(part: Chunk) -> bool:
+    if not isinstance(part.get("content"), list):
+        return False
+    text, thought, others = join_parts(part.pop("content"))
+    known = part.get("reasoning_content")
+    if isinstance(known, str) and thought not in known:
+        thought = known if known in thought else known + thought
+    elif isinstance(known, str):
+        thought = known
+    said = {"content": text, "reasoning_content": thought, "content_parts": others}
+    part.update({key: each for key, each in said.items() if each})
+    return True

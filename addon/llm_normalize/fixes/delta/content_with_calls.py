@@ -1,0 +1,57 @@
+"""Text and a tool call in one delta."""
+
+from ...chat.chunk import Chunk, deltas, envelope_of
+from ...repair.fix import Example, Fix, calling, chunk, head
+
+_SAID = {"role": "assistant", "content": "Let me see."}
+_BOTH = {**_SAID, "tool_calls": [head()]}
+_TEXT = chunk(_SAID)
+
+
+class ContentWithCalls(Fix):
+    """Send the text first, in a chunk of its own."""
+
+    name = "content-with-calls"
+    changes = "text beside a tool call -> a chunk of its own before it"
+    why = "Continue takes the text from such a delta, and loses the call's id and name."
+    providers = ("SGLang", "Mistral", "gateways that join chunks")
+    key = "call"
+    sources = (
+        "https://github.com/continuedev/continue/tree/main/packages/openai-adapters",
+        "https://platform.openai.com/docs/guides/function-calling#streaming",
+    )
+    examples = (
+        Example("both", [chunk(_BOTH)], [_TEXT, calling(head())], ended=False),
+        Example(
+            "log probabilities",
+            [chunk(_BOTH, logprobs={"content": []})],
+            [
+                chunk(_SAID, logprobs={"content": []}),
+                chunk({"tool_calls": [head()]}, logprobs=None),
+            ],
+            ended=False,
+        ),
+        Example.untouched("apart", [_TEXT, calling(head())], ended=False),
+        Example.untouched(
+            "no text",
+            [chunk({"role": "assistant", "content": "", "tool_calls": [head()]})],
+            ended=False,
+        ),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Split the chunk."""
+        texts: list[Chunk] = []
+        for _, choice, delta in deltas(chunk):
+            if delta.get("content") and delta.get("tool_calls"):
+                # The role opens the choice, so it goes with what comes first.
+                said = {
+                    key: delta.pop(key) for key in ("role", "content") if key in delta
+                }
+                texts.append({**choice, "delta": said, "finish_reason": None})
+                choice.pop("text", None)
+                if "logprobs" in choice:
+                    choice["logprobs"] = None
+        if not texts:
+            return None
+        return [{**envelope_of(chunk), "choices": texts}, chunk]

@@ -1,0 +1,75 @@
+"""A `function_call` or `audio` whose every value is empty."""
+
+from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages, put_calls
+from ...repair.fix import Example, Fix, chunk, completion
+
+_CALL = {"name": "", "arguments": ""}
+_AUDIO = {"id": "", "data": "", "expires_at": 0, "transcript": ""}
+_HI = {"role": "assistant", "content": "Hi"}
+
+
+class FieldHollow(Fix):
+    """Leave the key out."""
+
+    name = "field-hollow"
+    changes = "`function_call`, `audio` of empty values alone -> removed"
+    why = "Clients that look whether it is there call a function without a name."
+    providers = ("Snowflake",)
+    sources = (
+        "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example.of_body(
+            "body",
+            completion({**_HI, "audio": _AUDIO, "function_call": _CALL}),
+            completion(_HI),
+        ),
+        Example(
+            "stream",
+            [chunk({**_HI, "function_call": _CALL})],
+            [chunk(_HI)],
+            ended=False,
+        ),
+        Example.untouched(
+            "arguments to come",
+            [chunk({"function_call": {"name": "f", "arguments": ""}})],
+        ),
+        Example.untouched("later", [chunk({"function_call": {"arguments": ""}})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys from the deltas."""
+        return in_deltas(chunk, _drop)
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the keys from the messages."""
+        dropped = in_messages(body, _drop_calls)
+        return in_messages(body, _drop) or dropped
+
+
+def _drop(part: Chunk) -> bool:
+    hollow = [
+        key
+        for key, identity in (("function_call", "name"), ("audio", "id"))
+        if isinstance(part.get(key), dict)
+        and identity in part[key]
+        and not any(part[key].values())
+    ]
+    for key in hollow:
+        del part[key]
+    return bool(hollow)
+
+
+def _drop_calls(message: Chunk) -> bool:
+    found = calls(message)
+    kept = [call for call in found if _is_called(call)]
+    if len(kept) == len(found):
+        return False
+    put_calls(message, kept)
+    return True
+
+
+def _is_called(call: Chunk) -> bool:
+    said = {**call, **function(call)}
+    return any(said[key] for key in said if key not in ("index", "type", "function"))

@@ -1,0 +1,44 @@
+"""Reasoning that is null again once the text has begun."""
+
+from ...chat.chunk import Chunk, deltas
+from ...chat.stream_state import MANY, Asked, Seen
+from ...repair.fix import Example, Fix, chunk
+
+_SO = chunk({"role": "assistant", "content": "", "reasoning_content": "so"})
+_HI = chunk({"content": "Hi"})
+_NULL = chunk({"content": "Hi", "reasoning_content": None})
+_KEYS = ("reasoning_content", "reasoning")
+
+
+class ReasoningNull(Fix):
+    """Leave the key out, after reasoning has been sent."""
+
+    name = "reasoning-null"
+    changes = "`reasoning_content: null` after reasoning -> removed"
+    why = "openai-node's helper puts the null in the place of all reasoning so far."
+    providers = ("DeepSeek", "DashScope", "SGLang", "vLLM")
+    sources = (
+        "https://api-docs.deepseek.com/guides/reasoning_model",
+        "https://github.com/sgl-project/sglang/issues/9657",
+    )
+    examples = (
+        Example("text", [_SO, _NULL], [_SO, _HI], ended=False),
+        Example.untouched("no reasoning", [_NULL], ended=False),
+        Example.untouched("more reasoning", [_SO, _SO], ended=False),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._thought: set[int] = set()  # choices that have reasoned
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            for key in _KEYS:
+                if delta.get(key) and len(self._thought) < MANY:
+                    self._thought.add(index)
+                elif index in self._thought and delta.get(key, "") is None:
+                    del delta[key]
+                    changed = True
+        return changed

@@ -1,0 +1,55 @@
+"""No role in the first chunk of a choice, or in a message."""
+
+from ...chat.chunk import Chunk, deltas, messages, put_first
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+
+
+class RoleMissing(Fix):
+    """Say `assistant` where a choice opens."""
+
+    name = "role-missing"
+    changes = "no role in a choice's first chunk, or in a message -> `assistant`"
+    why = (
+        'openai-node\'s stream helper raises "missing role for choice 0"; LangChain '
+        "JS drops tool calls and usage."
+    )
+    providers = ("NVIDIA NIM on SGLang", "llama.cpp (old)", "Open WebUI", "Bifrost")
+    sources = (
+        "https://github.com/ggml-org/llama.cpp/issues/5880",
+        "https://github.com/open-webui/open-webui/issues/23917",
+        "https://github.com/maximhq/bifrost/issues/6523",
+    )
+    examples = (
+        Example(
+            "stream",
+            [_TEXT, _TEXT],
+            [chunk({"role": "assistant", "content": "Hi"}), _TEXT],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"content": "Hi"}),
+            completion({"role": "assistant", "content": "Hi"}),
+        ),
+        Example.untouched("there", [chunk({"role": "assistant"}), _TEXT], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Add the role to the first chunk of each choice."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            if not delta.get("role") and not self.seen.choice(index).role:
+                put_first(delta, "role", "assistant")
+                changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Add the role to each message."""
+        changed = False
+        for _, message in messages(body):
+            if not message.get("role"):
+                put_first(message, "role", "assistant")
+                changed = True
+        return changed

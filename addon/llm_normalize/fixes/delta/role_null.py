@@ -1,0 +1,47 @@
+"""`role` is null or empty where OpenAI leaves it out."""
+
+from ...chat.chunk import Chunk, deltas
+from ...repair.fix import Example, Fix, chunk
+
+_FIRST = chunk({"role": "assistant", "content": ""})
+
+
+class RoleNull(Fix):
+    """Drop a role that says nothing."""
+
+    name = "role-null"
+    changes = '`delta.role`: `null` or `""` -> removed'
+    why = (
+        'Strict clients fail to parse it (Vercel AI SDK: expected "assistant"); '
+        'naive ones show "null".'
+    )
+    providers = ("NVIDIA NIM", "SGLang", "MiniMax", "Groq and Mistral gateways")
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/9657",
+        "https://github.com/BerriAI/litellm/issues/2010",
+        "https://github.com/vercel/ai/issues/15464",
+    )
+    examples = (
+        Example(
+            "null",
+            [_FIRST, chunk({"role": None, "content": "Hi"})],
+            [_FIRST, chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example(
+            "empty",
+            [_FIRST, chunk({"role": "", "content": "Hi"})],
+            [_FIRST, chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example.untouched("real role", [_FIRST], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the key."""
+        changed = False
+        for _, _, delta in deltas(chunk):
+            if "role" in delta and not delta["role"]:
+                del delta["role"]
+                changed = True
+        return changed

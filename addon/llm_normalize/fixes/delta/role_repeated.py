@@ -1,0 +1,41 @@
+"""The role again, after the first chunk of a choice."""
+
+from ...chat.chunk import Chunk, deltas
+from ...repair.fix import Example, Fix, chunk
+
+_FIRST = chunk({"role": "assistant", "content": ""})
+
+
+class RoleRepeated(Fix):
+    """Keep the role in the first chunk of a choice only."""
+
+    name = "role-repeated"
+    changes = "`delta.role` after a choice's first chunk -> removed"
+    why = "Clients that open a message at each role show one bubble per token."
+    providers = ("Perplexity", "SGLang gateway", "many others")
+    sources = (
+        "https://github.com/MacPaw/OpenAI/issues/317",
+        "https://github.com/sgl-project/sglang/issues/19895",
+    )
+    examples = (
+        Example(
+            "every chunk",
+            [_FIRST, chunk({"role": "assistant", "content": "Hi"})],
+            [_FIRST, chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example.untouched(
+            "one per choice",
+            [_FIRST, chunk({"role": "assistant", "content": ""}, index=1)],
+            ended=False,
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the key where the role was sent."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            if "role" in delta and self.seen.choice(index).role:
+                del delta["role"]
+                changed = True
+        return changed

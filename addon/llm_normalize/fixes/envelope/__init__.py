@@ -1,0 +1,1 @@
+"""What surrounds the choices: id, model, created."""

@@ -1,0 +1,54 @@
+"""No `created`, or one that is no time: null, 0, negative."""
+
+from ...chat.chunk import Chunk
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+_BARE = {key: value for key, value in _TEXT.items() if key != "created"}
+_ENDLESS = 2**53  # more than a double holds is no time in any unit
+_NOW = Asked(stream=True, time=1700000000)
+_BODY = completion({"role": "assistant", "content": "Hi"})
+
+
+class CreatedMissing(Fix):
+    """Say when the answer began."""
+
+    name = "created-missing"
+    changes = "`created` missing, null or 0 -> the time of the answer, in seconds"
+    why = "JetBrains' AI plugin refuses the chunk: the field is required for its type."
+    providers = ("llama.cpp servers", "Perplexity", "Venice", "GitHub Copilot")
+    sources = (
+        "https://github.com/peach0x33a/cmdcode2api/issues/1",
+        "https://platform.openai.com/docs/api-reference/chat/streaming",
+    )
+    examples = (
+        Example(
+            "missing",
+            [_BARE],
+            [{**_BARE, "created": 1700000000}],
+            asked=_NOW,
+            ended=False,
+        ),
+        Example("zero", [{**_TEXT, "created": 0}], [_TEXT], asked=_NOW, ended=False),
+        Example(
+            "body",
+            [{**_BODY, "created": None}],
+            [_BODY],
+            asked=Asked(time=1700000000),
+            kind="body",
+        ),
+        Example.untouched("there", [_TEXT]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Set the time of the stream's first chunk, else of the exchange."""
+        given = chunk.get("created")
+        if type(given) is int and 0 < given < _ENDLESS:
+            return False
+        chunk["created"] = self.seen.envelope.get("created") or self.asked.time
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Set the time of the exchange."""
+        return self.edit(body)

@@ -1,0 +1,76 @@
+"""`created` as text, as a fraction, or in milliseconds."""
+
+from datetime import UTC, datetime
+
+from ...chat.chunk import Chunk
+from ...repair.fix import Example, Fix, chunk, completion
+from ...wire.json_text import Json, Number
+
+_TEXT = chunk({"content": "Hi"})
+_BODY = completion({"role": "assistant", "content": "Hi"})
+_LATEST = 10**11  # the year 5138: anything later is in a smaller unit
+
+
+class CreatedNotSeconds(Fix):
+    """Send whole seconds since 1970."""
+
+    name = "created-not-seconds"
+    changes = "`created` in milliseconds, as a fraction, text or date -> whole seconds"
+    why = "Typed clients expect an integer, and 32 or 64 bits overflow."
+    providers = ("mistral.rs", "web-llm", "OpenCursor", "DIAL")
+    sources = (
+        "https://github.com/EricLBuehler/mistral.rs/issues/1805",
+        "https://github.com/mlc-ai/web-llm/issues/829",
+        "https://github.com/epam/ai-dial-adapter-openai/issues/141",
+    )
+    examples = (
+        Example(
+            "milliseconds",
+            [{**_TEXT, "created": 1700000000123}],
+            [_TEXT],
+            ended=False,
+        ),
+        Example("text", [{**_TEXT, "created": "1700000000"}], [_TEXT], ended=False),
+        Example(
+            "fraction",
+            [{**_TEXT, "created": Number("1700000000.25")}],
+            [_TEXT],
+            ended=False,
+        ),
+        Example.of_body("date", {**_BODY, "created": "2023-11-14T22:13:20Z"}, _BODY),
+        Example.untouched("seconds", [_TEXT]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Convert it; what is no time stays for others."""
+        given = chunk.get("created")
+        if type(given) is int and given < _LATEST:
+            return False
+        seconds = _seconds(given)
+        if seconds is None:
+            return False
+        while seconds >= _LATEST:
+            seconds /= 1000
+        chunk["created"] = int(seconds)
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Convert it."""
+        return self.edit(body)
+
+
+def _seconds(given: Json) -> float | None:
+    text = given.text if isinstance(given, Number) else given
+    if isinstance(text, bool) or not isinstance(text, str | int):
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            date = datetime.fromisoformat(str(text))
+        except ValueError:
+            return None
+        seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
+    except OverflowError:  # an integer of hundreds of digits
+        return None
+    return seconds if 0 < seconds < 10**30 else None

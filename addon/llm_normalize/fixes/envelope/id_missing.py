@@ -1,0 +1,60 @@
+"""No `id`, or one that says nothing: null, empty, a number, a placeholder."""
+
+from ...chat.chunk import Chunk, put_first
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, chunk, completion
+from ...wire.json_text import Number
+
+_TEXT = chunk({"content": "Hi"})
+_BARE = {key: value for key, value in _TEXT.items() if key != "id"}
+_MADE = "chatcmpl-5feceb66ffc86f38d952786c"
+_ZERO = Asked(stream=True, id="0")
+_BODY = completion({"role": "assistant", "content": "Hi"})
+_PLACEHOLDERS = ("chatcmpl", "chatcmpl-", "id", "none", "null", "string", "undefined")
+
+
+class IdMissing(Fix):
+    """Give the answer one id: the first the provider names, else one of its own."""
+
+    name = "id-missing"
+    changes = '`id` missing, null, `""`, `"chatcmpl"` or a number -> one for the answer'
+    why = "SDK helpers and logs tell answers apart by it; strict types want a string."
+    providers = ("chatglm.cpp", "Azure", "Snowflake", "Hugging Face TGI", "MiniMax")
+    sources = (
+        "https://github.com/li-plus/chatglm.cpp",
+        "https://github.com/BerriAI/litellm/issues/1571",
+    )
+    examples = (
+        Example("missing", [_BARE], [{**_TEXT, "id": _MADE}], asked=_ZERO, ended=False),
+        Example(
+            "empty",
+            [{**_TEXT, "id": ""}],
+            [{**_TEXT, "id": _MADE}],
+            asked=_ZERO,
+            ended=False,
+        ),
+        Example("number", [{**_TEXT, "id": 7}], [{**_TEXT, "id": "7"}], ended=False),
+        Example(
+            "body",
+            [{**_BODY, "id": "chatcmpl"}],
+            [{**_BODY, "id": _MADE}],
+            asked=Asked(id="0"),
+            kind="body",
+        ),
+        Example.untouched("there", [_TEXT]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Name the answer."""
+        given = chunk.get("id")
+        if isinstance(given, str) and given.lower() not in ("", *_PLACEHOLDERS):
+            return False
+        made = self.seen.envelope.get("id") or self.asked.make_id("chatcmpl-")
+        if isinstance(given, int | Number) and not isinstance(given, bool):
+            made = given.text if isinstance(given, Number) else str(given)
+        put_first(chunk, "id", made)
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Name the answer."""
+        return self.edit(body)

@@ -1,0 +1,72 @@
+"""No `model`, or one that says nothing: null, empty, a placeholder."""
+
+from ...chat.chunk import Chunk
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+_ACME = Asked(stream=True, model="acme-1")
+_BODY = completion({"role": "assistant", "content": "Hi"})
+_PLACEHOLDERS = [
+    "model",
+    "default",
+    "default-model",
+    "default_model",
+    "none",
+    "null",
+    "placeholder",
+    "string",
+    "undefined",
+    "unknown",
+]
+
+
+class ModelMissing(Fix):
+    """Name the model that was asked for.
+
+    A name that differs from it stays: it may be more exact.
+    """
+
+    name = "model-missing"
+    changes = '`model` missing, null, `""`, `"model"`, `"default-model"` -> as asked'
+    why = "Cursor refuses a stream of another model; one-api does not account for it."
+    providers = ("chatglm.cpp", "Azure (first chunk)", "CLIProxyAPI", "Snowflake")
+    sources = (
+        "https://github.com/router-for-me/CLIProxyAPI/issues/1548",
+        "https://github.com/li-plus/chatglm.cpp",
+    )
+    examples = (
+        Example("empty", [{**_TEXT, "model": ""}], [_TEXT], asked=_ACME, ended=False),
+        Example(
+            "placeholder",
+            [{**_TEXT, "model": "default-model"}],
+            [_TEXT],
+            asked=_ACME,
+            ended=False,
+        ),
+        Example(
+            "body",
+            [{**_BODY, "model": None}],
+            [_BODY],
+            asked=Asked(model="acme-1"),
+            kind="body",
+        ),
+        Example.untouched("more exact", [{**_TEXT, "model": "acme-1-0613"}]),
+        Example.untouched("asked so", [{**_TEXT, "model": "default"}]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Name the model."""
+        given = chunk.get("model")
+        if isinstance(given, str) and given.lower() not in ("", *_PLACEHOLDERS):
+            return False
+        name = self.seen.envelope.get("model") or self.asked.model or given
+        name = name if isinstance(name, str) and name else "unknown"
+        if name == given:
+            return False
+        chunk["model"] = name
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Name the model."""
+        return self.edit(body)

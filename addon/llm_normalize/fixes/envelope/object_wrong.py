@@ -1,0 +1,44 @@
+"""`object` missing, empty, or of another kind of answer."""
+
+from ...chat.chunk import Chunk
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+_BODY = completion({"role": "assistant", "content": "Hi"})
+
+
+class ObjectWrong(Fix):
+    """Say what the object is."""
+
+    name = "object-wrong"
+    changes = "`object` -> `chat.completion.chunk`; `chat.completion` in a body"
+    why = "Strict types take the literal and nothing else."
+    providers = ("Perplexity", "Z.AI", "Azure", "GitHub Copilot", "mini-sglang")
+    sources = (
+        "https://github.com/MacPaw/OpenAI/issues/317",
+        "https://github.com/sgl-project/mini-sglang/issues/51",
+        "https://github.com/mlflow/mlflow/issues/12767",
+    )
+    examples = (
+        Example(
+            "stream", [{**_TEXT, "object": "chat.completion"}], [_TEXT], ended=False
+        ),
+        Example("empty", [{**_TEXT, "object": ""}], [_TEXT], ended=False),
+        Example.of_body("body", {**_BODY, "object": "text_completion"}, _BODY),
+        Example.untouched("right", [_TEXT]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Set it in a chunk."""
+        return _set(chunk, "chat.completion.chunk")
+
+    def body(self, body: Chunk) -> bool:
+        """Set it in a body."""
+        return _set(body, "chat.completion")
+
+
+def _set(chunk: Chunk, kind: str) -> bool:
+    if chunk.get("object") == kind:
+        return False
+    chunk["object"] = kind
+    return True

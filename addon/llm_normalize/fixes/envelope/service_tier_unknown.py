@@ -1,0 +1,41 @@
+"""A `service_tier` that OpenAI does not have."""
+
+from ...chat.chunk import Chunk
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+_BODY = completion({"role": "assistant", "content": "Hi"})
+_TIERS = (None, "auto", "default", "flex", "scale", "priority", "fast")
+
+
+class ServiceTierUnknown(Fix):
+    """Leave the key out."""
+
+    name = "service-tier-unknown"
+    changes = '`service_tier: "on_demand"`, `""` -> removed'
+    why = "Strict types know OpenAI's tiers and no others."
+    providers = ("Groq", "Snowflake")
+    key = "service_tier"
+    sources = (
+        "https://console.groq.com/docs/service-tiers",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example(
+            "stream", [{**_TEXT, "service_tier": "on_demand"}], [_TEXT], ended=False
+        ),
+        Example.of_body("body", {**_BODY, "service_tier": ""}, _BODY),
+        Example.untouched("known", [{**_TEXT, "service_tier": "default"}]),
+        Example.untouched("null", [{**_TEXT, "service_tier": None}]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the key."""
+        if chunk.get("service_tier") in _TIERS:
+            return False
+        del chunk["service_tier"]
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the key."""
+        return self.edit(body)

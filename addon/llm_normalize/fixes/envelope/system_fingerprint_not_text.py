@@ -1,0 +1,48 @@
+"""A `system_fingerprint` that is no text."""
+
+from ...chat.chunk import Chunk
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+_BODY = completion({"role": "assistant", "content": "Hi"})
+
+
+class SystemFingerprintNotText(Fix):
+    """Send null, as OpenAI does where there is none."""
+
+    name = "system-fingerprint-not-text"
+    changes = "`system_fingerprint: 7` -> `null`"
+    why = "Typed clients expect a string, and refuse the chunk."
+    providers = ("custom servers",)
+    key = "system_fingerprint"
+    sources = (
+        "https://github.com/MacPaw/OpenAI/issues/309",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example(
+            "number",
+            [{**_TEXT, "system_fingerprint": 7}],
+            [{**_TEXT, "system_fingerprint": None}],
+            ended=False,
+        ),
+        Example.of_body(
+            "object",
+            {**_BODY, "system_fingerprint": {}},
+            {**_BODY, "system_fingerprint": None},
+        ),
+        Example.untouched("text", [{**_TEXT, "system_fingerprint": "fp_1"}]),
+        Example.untouched("null", [{**_TEXT, "system_fingerprint": None}]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Set null."""
+        given = chunk.get("system_fingerprint")
+        if given is None or isinstance(given, str):
+            return False
+        chunk["system_fingerprint"] = None
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Set null."""
+        return self.edit(body)

@@ -1,0 +1,1 @@
+"""Errors in the form of OpenAI."""

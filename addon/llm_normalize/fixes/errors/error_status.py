@@ -1,0 +1,35 @@
+"""HTTP 200 for a body that carries nothing but an error."""
+
+from ...chat.errors import wrapped
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, completion
+
+_NO = wrapped("Provider returned error", "server_error", None, "502")
+_HI = {"role": "assistant", "content": "Hi"}
+
+
+class ErrorStatus(Fix):
+    """Answer with the status that the error names, or that its type has at OpenAI.
+
+    repair/body.py does it. Without either it is 500.
+    """
+
+    name = "error-status"
+    changes = "HTTP 200 with only an error in the body -> a fitting 4xx or 5xx"
+    why = "20 of 20 libraries lose the error, and fail later without a word of it."
+    providers = ("OpenRouter", "LM Studio", "Workers AI")
+    sources = (
+        "https://github.com/apache/rocketmq-dashboard/issues/2178",
+        "https://openrouter.ai/docs/api-reference/errors",
+    )
+    examples = (
+        Example(
+            "error",
+            [_NO],
+            [_NO],
+            asked=Asked(),
+            kind="body",
+            changes_status=502,
+        ),
+        Example.untouched("answer", [completion(_HI)], kind="body"),
+    )

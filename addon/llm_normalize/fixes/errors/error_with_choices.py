@@ -1,0 +1,78 @@
+"""An error in a chunk that has choices, or in a choice."""
+
+from ...chat.chunk import ENVELOPE, Chunk, choices, errors_in, speaks, take_errors
+from ...chat.errors import failures_in
+from ...chat.finish_words import FAILED, meaning
+from ...repair.fix import Example, Fix, chunk
+from ...wire.json_text import Json
+
+_OPEN = chunk({"role": "assistant", "content": "Hi"})
+_ERROR = {"message": "Overloaded", "type": "server_error", "param": None, "code": None}
+
+
+class ErrorWithChoices(Fix):
+    """Send what the chunk says, then the error as an event of its own."""
+
+    name = "error-with-choices"
+    changes = "`error` beside `choices`, or in one -> an event of its own"
+    why = "Clients see a chunk like any other, and an answer cut short without a word."
+    providers = ("OpenRouter", "NVIDIA NIM", "Lemonade")
+    sources = (
+        "https://openrouter.ai/docs/api-reference/errors",
+        "https://github.com/apache/rocketmq-dashboard/issues/2178",
+    )
+    examples = (
+        Example(
+            "beside",
+            [_OPEN, chunk({"content": "!"}, error=_ERROR)],
+            [_OPEN, chunk({"content": "!"}), {"error": _ERROR}],
+            ended=False,
+        ),
+        Example(
+            "in a choice",
+            [_OPEN, chunk({}, choice={"error": _ERROR})],
+            [_OPEN, {"error": _ERROR}],
+            ended=False,
+        ),
+        Example(
+            "without a choice",
+            [_OPEN, chunk(None, error=_ERROR)],
+            [_OPEN, {"error": _ERROR}],
+            ended=False,
+        ),
+        Example.of_error(
+            "in a body", 502, {"error": _ERROR, "choices": []}, {"error": _ERROR}
+        ),
+        Example.untouched("alone", [_OPEN, {"error": _ERROR}], ended=False),
+        Example.untouched("null", [chunk({"content": "Hi"}, error=None)]),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Part the error from the rest."""
+        found: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
+        if not found:
+            return None
+        for choice in choices(chunk):
+            if meaning(choice.get("finish_reason")) == FAILED:
+                choice["finish_reason"] = None
+        return [chunk, *found] if speaks(chunk) else found
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Leave the choices out of an error, and what chunks share."""
+        if not isinstance(body, dict) or "choices" not in body:
+            return None
+        inside = {"choices": body["choices"]}
+        failed = errors_in(inside) or failures_in(inside)
+        rest = {k: v for k, v in body.items() if k not in ENVELOPE | {"choices"}}
+        return rest if rest.get("error") or not failed else {"error": failed[0], **rest}
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Leave an error out that says nothing."""
+        empty = "error" in chunk and not chunk["error"] and chunk["error"] is not None
+        if empty:
+            del chunk["error"]
+        return empty
+
+    def body(self, body: Chunk) -> bool:
+        """Leave an error out that says nothing."""
+        return self.edit(body)

@@ -1,0 +1,65 @@
+"""A `finish_reason` that is a failure's: `error`, `engine_overloaded`, `503`."""
+
+from ...chat.chunk import Chunk, choices, speaks
+from ...chat.errors import failures_in
+from ...chat.finish_words import FAILED, meaning
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_HI = {"role": "assistant", "content": "Hi"}
+_FAILED = chunk({}, finish="error")
+_BUSY = chunk({}, finish="engine_overloaded")
+
+
+class FinishError(Fix):
+    """Send an error event with the word; a body, whose text is there, was cut short."""
+
+    name = "finish-error"
+    changes = (
+        '`finish_reason: "error"`, `"engine_overloaded"`, … -> an error event; `length` in '
+        "a body"
+    )
+    why = "Typed clients raise at an unknown reason, or take it for a success."
+    providers = ("OpenRouter", "gateways", "Cohere", "Zhipu", "DeepSeek")
+    key = "finish_reason"
+    sources = (
+        "https://openrouter.ai/docs/api-reference/errors",
+        "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
+        "https://api-docs.deepseek.com/api/create-chat-completion",
+    )
+    examples = (
+        Example(
+            "stream",
+            [_TEXT, chunk({"content": "!"}, finish="error")],
+            [_TEXT, chunk({"content": "!"}), {"error": failures_in(_FAILED)[0]}],
+        ),
+        Example("word", [_TEXT, _BUSY], [_TEXT, {"error": failures_in(_BUSY)[0]}]),
+        Example.of_body(
+            "body", completion(_HI, finish="error"), completion(_HI, finish="length")
+        ),
+        Example.untouched("stop", [_TEXT, chunk({}, finish="stop")], ended=False),
+        Example.untouched("synonym", [_TEXT, chunk({}, finish="eos")], ended=False),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Part the failure from what the chunk says."""
+        found = failures_in(chunk)
+        if not found:
+            return None
+        for choice in _failed(chunk):
+            choice["finish_reason"] = None
+        errors: list[Chunk] = [{"error": each} for each in found]
+        return [chunk, *errors] if speaks(chunk) else errors
+
+    def body(self, body: Chunk) -> bool:
+        """Say that the text is not whole."""
+        failed = _failed(body)
+        for choice in failed:
+            choice["finish_reason"] = "length"
+        return bool(failed)
+
+
+def _failed(chunk: Chunk) -> list[Chunk]:
+    return [
+        each for each in choices(chunk) if meaning(each.get("finish_reason")) == FAILED
+    ]

@@ -1,0 +1,55 @@
+"""No finish reason before `[DONE]`, or in a body."""
+
+from ...chat.chunk import Chunk, calls, choices
+from ...repair.fix import DONE, Example, Fix, chunk, completion, head
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
+_STOP = chunk({}, finish="stop")
+
+
+class FinishMissing(Fix):
+    """Add the finish reason that the provider's own `[DONE]` implies, or a whole body.
+
+    repair/ending/stream_end.py does it. A stream that ends without `[DONE]` broke off, and gets none.
+    """
+
+    name = "finish-missing"
+    changes = "`[DONE]` or body without a finish reason -> `stop` or `tool_calls`"
+    why = "openai-node's helpers and the AI SDK raise; agents abort the turn."
+    providers = ("GLM-5.1 on NVIDIA NIM", "opencode Zen", "Snowflake", "Jan")
+    sources = (
+        "https://github.com/earendil-works/pi/issues/6226",
+        "https://github.com/anomalyco/opencode/issues/43882",
+    )
+    examples = (
+        Example("text", [_TEXT, DONE], [_TEXT, _STOP, DONE]),
+        Example(
+            "tool call",
+            [_CALLED, DONE],
+            [_CALLED, chunk({}, finish="tool_calls"), DONE],
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": "Hi"}, finish=None),
+            completion({"role": "assistant", "content": "Hi"}),
+        ),
+        Example.untouched("there", [_TEXT, _STOP, DONE]),
+        Example.untouched("broken off", [_TEXT]),
+        Example.untouched(
+            "error", [_TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n', DONE]
+        ),
+    )
+
+    def body(self, body: Chunk) -> bool:
+        """Add the reason that the message implies."""
+        open_ones = [
+            each for each in choices(body) if each.get("finish_reason") is None
+        ]
+        for choice in open_ones:
+            message = choice.get("message")
+            said = message if isinstance(message, dict) else {}
+            reason = "function_call" if said.get("function_call") else "stop"
+            reason = "tool_calls" if calls(said) else reason
+            choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
+        return bool(open_ones)

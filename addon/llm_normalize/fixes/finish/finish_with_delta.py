@@ -1,0 +1,80 @@
+"""A finish reason on a chunk that still brings text, a tool call or a role."""
+
+from typing import Any
+
+from ...chat.chunk import Chunk, choices, deltas, envelope_of
+from ...repair.fix import DONE, Example, Fix, chunk
+
+_FIRST = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+
+
+class FinishWithDelta(Fix):
+    """Send what the delta brings first, then the finish reason with `delta: {}`."""
+
+    name = "finish-with-delta"
+    changes = "`finish_reason` beside a delta -> a chunk of its own with `delta: {}`"
+    why = (
+        "Stream helpers that close a tool call at its finish never see its arguments; "
+        "clients that stop at a finish reason lose the last word."
+    )
+    providers = ("NVIDIA NIM", "vLLM 0.6", "Mistral", "Workers AI")
+    sources = (
+        "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
+        "https://platform.openai.com/docs/api-reference/chat/streaming",
+    )
+    examples = (
+        Example(
+            "last word",
+            [_FIRST, chunk({"content": "!"}, finish="stop"), DONE],
+            [_FIRST, chunk({"content": "!"}), _STOP, DONE],
+        ),
+        Example(
+            "empty text",
+            [_FIRST, chunk({"content": ""}, finish="stop"), DONE],
+            [_FIRST, _STOP, DONE],
+        ),
+        Example.untouched("alone", [_FIRST, _STOP, DONE]),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Split the chunk, or empty a delta that says nothing."""
+        finishing = [
+            delta
+            for _, choice, delta in deltas(chunk)
+            if isinstance(choice.get("finish_reason"), str)
+        ]
+        goes_on = len(finishing) < len(choices(chunk))
+        if not finishing or not (goes_on or any(finishing)):
+            return None
+        if not goes_on and not any(map(_says_something, finishing)):
+            for delta in finishing:
+                delta.clear()
+            return [chunk]
+        first = envelope_of(chunk)
+        first["choices"] = [
+            {**choice, "finish_reason": None}
+            for choice in choices(chunk)
+            if not isinstance(choice.get("finish_reason"), str)
+            or _says_something(choice.get("delta") or {})
+            or choice.get("logprobs")
+        ]
+        chunk["choices"] = [
+            _without_delta(choice)
+            for choice in choices(chunk)
+            if isinstance(choice.get("finish_reason"), str)
+        ]
+        return [first, chunk]
+
+
+def _says_something(delta: dict[str, Any]) -> bool:
+    return any(value not in (None, "", [], {}) for value in delta.values())
+
+
+def _without_delta(choice: Chunk) -> Chunk:
+    rest = {**choice, "delta": {}}
+    if _says_something(choice.get("delta") or {}):
+        rest.pop("text", None)
+    if "logprobs" in rest:
+        rest["logprobs"] = None
+    return rest

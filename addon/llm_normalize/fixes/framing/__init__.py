@@ -1,0 +1,1 @@
+"""What is not framed as an event of its own."""

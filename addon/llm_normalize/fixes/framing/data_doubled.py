@@ -1,0 +1,54 @@
+"""`data: data: {…}`: an event stream put into another."""
+
+import re
+
+from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...wire.sse import Event
+
+_TEXT = chunk({"content": "Hi"})
+_TWICE = b"data: " + wire([_TEXT])
+_INNER = re.compile(rb"(?:(?:event|id|retry): ?[^{]*?)?(?:data: ?)+")
+_FIELD = re.compile(rb"(?:event|id|retry): ?[^{]*")
+
+
+class DataDoubled(Fix):
+    """Unwrap the inner stream: its data counts, its other fields do not."""
+
+    name = "data-doubled"
+    changes = "`data: data: {…}` -> `data: {…}`"
+    why = "openai-node, openai-python and the AI SDK fail to parse `data: {…}` as JSON."
+    providers = ("gateways and FastAPI servers that frame a stream once more",)
+    sources = (
+        "https://github.com/openclaw/openclaw/issues/96497",
+        "https://github.com/aws/bedrock-agentcore-sdk-python/issues/52",
+        "https://github.com/Helicone/ai-gateway/issues/137",
+    )
+    examples = (
+        Example("chunk", [_TWICE], [_TEXT], ended=False),
+        Example("done", [b"data: data: [DONE]\n\n"], [DONE]),
+        Example("name", [b"data: event: message\n\n", _TWICE], [b"\n", _TEXT]),
+        Example(
+            "name on the line",
+            [b"data: event: message" + wire([_TEXT])],
+            [_TEXT],
+            ended=False,
+        ),
+        Example.untouched("once", [_TEXT, DONE]),
+        Example.untouched("text", [b"data: data: hello\n\n"]),
+    )
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Take the inner field names out."""
+        changed = False
+        kept = []
+        for line in event.lines:
+            value = line.value if line.name == b"data" else b""
+            if _FIELD.fullmatch(value):
+                changed = True
+                continue
+            if inner := _INNER.match(value):
+                line.text = b"data: " + value[inner.end() :]
+                changed = True
+            kept.append(line)
+        event.lines[:] = kept
+        return [event] if changed else None

@@ -1,0 +1,45 @@
+"""Lines of JSON, or `[DONE]`, without `data:` before them."""
+
+from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...wire.json_text import dumps
+from ...wire.sse import Event, Line
+
+_HI = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+_SPACED = dumps(_HI).replace(b',"created"', b',\r\n  "created"')
+
+
+class DataNameMissing(Fix):
+    """Frame a value that stands alone as an event, on one line."""
+
+    name = "data-name-missing"
+    changes = "`{…}` or `[DONE]` without `data:` -> `data: {…}`"
+    why = "Every client skips the line: the answer is empty, or never ends."
+    providers = ("servers that stream lines of JSON", "servers that ignore `stream`")
+    sources = (
+        "https://github.com/hyperonym/basaran/issues/144",
+        "https://github.com/n8n-io/n8n/issues/18924",
+    )
+    examples = (
+        Example(
+            "lines",
+            [dumps(_HI) + b"\n", dumps(_STOP) + b"\n", DONE],
+            [_HI, _STOP, DONE],
+        ),
+        Example("several lines", [_SPACED], [_HI]),
+        Example("without an end", [dumps(_HI) + dumps(_STOP)], [_HI, _STOP]),
+        Example("done", [_HI, _STOP, b"[DONE]\n\n"], [_HI, _STOP, wire([DONE, b"\n"])]),
+        Example.untouched("data", [_HI, _STOP, DONE]),
+        Example.untouched("not a chunk", [b'{"status": "ok"}\n']),
+        Example.untouched("half a value", [dumps(_HI)[:40]]),
+    )
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Join the value's lines: a line end stands between its tokens only."""
+        if not event.is_value:
+            return None
+        value = b"".join(line.text.strip(b" \t") for line in event.lines)
+        event.lines[:] = [Line(b"data: " + value, b"\n")]
+        event.blank = b"\n"
+        event.is_value, event.closed = False, True
+        return [event]

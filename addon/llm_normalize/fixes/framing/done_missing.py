@@ -1,0 +1,27 @@
+"""No `[DONE]` after a finished stream."""
+
+from ...repair.fix import DONE, Example, Fix, chunk
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+
+
+class DoneMissing(Fix):
+    """Close a stream that finished and came to a clean end. repair/ending/stream_end.py does it."""
+
+    name = "done-missing"
+    changes = "clean end after every finish reason, without `[DONE]` -> added"
+    why = "Clients wait for it until they time out."
+    providers = ("chatglm.cpp", "Perplexity", "Cerebras", "Hugging Face")
+    sources = (
+        "https://github.com/li-plus/chatglm.cpp",
+        "https://github.com/oobabooga/textgen/issues/4778",
+    )
+    examples = (
+        Example("finished", [_TEXT, _STOP], [_TEXT, _STOP, DONE]),
+        Example.untouched("there", [_TEXT, _STOP, DONE]),
+        Example.untouched("broken off", [_TEXT]),
+        Example.untouched(
+            "error", [_TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n']
+        ),
+    )

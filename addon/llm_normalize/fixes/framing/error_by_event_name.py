@@ -1,0 +1,69 @@
+"""An error that only its event's name tells: `event: error`."""
+
+from ...chat.chunk import choices, errors_in
+from ...chat.errors import failure, failures_in
+from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...wire.json_text import dumps, loads
+from ...wire.sse import Event, encode
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_SAID = {"code": "Throttling", "message": "Slow down", "request_id": "r-1"}
+
+
+class ErrorByEventName(Fix):
+    """Wrap what the event says as OpenAI wraps an error."""
+
+    name = "error-by-event-name"
+    changes = '`event: error` with data of any form -> `data: {"error": …}`'
+    why = "Clients of chat/completions skip the name and see words, or no chunk."
+    providers = ("DashScope", "Groq", "sse-starlette servers")
+    sources = (
+        "https://www.alibabacloud.com/help/en/model-studio/error-code",
+        "https://html.spec.whatwg.org/multipage/server-sent-events.html",
+    )
+    examples = (
+        Example(
+            "object",
+            [_TEXT, b"event:error\ndata:" + dumps(_SAID) + b"\n\n"],
+            [_TEXT, {"error": _SAID}],
+        ),
+        Example(
+            "words",
+            [_TEXT, b"event: error\ndata: Worker died\n\n"],
+            [_TEXT, {"error": "Worker died"}],
+        ),
+        Example.untouched("wrapped", [_TEXT, {"error": _SAID}, DONE]),
+        Example.untouched(
+            "under its name", [b"event: error\n" + wire([{"error": _SAID}])]
+        ),
+        Example.untouched("another name", [_TEXT, b"event: ping\ndata: x\n\n"]),
+        Example(
+            "no words",
+            [_TEXT, b"event: error\n\n"],
+            [_TEXT, {"error": failure("error")}],
+        ),
+        Example(
+            "a chunk",
+            [b"event: error\n" + wire([_TEXT])],
+            [_TEXT, {"error": failure("error")}],
+        ),
+    )
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Wrap the data, or let an error follow its chunk, and drop the name."""
+        if not event.names_error or event.foreign:
+            return None
+        data = (event.data or b"").strip()
+        try:
+            said = loads(data or b"null")
+        except (ValueError, RecursionError):
+            said = data.decode(errors="replace")
+        whole = said if isinstance(said, dict) else {}
+        if whole.get("error") or errors_in(whole) or failures_in(whole):
+            return None  # it says so itself
+        told = [dumps(whole)] if choices(whole) else []
+        done = [data] if data == b"[DONE]" else []
+        if told or done or said in (None, "", [], {}):
+            said = failure("error")
+        told += [dumps({"error": said}), *done]
+        return [Event(encode(each), event.n) for each in told]

@@ -1,0 +1,1 @@
+"""Choices, deltas and messages where they belong."""

@@ -1,0 +1,50 @@
+"""A whole answer, `chat.completion`, where a stream was asked for."""
+
+from ...chat.chunk import Chunk
+from ...chat.conversion import chunks_of, is_body
+from ...repair.fix import USAGE, Example, Fix, chunk, completion
+
+_HI = {"role": "assistant", "content": "Hi"}
+_OPEN = chunk({"role": "assistant", "content": ""})
+_STOP = chunk({}, finish="stop")
+
+
+class BodyInStream(Fix):
+    """Send its choices as chunks: role, text, calls, finish with the usage."""
+
+    name = "body-in-stream"
+    changes = "`chat.completion` in place of a stream -> chunks"
+    why = "Clients look for deltas and show nothing."
+    providers = ("Workers AI (GPT-OSS)", "Lemonade", "servers that ignore `stream`")
+    sources = (
+        "https://github.com/neomjs/neo/issues/12428",
+        "https://github.com/nashsu/llm_wiki/issues/619",
+        "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
+    )
+    examples = (
+        Example(
+            "text",
+            [completion(_HI)],
+            [_OPEN, chunk({"content": "Hi"}), {**_STOP, "usage": USAGE}],
+            ended=False,
+        ),
+        Example(
+            "no reason",
+            [completion(_HI, finish=None)],
+            [_OPEN, chunk({"content": "Hi"}), {**_STOP, "usage": USAGE}],
+            ended=False,
+        ),
+        Example.untouched(
+            "a chunk by name",
+            [{**completion(_HI, usage=None), "object": "chat.completion.chunk"}],
+            ended=False,
+        ),
+        Example.untouched("a stream", [_OPEN, chunk({"content": "Hi"}), _STOP]),
+        Example.untouched("later", [_OPEN, completion(_HI)], ended=False),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Return the chunks, if it is the first of its stream and complete."""
+        if not is_body(chunk, self.asked, self.seen):
+            return None
+        return chunks_of(chunk, forced=self.asked.forced_tool)

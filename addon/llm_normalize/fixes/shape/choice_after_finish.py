@@ -1,0 +1,37 @@
+"""A choice that goes on after its finish reason, and says nothing."""
+
+from ...chat.stream_state import Asked
+from ...repair.fix import DONE, Example, Fix, chunk
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+_EMPTY = chunk({"role": "assistant", "content": ""})
+_ASKED = Asked(stream=True, usage=True)
+
+
+class ChoiceAfterFinish(Fix):
+    """Drop the choice, and keep what comes beside it, which is usage as a rule.
+
+    repair/ending/stream_end.py does it.
+    """
+
+    name = "choice-after-finish"
+    changes = "a finished choice again, with an empty delta -> removed"
+    why = "Clients that have closed the message open another."
+    providers = ("OpenRouter (on the chunk with usage)", "gateways")
+    sources = (
+        "https://openrouter.ai/docs/use-cases/usage-accounting",
+        "https://platform.openai.com/docs/api-reference/chat/streaming",
+    )
+    examples = (
+        Example("empty", [_TEXT, _STOP, _EMPTY, DONE], [_TEXT, _STOP, DONE]),
+        Example.untouched(
+            "with text", [_TEXT, _STOP, chunk({"content": "!"})], asked=_ASKED
+        ),
+        Example.untouched(
+            "another choice",
+            [_TEXT, _STOP, chunk({"role": "assistant", "content": ""}, index=1)],
+            asked=Asked(stream=True, n=2, usage=True),
+        ),
+        Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
+    )

@@ -1,0 +1,54 @@
+"""Choices without `index`, or with one that is no integer."""
+
+from ...chat.chunk import Chunk, choices, put_first, told_index
+from ...repair.fix import Example, Fix, chunk, completion
+
+_TEXT = chunk({"content": "Hi"})
+_BODY = completion({"role": "assistant", "content": "Hi"})
+
+
+def _without(value: Chunk) -> Chunk:
+    bare = {key: each for key, each in value["choices"][0].items() if key != "index"}
+    return {**value, "choices": [bare]}
+
+
+class ChoiceIndexMissing(Fix):
+    """Number the choices by their place."""
+
+    name = "choice-index-missing"
+    changes = "`choices[]` without `index`, or with text -> the place in the list"
+    why = "Typed clients refuse the chunk; others file the text under None."
+    providers = ("gateways", "web-llm")
+    sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
+    examples = (
+        Example("stream", [_without(_TEXT)], [_TEXT], ended=False),
+        Example(
+            "text",
+            [chunk({"content": "Hi"}, index="1")],
+            [chunk({"content": "Hi"}, index=1)],
+            ended=False,
+        ),
+        Example.of_body("body", _without(_BODY), _BODY),
+        Example.untouched("there", [_TEXT]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Add the index."""
+        found = choices(chunk)
+        taken = {*map(told_index, found)}
+        changed = False
+        for place, choice in enumerate(found):
+            if type(choice.get("index")) is int:
+                continue
+            at = told_index(choice)
+            if at is None:
+                rest = {*range(len(found))} - taken
+                at = place if place in rest else min(rest)
+            put_first(choice, "index", at)
+            taken.add(at)
+            changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Add the index."""
+        return self.edit(body)

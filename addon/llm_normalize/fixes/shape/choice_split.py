@@ -1,0 +1,83 @@
+"""One answer in two choices: the text in one, the tool calls in the other."""
+
+from ...chat.chunk import Chunk, choices, told_index
+from ...chat.content_parts import part_choices
+from ...chat.errors import text_of
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...wire.json_text import Json
+
+_TWO = Asked(stream=True, n=2)
+_THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
+_TEXTS = frozenset(("content", "refusal", "text", "arguments", *_THOUGHTS))
+_HI = {"role": "assistant", "content": "Let me."}
+_CALLS = {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}
+_TEXT = chunk(_HI)["choices"]
+_SPLIT = chunk(None, choices=_TEXT + calling(head())["choices"])
+_OTHERS = chunk(None, choices=_TEXT + chunk(_HI, index=1)["choices"])
+_SAID = {**_HI, "tool_calls": [head()]}
+
+
+def _body(*said: Chunk) -> Chunk:
+    found = [{"finish_reason": "tool_calls", "message": each} for each in said]
+    return completion({}, choices=found)
+
+
+class ChoiceSplit(Fix):
+    """Merge choices of one index, or without any, where one answer was asked for."""
+
+    name = "choice-split"
+    changes = "several `choices[]` with one `index`, or with none -> one choice"
+    why = "Clients read the first choice, and never see the calls in the second."
+    providers = ("GitHub Copilot with Claude",)
+    sources = ("https://github.com/ericc-ch/copilot-api",)
+    examples = (
+        Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
+        Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
+        Example.untouched("two asked for", [_OTHERS], asked=_TWO),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Merge the choices of a chunk."""
+        found = choices(chunk)
+        if len(found) < 2 or self.asked.n > 1:  # noqa: PLR2004
+            return False  # those may be answers of their own
+        firsts: dict[Json, Chunk] = {}
+        kept: list[Chunk] = []
+        for choice in found:
+            place = told_index(choice) or 0
+            if place in firsts:
+                _merge(firsts[place], choice)
+            else:
+                firsts.setdefault(place, choice)
+                kept.append(choice)
+        chunk["choices"] = kept
+        return len(kept) < len(found)
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each where several answers were asked for."""
+        return part_choices(chunk)
+
+    def body(self, body: Chunk) -> bool:
+        """Merge the choices of a body."""
+        return self.edit(body)
+
+
+def _merge(first: Chunk, more: Chunk) -> None:
+    """Add to *first* what *more* says: its texts and lists behind those of *first*."""
+    for key, value in more.items():
+        old = first.get(key)
+        kinds = {type(old), type(value)} - {type(None)}
+        if key in ("delta", "message") and dict in kinds and len(kinds) > 1:
+            parts = [x if isinstance(x, dict) else {"content": x} for x in (old, value)]
+            old, value = first[key], _ = parts  # noqa: PLW2901 - a text is a delta's
+        preferred = key == "finish_reason" and value == "tool_calls"
+        if preferred or old in (None, "", [], {}):
+            first[key] = old if value is None else value
+        elif isinstance(old, dict) and isinstance(value, dict):
+            _merge(old, value)
+        elif value and list in (type(old), type(value)):
+            lists = [x if isinstance(x, list) else [x] for x in (old, value)]
+            first[key] = lists[0] + lists[1]
+        elif value and key in _TEXTS:
+            first[key] = (text_of(old) or "") + (text_of(value) or "")

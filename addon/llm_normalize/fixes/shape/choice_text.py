@@ -1,0 +1,70 @@
+"""`text` in a choice, as the old completions API has it."""
+
+from ...chat.chunk import Chunk, choices, says
+from ...repair.fix import Example, Fix, chunk, completion
+
+_HI = {"content": "Hi"}
+_OLD = {"index": 0, "text": "Hi", "finish_reason": None}
+_DONE = {"index": 0, "text": "Hi", "finish_reason": "stop"}
+
+
+def _moved(old: Chunk, key: str, said: Chunk) -> Chunk:
+    return {key: each for key, each in old.items() if key != "text"} | {key: said}
+
+
+class ChoiceText(Fix):
+    """Send the text as a delta, or as a message."""
+
+    name = "choice-text"
+    changes = "`choices[].text` alone -> `delta.content` or `message.content`"
+    why = "Chat clients look for a delta and show nothing."
+    providers = ("gateways that answer as `text_completion`",)
+    key = "text"
+    sources = (
+        "https://github.com/sgl-project/mini-sglang/issues/51",
+        "https://platform.openai.com/docs/api-reference/completions/object",
+    )
+    examples = (
+        Example(
+            "stream",
+            [chunk(None) | {"choices": [_OLD]}],
+            [chunk(None) | {"choices": [_moved(_OLD, "delta", _HI)]}],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion(_HI, choices=[_DONE]),
+            completion(
+                _HI,
+                choices=[_moved(_DONE, "message", {"role": "assistant", **_HI})],
+            ),
+        ),
+        Example.untouched("beside a delta", [chunk(_HI, choice={"text": "Hi"})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Make the deltas."""
+        return _move(chunk, "delta", {})
+
+    def body(self, body: Chunk) -> bool:
+        """Make the messages."""
+        return _move(body, "message", {"role": "assistant"})
+
+
+def _words(part: Chunk) -> Chunk:
+    """Return what *part* says beside calls, which no text repeats."""
+    return {k: v for k, v in part.items() if k not in ("tool_calls", "function_call")}
+
+
+def _move(chunk: Chunk, key: str, said: Chunk) -> bool:
+    changed = False
+    for choice in choices(chunk):
+        text = choice.get("text")
+        parts = [choice.get("delta") or {}, choice.get("message") or {}]
+        known = any(says(_words(part)) for part in parts if isinstance(part, dict))
+        if isinstance(text, str) and not known and (text or key not in choice):
+            base = choice.get(key)
+            rest = base if isinstance(base, dict) else {}
+            choice[key] = {**said, **rest, "content": choice.pop("text")}
+            changed = True
+    return changed

@@ -1,0 +1,78 @@
+"""A chunk without choices that brings no usage."""
+
+from ...chat.chunk import ENVELOPE, Chunk, usage_of
+from ...chat.stream_state import Asked, Seen
+from ...repair.fix import USAGE, Example, Fix, chunk
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
+_BARE = chunk(None, id="", created=0, model="", object="", **_NOTES)
+_OPENING = {"role": "assistant", "content": ""}
+_FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
+
+
+class ChoicesEmpty(Fix):
+    """Drop the chunk; what else it brings rides on the next one.
+
+    Where no other comes, it opens a choice: no loop over choices may fail at it.
+
+    OpenAI's own chunks about moderation have no choices, and stay.
+    """
+
+    name = "choices-empty"
+    changes = "chunk with `choices: []` and no usage -> its notes on the next chunk"
+    why = "Loops copied from guides fail with an IndexError at `choices[0]`."
+    providers = ("Azure (content filter results)", "GitHub Copilot")
+    sources = (
+        "https://github.com/continuedev/continue/issues/5580",
+        "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
+    )
+    examples = (
+        Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
+        Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
+        Example("nothing", [_TEXT, chunk(None)], [_TEXT], ended=False),
+        Example.untouched(
+            "usage",
+            [_TEXT, chunk({}, finish="stop"), chunk(None, usage=USAGE)],
+            asked=Asked(stream=True, usage=True),
+            ended=False,
+        ),
+        Example.untouched("moderation", [_TEXT, chunk(None, moderation={})]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._notes: Chunk = {}
+        self._frame: Chunk = {}
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Add the notes of a chunk that was dropped."""
+        if not self._notes or not chunk.get("choices"):
+            return False
+        for key, value in self._notes.items():
+            chunk.setdefault(key, value)
+        self._notes = {}
+        return True
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Drop the chunk."""
+        told = chunk.get("choices", True)  # without them, none are empty
+        if told or usage_of(chunk) or "moderation" in chunk:
+            return None
+        self._notes |= {
+            key: value
+            for key, value in chunk.items()
+            if key not in _FRAME and value not in (None, "", [], {})
+        }
+        self._frame = dict(chunk)
+        return []
+
+    def flush(self) -> list[Chunk]:
+        """Send the notes of a stream that says nothing else: they may say why."""
+        notes, self._notes = self._notes, {}
+        if not notes:
+            return []
+        if self.seen.choices:  # they ride on what waits, or come alone
+            return [{**self._frame, **notes, "choices": []}]
+        opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
+        return [{**self._frame, "choices": [opened]}]

@@ -1,0 +1,83 @@
+"""The answer at the top of an event or body, without choices."""
+
+from ...chat.chunk import Chunk, is_chunk, is_flat
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, chunk, completion
+from ...wire.json_text import Json, dumps
+
+_BARE = {key: each for key, each in chunk(None).items() if key != "choices"}
+_HI = {"role": "assistant", "content": "Hi"}
+_BODY = {key: each for key, each in completion(_HI).items() if key != "choices"}
+_CHOICE = {"index": 0, "message": _HI, "finish_reason": None}
+_OURS = {"response": "content", "result": "content"}
+
+
+class ChoicesFlat(Fix):
+    """Put what stands at the top into a choice; the padding `p` goes."""
+
+    name = "choices-flat"
+    changes = "`response`, `tool_calls` at the top -> `choices[0]`"
+    why = "No OpenAI client finds the answer."
+    providers = ("Cloudflare Workers AI, its own API", "Baidu Qianfan, its own API")
+    sources = (
+        "https://developers.cloudflare.com/workers-ai/features/streaming/",
+        "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
+    )
+    examples = (
+        Example(
+            "text",
+            [{**_BARE, "response": "Hi", "p": "abdef"}],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example(
+            "call",
+            [{**_BARE, "response": "", "tool_calls": [{"name": "f"}]}],
+            [chunk({"content": "", "tool_calls": [{"name": "f"}]})],
+            ended=False,
+        ),
+        Example(
+            "body",
+            [{"result": {**_BODY, "response": "Hi"}, "success": True, "errors": []}],
+            [{**_BODY, "choices": [_CHOICE]}],
+            asked=Asked(),
+            kind="body",
+        ),
+        Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Make the delta; the message of a whole answer, which has ended."""
+        if isinstance(result := chunk.get("result"), dict):
+            return is_flat(chunk) and _unwrap(chunk, "stop" if result else None)
+        return is_flat(chunk) and _enclose(chunk, "delta", {}, None)
+
+    def body(self, body: Chunk) -> bool:
+        """Make the message, of a result that is no completion already."""
+        return is_flat(body) and _unwrap(body, None)
+
+
+def _unwrap(body: Chunk, reason: Json) -> bool:
+    result = body.get("result")
+    if isinstance(result, dict):
+        if result.get("choices") is not None and not is_chunk(result):
+            return False  # its choices are none
+        body.clear()
+        body.update(result)
+    found = body.get("choices")
+    # An empty list is a completion without an answer, unless that stands beside it.
+    if not found and (found is None or is_flat({**body, "choices": None})):
+        _enclose(body, "message", {"role": "assistant"}, reason)
+    return True
+
+
+def _enclose(value: Chunk, key: str, said: dict[str, Json], reason: Json) -> bool:
+    keys = ("response", "result", "reasoning", "reasoning_content", "tool_calls")
+    said |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
+    if isinstance(said.get("content"), list):  # JSON, and no parts
+        said["content"] = dumps(said["content"]).decode()
+    value.pop("p", None)
+    reason = "stop" if value.get("is_end") is True else reason
+    reason = value.pop("finish_reason", reason)
+    value["choices"] = [{"index": 0, key: said, "finish_reason": reason}]
+    return True

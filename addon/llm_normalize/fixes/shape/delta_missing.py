@@ -1,0 +1,50 @@
+"""No `delta` in a choice, or null, or a bare string."""
+
+from ...chat.chunk import Chunk, choices
+from ...repair.fix import Example, Fix, chunk
+
+_STOP = chunk({}, finish="stop")
+
+
+def _with(delta: object) -> Chunk:
+    return {**_STOP, "choices": [{**_STOP["choices"][0], "delta": delta}]}
+
+
+class DeltaMissing(Fix):
+    """Send the object that every choice of OpenAI's has."""
+
+    name = "delta-missing"
+    changes = "`delta: null` or no `delta` -> `{}`; a bare string -> its content"
+    why = "Every loop reads `choices[0].delta.content`: 7 of 20 libraries fail."
+    providers = ("gateways to GPT-5", "Azure (content filter notes)", "Bailian")
+    sources = (
+        "https://github.com/langroid/langroid/issues/987",
+        "https://github.com/antgroup/agentUniverse/issues/772",
+    )
+    examples = (
+        Example("null", [_with(None)], [_STOP], ended=False),
+        Example(
+            "missing",
+            [{**_STOP, "choices": [{"index": 0, "finish_reason": "stop"}]}],
+            [
+                {
+                    **_STOP,
+                    "choices": [{"index": 0, "finish_reason": "stop", "delta": {}}],
+                }
+            ],
+            ended=False,
+        ),
+        Example("string", [_with("Hi")], [_with({"content": "Hi"})], ended=False),
+        Example.untouched("there", [_STOP], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Add the delta."""
+        changed = False
+        for choice in choices(chunk):
+            delta = choice.get("delta")
+            if not isinstance(delta, dict):
+                is_text = isinstance(delta, str) and delta
+                choice["delta"] = {"content": delta} if is_text else {}
+                changed = True
+        return changed

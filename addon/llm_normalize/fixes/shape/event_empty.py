@@ -1,0 +1,35 @@
+"""Events that a repair left without anything to say."""
+
+from ...chat.chunk import Chunk, choices, index_of, says_nothing, take_errors
+from ...repair.fix import DONE, Example, Fix, chunk
+
+_OPEN = chunk({"role": "assistant", "content": "Hi"})
+
+
+class EventEmpty(Fix):
+    """Drop an event that is empty after its repair.
+
+    One that came empty stays: the provider may keep the connection alive with it.
+    """
+
+    name = "event-empty"
+    changes = "event that a repair left empty -> dropped"
+    why = "OpenAI sends no chunk with `delta: {}` and no finish reason."
+    providers = ("SGLang", "DeepSeek")
+    sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
+    rides = True
+    examples = (
+        Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
+        Example.untouched("first of its choice", [chunk({})]),
+        Example.untouched("finish reason", [_OPEN, chunk({}, finish="stop"), DONE]),
+        Example.untouched("text", [_OPEN, chunk({"content": ""})]),
+        Example.untouched("something unknown", [_OPEN, chunk({}, timings=[1])]),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Drop the chunk if nothing in it says anything; words alone are an error."""
+        errors: list[Chunk] = [{"error": each} for each in take_errors(chunk)]
+        opened = all(index_of(each) in self.seen.choices for each in choices(chunk))
+        if not (opened and says_nothing(chunk)):
+            return [chunk, *errors] if errors else None
+        return errors

@@ -1,0 +1,78 @@
+"""Fields that OpenAI does not define, where `normalize_strict` asks for no others."""
+
+from ...chat.chunk import Chunk, calls, deltas, put_calls
+from ...chat.openai_fields import ERROR, parts
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, chunk, completion
+from ...wire.json_text import Json
+
+_HI = {"role": "assistant", "content": "Hi"}
+_STRICT = Asked(stream=True, strict=True)
+
+
+class FieldUnknown(Fix):
+    """Drop them, reasoning and citations too: `normalize_strict` applies this."""
+
+    name = "field-unknown"
+    changes = "with `normalize_strict`: fields that OpenAI does not define -> removed"
+    why = "Clients with strict schemas refuse a chunk for each key they do not know."
+    providers = ("nearly all",)
+    sources = (
+        "https://platform.openai.com/docs/api-reference/chat",
+        "https://github.com/openai/openai-node/issues/2423",
+    )
+    examples = (
+        Example(
+            "stream",
+            [chunk({**_HI, "reasoning": "so"}, provider="Acme")],
+            [chunk(_HI)],
+            asked=_STRICT,
+            ended=False,
+        ),
+        Example(
+            "body",
+            [completion(_HI, citations=["x"])],
+            [completion(_HI)],
+            asked=_STRICT,
+            kind="body",
+        ),
+        Example(
+            "error",
+            [{"error": {"message": "No", "metadata": {}}, "user_id": "u"}],
+            [{"error": {"message": "No"}}],
+            asked=_STRICT,
+            kind="error",
+        ),
+        Example.untouched("not wanted", [chunk({**_HI, "reasoning": "so"})]),
+        Example.untouched(
+            "own", [chunk({**_HI, "refusal": None}, service_tier=None)], asked=_STRICT
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys."""
+        if not self.asked.strict:
+            return False
+        changed = False
+        for part, known in parts(chunk):
+            unknown = [key for key in part if key not in known]
+            for key in unknown:
+                del part[key]
+            changed |= bool(unknown)
+        for _, _, delta in deltas(chunk) if changed else ():
+            found = [each for each in calls(delta) if set(each) - {"index"}]
+            if len(found) < len(calls(delta)):
+                put_calls(delta, found)
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the keys."""
+        return self.edit(body)
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Drop the keys beside and in the error."""
+        error = body.get("error") if isinstance(body, dict) else None
+        if not self.asked.strict or not isinstance(error, dict):
+            return None
+        known = {key: value for key, value in error.items() if key in ERROR}
+        return None if body == {"error": known} else {"error": known}

@@ -1,0 +1,82 @@
+"""`message` beside or instead of `delta` in a stream, often all that was said so far."""
+
+import re
+
+from ...chat.chunk import Chunk, choices, index_of, news, repeats, says
+from ...chat.conversion import is_body
+from ...chat.stream_state import MANY, Asked, Seen, brief
+from ...repair.fix import Example, Fix, chunk
+
+_MOST = 8  # choices whose last message is kept
+_THOUGHT = re.compile("(reason|think|thought).*")
+_TEXT = {"content": "Hi"}
+_BOTH = {**_TEXT, "reasoning": "Hm"}
+
+
+def _each(key: str, *texts: str) -> list[Chunk]:
+    said = [{"index": 0, key: {"content": text}} for text in texts]
+    return [chunk(None, choices=[each]) for each in said]
+
+
+_NEWS = _each("delta", "Hi", " you")
+
+
+class MessageInStream(Fix):
+    """Send as a delta what a message adds to the one before, but nothing deltas say."""
+
+    name = "message-in-stream"
+    changes = "`message` in a stream -> what it adds as a delta, but nothing deltas say"
+    why = "Clients read the delta, and show nothing or the whole text again."
+    providers = ("Perplexity", "servers that ignore `stream`")
+    sources = (
+        "https://github.com/MacPaw/OpenAI/issues/317",
+        "https://docs.perplexity.ai/guides/streaming-responses",
+    )
+    examples = (
+        Example("beside", [chunk(_TEXT, choice={"message": _BOTH})], [chunk(_BOTH)]),
+        Example("growing", _each("message", "Hi", "Hi you"), _NEWS, ended=False),
+        Example.untouched("none", [chunk(_TEXT)]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._told: dict[int, Chunk | None] = {}  # the message before, if they grow
+        self._said: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Replace the messages by deltas, but those of an answer in one piece."""
+        changed = False
+        whole = is_body(chunk, self.asked, self.seen)  # it stays, but more may follow
+        for choice in choices(chunk):
+            index, delta = index_of(choice), choice.get("delta")
+            part = delta if isinstance(delta, dict) else {}
+            kinds = set(_kinds(part).values())
+            if len(self._said) < MANY:
+                self._said |= {(index, kind) for kind in kinds}
+            message = choice.get("message") if whole else choice.pop("message", None)
+            changed |= message is not None and not whole
+            if isinstance(message, str) and message:
+                message = {"content": message}
+            if isinstance(message, dict):
+                kinds |= {kind for at, kind in self._said if at == index}
+                added = self._news(index, message, kinds)
+                if (added or not kinds) and not whole:
+                    choice["delta"] = {**part, **added}
+        return changed
+
+    def _news(self, index: int, message: Chunk, kinds: set[str]) -> Chunk:
+        told = old = self._told.get(index, {})
+        if kinds:
+            found = _kinds(message).items()
+            message = {key: message[key] for key, kind in found if kind not in kinds}
+            old = told and {key: told[key] for key in told if key in message}
+        grows = old is not None and repeats(old, message)
+        if index in self._told or len(self._told) < _MOST:
+            self._told[index] = {**(told or {}), **message} if grows else None
+        return news(old, message) if old and grows else message
+
+
+def _kinds(part: Chunk) -> dict[str, str]:
+    """Return the kind of each key that says something: all reasoning is one."""
+    told = [key for key, value in part.items() if says({key: value})]
+    return {key: brief(_THOUGHT.sub("", key)) for key in told}

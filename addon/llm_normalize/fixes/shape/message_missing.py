@@ -1,0 +1,66 @@
+"""No `message` in a choice of a body, or a `delta` in its place."""
+
+from ...chat.chunk import Chunk, choices
+from ...repair.fix import Example, Fix, completion
+from ...wire.json_text import Json
+
+_HI = {"role": "assistant", "content": "Hi"}
+_BARE = {"index": 0, "finish_reason": "content_filter"}
+_NONE = {"role": "assistant", "content": ""}
+
+
+class MessageMissing(Fix):
+    """Send the message that every choice of OpenAI's has, and nothing but it."""
+
+    name = "message-missing"
+    changes = "body's choice without `message`, or with a `delta` -> one `message`"
+    why = "Clients read `choices[0].message.content` without a look."
+    providers = ("Azure (filtered answers)", "Perplexity (both)")
+    sources = (
+        "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example.of_body(
+            "filtered",
+            completion(_HI, choices=[_BARE]),
+            completion(_HI, choices=[{**_BARE, "message": _NONE}]),
+        ),
+        Example.of_body(
+            "delta",
+            completion(_HI, choices=[{**_BARE, "delta": _HI}]),
+            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+        ),
+        Example.of_body(
+            "both",
+            completion(_HI, choices=[{**_BARE, "message": _HI, "delta": _NONE}]),
+            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+        ),
+        Example.of_body(
+            "text alone",
+            completion(_HI, choices=[{**_BARE, "delta": "Hi"}]),
+            completion(_HI, choices=[{**_BARE, "message": _HI}]),
+        ),
+        Example.untouched("there", [completion(_HI)], kind="body"),
+    )
+
+    def body(self, body: Chunk) -> bool:
+        """Add the message."""
+        changed = False
+        for choice in choices(body):
+            told, had = choice.get("message"), "delta" in choice
+            message, delta = map(_said, (told, choice.pop("delta", None)))
+            if message is told and not had:
+                continue
+            more = {key: each for key, each in delta.items() if each}
+            own = {k: v for k, v in message.items() if v or k not in more}
+            choice["message"] = {**more, **own} if message else delta or dict(_NONE)
+            changed = True
+        return changed
+
+
+def _said(part: Json) -> Chunk:
+    """Return what stands where a message should; mere text is its content."""
+    if isinstance(part, str) and part:
+        return {**_NONE, "content": part}
+    return part if isinstance(part, dict) else {}

@@ -1,0 +1,43 @@
+"""An event stream where a body was asked for."""
+
+from ...chat.stream_state import Asked
+from ...repair.fix import DONE, USAGE, Example, Fix, Wire, chunk, completion, wire
+
+_HI = {"role": "assistant", "content": "Hi"}
+_STREAM: Wire = [chunk(_HI), chunk({}, finish="stop"), chunk(None, usage=USAGE), DONE]
+_BODY = completion(_HI)
+_BODY["choices"][0] = {
+    "index": 0,
+    "message": _HI,
+    "logprobs": None,
+    "finish_reason": "stop",
+}
+_ERROR = {"error": {"message": "Busy", "type": "server_error"}}
+
+
+class StreamInBody(Fix):
+    """Send what the events say as one body, if they came to their end.
+
+    repair/body.py does it. An error among them is the answer; its status is another fix's.
+    """
+
+    name = "stream-in-body"
+    changes = "event stream (or JSON with `[DONE]`) for `stream: false` -> one body"
+    why = "Clients fail to parse it as JSON."
+    providers = ("mini-sglang", "9router", "OmniRoute", "Unsloth")
+    sources = (
+        "https://github.com/sgl-project/mini-sglang/issues/51",
+        "https://github.com/unslothai/unsloth/issues/6570",
+        "https://github.com/decolua/9router/issues/3492",
+    )
+    examples = (
+        Example("stream", [wire(_STREAM)], [_BODY], asked=Asked(), kind="body"),
+        Example(
+            "body and done", [wire([_BODY, DONE])], [_BODY], asked=Asked(), kind="body"
+        ),
+        Example.of_error("error", 503, b"event: error\n" + wire([_ERROR]), _ERROR),
+        Example.untouched("body", [_BODY], asked=Asked(), kind="body"),
+        Example.untouched(
+            "broken off", [wire(_STREAM[:1])], asked=Asked(), kind="body"
+        ),
+    )

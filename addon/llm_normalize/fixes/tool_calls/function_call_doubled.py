@@ -1,0 +1,77 @@
+"""A legacy `function_call` that only says again what `tool_calls` beside it say."""
+
+from ...chat.chunk import Chunk, calls, deltas, function, messages
+from ...chat.stream_state import MANY, Asked, Seen
+from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...wire.json_text import Json
+
+_CALL = {"name": "f", "arguments": "{}"}
+_TOLD = head(0, "{}")
+_DELTA: Chunk = {"tool_calls": [_TOLD]}
+_OTHER = {"name": "g", "arguments": "{}"}
+
+
+def _body(**more: Json) -> Chunk:
+    told = {"role": "assistant", "content": None, "tool_calls": [_TOLD], **more}
+    return completion(told, finish="tool_calls")
+
+
+class FunctionCallDoubled(Fix):
+    """Tell a call once: OpenAI sends the one or the other."""
+
+    name = "function-call-doubled"
+    changes = "`function_call` that repeats a call beside it -> removed"
+    why = "Clients that know both run the call twice."
+    providers = ("llama-cpp-python",)
+    key = "function_call"
+    sources = (
+        "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example(
+            "delta",
+            [chunk({**_DELTA, "function_call": _CALL})],
+            [calling(_TOLD)],
+            ended=False,
+        ),
+        Example.of_body("body", _body(function_call=_CALL), _body()),
+        Example.of_body("no name", _body(function_call={**_CALL, "name": ""}), _body()),
+        Example.untouched("another", [chunk({**_DELTA, "function_call": _OTHER})]),
+        Example.untouched("alone", [chunk({"function_call": _CALL})]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._told: set[int] = set()  # choices from which one was removed
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Remove it from the deltas; one that has been sent goes on."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            legacy = delta.get("function_call")
+            named = isinstance(legacy, dict) and legacy.get("name")
+            if self.seen.choice(index).has_legacy or not (named or index in self._told):
+                continue  # of one without a name, another name may follow
+            if _told_once(delta):
+                changed = True
+                self._told |= {index} if len(self._told) < MANY else set()
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Remove it from the messages."""
+        return sum(_told_once(said, bare="{}") for _, said in messages(body)) > 0
+
+
+def _told_once(part: Chunk, *, bare: str = "") -> bool:
+    # In a body, missing arguments mean `{}`.
+    legacy = part.get("function_call")
+    if not isinstance(legacy, dict):
+        return False
+    for call in map(function, calls(part)):
+        keys = [key for key in ("name", "arguments") if legacy.get(key)]
+        said = {**call, "arguments": call.get("arguments") or bare}
+        if all(legacy[key] == said.get(key) for key in keys):
+            del part["function_call"]
+            return True
+    return False

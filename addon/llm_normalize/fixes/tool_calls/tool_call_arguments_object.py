@@ -1,0 +1,58 @@
+"""`arguments` of a call as an object where OpenAI sends its text."""
+
+from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages
+from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...wire.json_text import dumps
+
+_OBJECT = {**head(), "function": {"name": "f", "arguments": {"a": 1}}}
+_TEXT = head(0, '{"a":1}')
+
+
+class ToolCallArgumentsObject(Fix):
+    """Send the JSON as text."""
+
+    name = "tool-call-arguments-object"
+    changes = '`function.arguments: {"a": 1}` -> `"{\\"a\\":1}"`'
+    why = "Typed clients expect a string; others call the tool with `{}`."
+    providers = ("llama.cpp", "MLX-LM", "Cloudflare Workers AI")
+    key = "call"
+    sources = (
+        "https://github.com/ggml-org/llama.cpp/issues/20198",
+        "https://github.com/sipeed/picoclaw/issues/1287",
+    )
+    examples = (
+        Example("stream", [calling(_OBJECT)], [calling(_TEXT)], ended=False),
+        Example(
+            "legacy",
+            [chunk({"function_call": {"name": "f", "arguments": {}}})],
+            [chunk({"function_call": {"name": "f", "arguments": "{}"}})],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "tool_calls": [_OBJECT]}),
+            completion({"role": "assistant", "tool_calls": [_TEXT]}),
+        ),
+        Example.untouched("text", [calling(_TEXT)]),
+        Example.untouched("null", [calling({"index": 0, "function": {"name": None}})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Write the fragments' arguments as text."""
+        return in_deltas(chunk, _write)
+
+    def body(self, body: Chunk) -> bool:
+        """Write the calls' arguments as text."""
+        return in_messages(body, _write)
+
+
+def _write(part: Chunk) -> bool:
+    changed = False
+    legacy = part.get("function_call")
+    named = [function(call) for call in calls(part)]
+    for inner in [*named, legacy] if isinstance(legacy, dict) else named:
+        arguments = inner.get("arguments")
+        if arguments is not None and not isinstance(arguments, str):
+            inner["arguments"] = dumps(arguments).decode()
+            changed = True
+    return changed

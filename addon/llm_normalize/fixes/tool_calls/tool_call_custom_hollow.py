@@ -1,0 +1,66 @@
+"""An empty `custom` beside the `function` of a tool call."""
+
+from ...chat.chunk import Chunk, calls, change_all, in_deltas, in_messages
+from ...repair.fix import Example, Fix, calling, completion, head
+
+_HOLLOW = {"name": "", "input": ""}
+_CALL = {
+    "id": "call_0",
+    "type": "function",
+    "function": {"name": "f", "arguments": "{}"},
+}
+
+
+class ToolCallCustomHollow(Fix):
+    """Leave the key out."""
+
+    name = "tool-call-custom-hollow"
+    changes = '`custom: {"name": "", "input": ""}` beside `function` -> removed'
+    why = "LiteLLM takes the call for a custom tool's, and refuses or loses it."
+    providers = ("Snowflake", "servers built on openai-go's union types")
+    key = "call"
+    sources = (
+        "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
+        "https://platform.openai.com/docs/api-reference/chat/object",
+    )
+    examples = (
+        Example(
+            "stream",
+            [calling({**head(), "custom": _HOLLOW})],
+            [calling(head())],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"content": None, "tool_calls": [{**_CALL, "custom": None}]}),
+            completion({"content": None, "tool_calls": [_CALL]}),
+        ),
+        Example.untouched(
+            "custom tool",
+            [calling({"index": 0, "id": "c", "type": "custom", "custom": _HOLLOW})],
+            ended=False,
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the key from the fragments."""
+        return in_deltas(chunk, _drop_all)
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the key from the calls."""
+        return in_messages(body, _drop_all)
+
+
+def _drop_all(part: Chunk) -> bool:
+    return change_all(_drop, calls(part))
+
+
+def _drop(call: Chunk) -> bool:
+    custom = call.get("custom", "")
+    filled = custom is not None and (
+        not isinstance(custom, dict) or any(custom.values())
+    )
+    if filled or not {"function", "arguments"} & call.keys():
+        return False
+    del call["custom"]
+    return True

@@ -1,0 +1,76 @@
+"""Tool calls without `function`: `name` and `arguments` stand beside `id`."""
+
+from ...chat.chunk import Chunk, calls, change_all, in_deltas, in_messages
+from ...repair.fix import Example, Fix, calling, chunk, completion
+
+_CALL = {"index": 0, "id": "call_0", "type": "function"}
+_INNER = {"name": "f", "arguments": "{}"}
+_FLAT = {**_CALL, **_INNER}
+_RIGHT = {**_CALL, "function": _INNER}
+
+
+class ToolCallFlat(Fix):
+    """Put them into `function`; a call that is no list becomes one."""
+
+    name = "tool-call-flat"
+    changes = "`tool_calls[].name`, `arguments` -> in `function`"
+    why = "Clients read `function.name`, and raise or call nothing."
+    providers = ("Cloudflare Workers AI", "Llama servers")
+    key = "call"
+    sources = (
+        "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
+        "https://developers.cloudflare.com/workers-ai/features/function-calling/",
+    )
+    examples = (
+        Example("stream", [calling(_FLAT)], [calling(_RIGHT)], ended=False),
+        Example(
+            "empty function",
+            [calling({**_FLAT, "function": {}})],
+            [calling(_RIGHT)],
+            ended=False,
+        ),
+        Example("no list", [chunk({"tool_calls": _RIGHT})], [calling(_RIGHT)]),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": "", "tool_calls": [_FLAT]}),
+            completion({"role": "assistant", "content": "", "tool_calls": [_RIGHT]}),
+        ),
+        Example.untouched("right", [calling(_RIGHT)]),
+        Example.untouched(
+            "custom", [calling({**_CALL, "custom": {"name": "f", "input": ""}})]
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Repair the deltas."""
+        return in_deltas(chunk, _repair)
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the messages."""
+        return in_messages(body, _repair)
+
+
+def _repair(part: Chunk) -> bool:
+    lone = isinstance(part.get("tool_calls"), dict)
+    if lone:
+        part["tool_calls"] = [part["tool_calls"]]
+    return change_all(_enclose, calls(part)) or lone
+
+
+def _enclose(call: Chunk) -> bool:
+    named = call.get("function")
+    if isinstance(named, dict) and named:
+        if "arguments" in named or "parameters" not in named:
+            return False
+        named["arguments"] = named.pop("parameters")
+        return True
+    if "custom" in call:
+        return False
+    keys = [key for key in ("name", "arguments", "parameters") if key in call]
+    if not keys:
+        return False
+    inner = {key: call.pop(key) for key in keys}
+    if "parameters" in inner:
+        inner.setdefault("arguments", inner.pop("parameters"))
+    call["function"] = inner
+    return True

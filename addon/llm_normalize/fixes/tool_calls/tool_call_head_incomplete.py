@@ -1,0 +1,67 @@
+"""A tool call that opens without `type` or without `arguments`, or with null."""
+
+from ...chat.chunk import Chunk, calls, change_all, deltas, function, index_of, messages
+from ...repair.fix import Example, Fix, calling, completion, head, rest
+
+_BARE = {"index": 0, "id": "call_0", "function": {"name": "f"}}
+_NULL = {**head(), "type": None, "function": {"name": "f", "arguments": None}}
+
+
+class ToolCallHeadIncomplete(Fix):
+    """Open a call with `type: "function"` and `arguments: ""` to add to."""
+
+    name = "tool-call-head-incomplete"
+    changes = 'call opened without `type` or `arguments` -> `"function"`, `""`'
+    why = (
+        "Strict schemas want the literal `function`; adding the arguments up fails at "
+        "null or a missing key."
+    )
+    providers = ("Mistral (`type`)", "Azure (`type`)", "vLLM (`arguments`)")
+    key = "call"
+    sources = (
+        "https://github.com/vercel/ai/issues/12939",
+        "https://github.com/vercel/ai/issues/5744",
+        "https://platform.openai.com/docs/guides/function-calling#streaming",
+    )
+    examples = (
+        Example(
+            "missing",
+            [calling(_BARE)],
+            [calling({**_BARE, **head()})],
+            ended=False,
+        ),
+        Example("null", [calling(_NULL)], [calling(head())], ended=False),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "tool_calls": [{**head(), "type": ""}]}),
+            completion({"role": "assistant", "tool_calls": [head()]}),
+        ),
+        Example.untouched("there", [calling(head()), calling(rest())]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Complete the fragments that open a call."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            known = self.seen.choice(index).calls
+            for call in calls(delta):
+                inner = function(call)
+                if not inner.get("name") or index_of(call) in known:
+                    continue
+                changed |= _name_type(call)
+                if inner.get("arguments") is None:
+                    inner["arguments"] = ""
+                    changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Complete the calls; arguments are another matter there."""
+        found = [call for _, message in messages(body) for call in calls(message)]
+        return change_all(_name_type, found)
+
+
+def _name_type(call: Chunk) -> bool:
+    if call.get("type") == "function" or not isinstance(call.get("function"), dict):
+        return False
+    call["type"] = "function"
+    return True

@@ -1,0 +1,71 @@
+"""Tool call fragments without `index`."""
+
+from ...chat.chunk import Chunk, calls, deltas, function, name_of, put_first, told_index
+from ...chat.open_calls import Opened
+from ...chat.stream_state import Call, brief
+from ...repair.fix import Example, Fix, calling, head, rest
+
+_A = head(None, id="call_a")
+_B = head(None, id="call_b")
+
+
+class ToolCallIndexMissing(Fix):
+    """Count the calls of a choice; a fragment that opens none continues the last."""
+
+    name = "tool-call-index-missing"
+    changes = "`tool_calls[]` without `index`, or with text -> counted from 0"
+    why = "openai-python fails on `list[None]`; strict schemas refuse the chunk."
+    providers = ("NVIDIA NIM", "Gemini", "Ollama", "mistral.rs")
+    key = "call"
+    sources = (
+        "https://github.com/openai/openai-python/issues/2806",
+        "https://github.com/ollama/ollama/issues/7881",
+        "https://github.com/64bit/async-openai/issues/432",
+    )
+    examples = (
+        Example(
+            "two calls in one chunk",
+            [calling(_A, _B)],
+            [calling({"index": 0, **_A}, {"index": 1, **_B})],
+            ended=False,
+        ),
+        Example(
+            "continued",
+            [calling(head()), calling(rest(None))],
+            [calling(head()), calling(rest())],
+            ended=False,
+        ),
+        Example.untouched("counted", [calling(head())]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Number the fragments."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            known = Opened(self.seen.choice(index).calls)
+            for call in calls(delta):
+                at = call.get("index")
+                if type(at) is not int or at < 0:
+                    at = _place(call, known)
+                    put_first(call, "index", at)
+                    changed = True
+                name, inner = name_of(call), function(call)
+                if name or call.get("id") or inner.get("arguments"):
+                    known.add(at, Call(call.get("id"), name))
+        return changed
+
+
+def _place(call: Chunk, known: Opened) -> int:
+    """Return the index of the call that *call* opens or continues."""
+    told = told_index(call) if isinstance(call.get("index"), str) else None
+    if told is not None:
+        return told
+    identity = brief(call.get("id"))
+    same = known.where(identity)[-1:] if identity else [known.last]
+    opened = known.get(same[0]) if same else None
+    if identity:
+        goes_on = opened is not None and not opened.is_another(call)
+        return same[0] if goes_on else known.last + 1
+    if function(call).get("name") and (opened is None or opened.name):
+        return known.last + 1
+    return max(known.last, 0)

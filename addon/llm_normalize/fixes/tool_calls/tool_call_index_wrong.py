@@ -1,0 +1,79 @@
+"""A second tool call under the index of the first."""
+
+from ...chat.chunk import Chunk, calls, deltas, name_of
+from ...chat.content_parts import part_calls
+from ...chat.open_calls import Moved, Opened, Place
+from ...chat.stream_state import Asked, Call, Seen, brief
+from ...repair.fix import Example, Fix, calling, head, rest
+
+_FIRST = calling(head(0))
+_SECOND = head(0, id="call_1")
+_HERE = {**rest(0), "id": "call_0"}
+_ELSEWHERE = calling({**_HERE, "index": 1})
+_MOVED = calling({**_SECOND, "index": 1})
+
+
+class ToolCallIndexWrong(Fix):
+    """Give a call that opens under a taken index the next one, and its rest too."""
+
+    name = "tool-call-index-wrong"
+    changes = "second call under one `index`, or counted from 1 -> the next index"
+    why = "The arguments of two calls run together, and the next turn is refused."
+    providers = ("DeepSeek V4 behind gateways", "Gemini proxies")
+    sources = ("https://github.com/agno-agi/agno/issues/8880",)
+    examples = (
+        Example(
+            "two calls at 0",
+            [_FIRST, calling(rest(0)), calling(_SECOND), calling(rest(0))],
+            [_FIRST, calling(rest(0)), _MOVED, calling(rest(1))],
+            ended=False,
+        ),
+        Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
+        Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
+        Example.untouched("counted", [_FIRST, calling(head(1)), calling(rest(1))]),
+        Example.untouched("told twice", [_FIRST, _FIRST]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._moved = Moved()
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Number the fragments anew."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            known = Opened(self.seen.choice(index).calls)
+            for call in calls(delta):
+                theirs = call.get("index")
+                if not isinstance(theirs, int):
+                    continue
+                place, named = (index, theirs), name_of(call)
+                ours = self._place(call, place, known)
+                if named:
+                    self._moved.open(place, brief(call.get("id")), ours)
+                known.add(ours, Call(call.get("id"), named))
+                if self._moved.note(place, ours):
+                    changed |= ours != theirs
+                    call["index"] = ours
+        return changed
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send a chunk for each fragment where two turn out to be of one call."""
+        return part_calls(chunk)
+
+    def _place(self, call: Chunk, place: Place, known: Opened) -> int:
+        identity = brief(call.get("id"))
+        told = self._moved.find(place, identity) if identity else None
+        if told is not None:  # two calls may take turns under one index
+            return told
+        at = self._moved.get(place)
+        opened = None if self._moved.is_new(place) else known.get(at)
+        named = name_of(call)
+        elsewhere = opened is None or opened.id != identity
+        same = known.where(identity) if identity and elsewhere else []
+        if opened is not None and not opened.is_another(call):
+            return same[0] if same and not named else at
+        following, free = known.last + 1, known.get(at) is None
+        if opened is None and named:
+            return at if free and at < following else following
+        return same[0] if same else (at if free else following)

@@ -1,0 +1,80 @@
+"""Arguments of a tool call before its name."""
+
+from ...chat.chunk import Chunk, calls, deltas, envelope_of, put_calls
+from ...chat.content_parts import Unnamed, join_fragments
+from ...chat.stream_state import Asked, Seen, brief
+from ...repair.fix import Example, Fix, calling, chunk, head, rest
+
+_EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
+_LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
+_JOINED = join_fragments(_EARLY, _LATE)
+_NULLS = {"index": 1, "id": None, "function": {"name": None}}
+
+
+class ToolCallNameLate(Fix):
+    """Let fragments wait for the name; one without anything is dropped."""
+
+    name = "tool-call-name-late"
+    changes = "arguments before `function.name` -> with it"
+    why = "The AI SDK expects the name in a call's first fragment, and raises."
+    providers = ("SGLang", "Workers AI (a last fragment of nulls)")
+    sources = (
+        "https://github.com/vercel/ai/issues/15879",
+        "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/streaming.ts",
+    )
+    examples = (
+        Example(
+            "late",
+            [calling(_EARLY), calling(_LATE)],
+            [chunk({}), calling(_JOINED)],
+            ended=False,
+        ),
+        Example("nulls", [calling(head(), _NULLS)], [calling(head())], ended=False),
+        Example.untouched("first", [calling(head()), calling(rest())]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._unnamed = Unnamed()
+        self._frame: Chunk = {}
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Take out what has no name, and put it to what has."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            found = calls(delta)
+            kept = [due for call in found if (due := self._due(index, call))]
+            if kept != found:
+                changed = True
+                self._frame = envelope_of(chunk)
+                put_calls(delta, kept)
+        return changed
+
+    def _due(self, index: int, call: Chunk) -> Chunk | None:
+        identity = brief(call.get("id"))
+        known = self.seen.choice(index).calls.values() if identity else ()
+        opened = any(each.id == identity for each in known)
+        return self._unnamed.take(index, call, self.seen.n, opened=opened)
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send what waits when it is too much."""
+        due = self._unnamed.overflow(self.seen.n)
+        return [*map(self._alone, due), chunk] if due else None
+
+    def flush(self) -> list[Chunk]:
+        """Note that no name comes any more."""
+        self._unnamed.settle()
+        return []
+
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
+        """Send what never got a name."""
+        return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]
+
+    def undo(self, n: int) -> None:
+        """Let wait what waited before the event."""
+        self._unnamed.undo(n)
+
+    def _alone(self, due: tuple[int, Chunk]) -> Chunk:
+        index, call = due
+        choice = {"index": index, "delta": {"tool_calls": [call]}}
+        return {**self._frame, "choices": [{**choice, "finish_reason": None}]}

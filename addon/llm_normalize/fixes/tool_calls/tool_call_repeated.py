@@ -1,0 +1,49 @@
+"""A whole tool call that is told again."""
+
+from ...chat.chunk import Chunk, calls, deltas, function, index_of, put_calls
+from ...chat.stream_state import Call, brief
+from ...repair.fix import Example, Fix, calling, chunk, head
+
+_WHOLE = calling(head(0, "{}"))
+
+
+class ToolCallRepeated(Fix):
+    """Send a call once: the same id, and all its arguments word for word."""
+
+    name = "tool-call-repeated"
+    changes = "the same call with the same arguments again -> removed"
+    why = "Clients add the arguments up, and they are no JSON any more."
+    providers = ("Perplexity", "servers that repeat a message in each chunk")
+    key = "call"
+    sources = (
+        "https://github.com/NousResearch/hermes-agent/issues/12233",
+        "https://github.com/MacPaw/OpenAI/issues/317",
+    )
+    examples = (
+        Example("again", [_WHOLE, _WHOLE], [_WHOLE, chunk({})], ended=False),
+        Example.untouched("another", [_WHOLE, calling(head(1, "{}"))]),
+        Example.untouched("more of it", [_WHOLE, calling(head(0, " "))]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the calls that were sent."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            known = self.seen.choice(index).calls
+            found = calls(delta)
+            kept = [
+                call for call in found if not _is_told(known.get(index_of(call)), call)
+            ]
+            if len(kept) < len(found):
+                changed = True
+                put_calls(delta, kept)
+        return changed
+
+
+def _is_told(opened: Call | None, call: Chunk) -> bool:
+    if opened is None or not call.get("id") or brief(call["id"]) != opened.id:
+        return False
+    arguments = function(call).get("arguments")
+    if not isinstance(arguments, str) or arguments[:1] + arguments[-1:] != "{}":
+        return False
+    return opened.has_said(arguments)

@@ -1,0 +1,79 @@
+"""A tool call whose arguments come with its head, in one fragment."""
+
+from ...chat.chunk import Chunk, calls, deltas, envelope_of, function, index_of
+from ...chat.content_parts import bare_of
+from ...repair.fix import Example, Fix, calling, head, rest
+from ...wire.json_text import Json
+
+_WHOLE = calling(head(0, "{}"))
+_SPLIT = [calling(head()), calling(rest())]
+
+
+class ToolCallWhole(Fix):
+    """Send the head with empty arguments, then the arguments, as OpenAI does."""
+
+    name = "tool-call-whole"
+    changes = 'tool call in one fragment -> head with `arguments: ""`, then arguments'
+    why = (
+        "The six stream helpers of openai-python and openai-node never report the "
+        "arguments as done; loops copied from guides add them twice."
+    )
+    providers = ("NVIDIA NIM", "llama.cpp", "Gemini", "Mistral", "Ollama")
+    key = "call"
+    sources = (
+        "https://github.com/langchain-ai/langchain-nvidia",
+        "https://platform.openai.com/docs/guides/function-calling#streaming",
+    )
+    examples = (
+        Example("whole", [_WHOLE], _SPLIT, ended=False),
+        Example(
+            "two in one chunk",
+            [calling(head(0, "{}"), head(1, "[]"))],
+            [*_SPLIT, calling(head(1)), calling(rest(1, "[]"))],
+            ended=False,
+        ),
+        Example.untouched("head, then arguments", _SPLIT),
+    )
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Split the chunk, one fragment each, where a fragment is a whole call."""
+        parts = [chunk]
+        for index, choice, delta in deltas(chunk):
+            known = set(self.seen.choice(index).calls)
+            fragments = _split(calls(delta), known)
+            if choice.get("finish_reason") is None and fragments:
+                delta["tool_calls"] = fragments[:1]
+                parts += [_alone(chunk, choice, each) for each in fragments[1:]]
+        return parts if len(parts) > 1 else None
+
+
+def _is_whole(call: Chunk) -> bool:
+    # Without an index, what follows could not be told from its neighbours'.
+    inner = function(call)
+    counted = isinstance(call.get("index"), int)
+    return counted and bool(inner.get("name")) and _says(inner.get("arguments"))
+
+
+def _says(arguments: Json) -> bool:
+    return isinstance(arguments, str) and arguments != ""
+
+
+def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
+    """Return the fragments that whole calls become; none if there is no such call."""
+    whole = [_is_whole(call) and index_of(call) not in known for call in found]
+    fragments: list[Chunk] = []
+    for call, is_whole in zip(found, whole, strict=True):
+        fragments.append(call)
+        if is_whole:
+            inner = {**function(call)}
+            rest = {"arguments": inner["arguments"]}
+            fragments[-1] = {**call, "function": {**inner, "arguments": ""}}
+            fragments.append({"index": index_of(call), "function": rest})
+    return fragments if any(whole) else []
+
+
+def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:
+    """Return a chunk like *chunk* that brings nothing but *fragment*."""
+    choices = [{**bare_of(choice), "delta": {"tool_calls": [fragment]}}]
+    rest = envelope_of(chunk)
+    return {**rest, "choices": choices}

@@ -1,0 +1,56 @@
+"""`tool_calls` or `function_call` is null, or an empty list, where there is no call."""
+
+from ...chat.chunk import Chunk, in_deltas, in_messages
+from ...repair.fix import Example, Fix, calling, chunk, completion, head
+
+
+class ToolCallsNull(Fix):
+    """Leave the keys out where there is no call, as OpenAI does."""
+
+    name = "tool-calls-null"
+    changes = "`tool_calls: null` or `[]`, `function_call: null` -> removed"
+    why = "Iterating over null raises; strict schemas want an array or no key."
+    providers = ("SGLang", "exo", "Bedrock gateways", "LiteLLM", "vLLM 0.6 (`[]`)")
+    key = "call"
+    sources = (
+        "https://github.com/sgl-project/sglang/issues/9657",
+        "https://github.com/exo-explore/exo/issues/2092",
+        "https://github.com/aws-samples/bedrock-access-gateway/issues/21",
+    )
+    examples = (
+        Example(
+            "null",
+            [chunk({"content": "Hi", "tool_calls": None, "function_call": None})],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example(
+            "empty list",
+            [chunk({"content": "Hi", "tool_calls": []})],
+            [chunk({"content": "Hi"})],
+            ended=False,
+        ),
+        Example.of_body(
+            "body",
+            completion({"role": "assistant", "content": "Hi", "tool_calls": []}),
+            completion({"role": "assistant", "content": "Hi"}),
+        ),
+        Example.untouched("call", [calling(head())], ended=False),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop the keys from the deltas."""
+        return in_deltas(chunk, _drop)
+
+    def body(self, body: Chunk) -> bool:
+        """Drop the keys from the messages."""
+        return in_messages(body, _drop)
+
+
+def _drop(part: Chunk) -> bool:
+    empty = [
+        key for key in ("tool_calls", "function_call") if key in part and not part[key]
+    ]
+    for key in empty:
+        del part[key]
+    return bool(empty)

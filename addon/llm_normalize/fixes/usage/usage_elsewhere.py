@@ -1,0 +1,49 @@
+"""Usage under `x_groq` alone."""
+
+from ...chat.chunk import Chunk, usage_of
+from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop", x_groq={"id": "req_1", "usage": USAGE})
+
+
+class UsageElsewhere(Fix):
+    """Say it where OpenAI says it, too."""
+
+    name = "usage-elsewhere"
+    changes = "`x_groq.usage` alone -> `usage` beside it"
+    why = "Clients look at `usage` and count no tokens."
+    providers = ("Groq",)
+    key = "usage"
+    sources = (
+        "https://console.groq.com/docs/api-reference#chat-create",
+        "https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_chunk.py",
+    )
+    examples = (
+        Example(
+            "stream",
+            [_TEXT, _STOP, DONE],
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+        ),
+        Example(
+            "beside what is no usage",
+            [_TEXT, {**_STOP, "usage": True}, DONE],
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+        ),
+        Example.untouched("both", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
+        Example.untouched("none", [chunk({"content": "Hi"}, x_groq={"id": "req_1"})]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Copy it."""
+        other = chunk.get("x_groq")
+        usage = other.get("usage") if isinstance(other, dict) else None
+        own = usage_of(chunk)
+        if not isinstance(usage, dict) or not usage or isinstance(own, dict):
+            return False
+        chunk["usage"] = dict(usage)
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Copy it."""
+        return self.edit(body)

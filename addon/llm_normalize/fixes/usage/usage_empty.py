@@ -1,0 +1,59 @@
+"""`usage: {}`, or usage that is no object."""
+
+from ...chat.chunk import Chunk
+from ...chat.stream_state import Asked
+from ...repair.fix import USAGE, Example, Fix, chunk, completion
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_HI = {"role": "assistant", "content": "Hi"}
+
+
+class UsageEmpty(Fix):
+    """Send null if usage was asked for, else no key."""
+
+    name = "usage-empty"
+    changes = "`usage: {}`, or no object -> `null` if asked for, else removed"
+    why = "Zed takes the whole chunk for one of no known kind."
+    providers = ("MiniMax", "gateways")
+    key = "usage"
+    sources = (
+        "https://github.com/zed-industries/zed/issues/42893",
+        "https://github.com/zed-industries/zed/issues/43613",
+    )
+    examples = (
+        Example("empty", [{**_TEXT, "usage": {}}], [_TEXT], ended=False),
+        Example(
+            "asked for",
+            [{**_TEXT, "usage": {}}],
+            [{**_TEXT, "usage": None}],
+            asked=Asked(stream=True, usage=True),
+            ended=False,
+        ),
+        Example("nulls", [{**_TEXT, "usage": {"total_tokens": None}}], [_TEXT]),
+        Example.of_body("body", completion(_HI, usage={}), completion(_HI, usage=None)),
+        Example.untouched("null", [{**_TEXT, "usage": None}]),
+        Example.untouched("figures", [chunk({}, finish="stop", usage=USAGE)]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Drop it."""
+        if not _is_empty(chunk.get("usage")):
+            return False
+        if self.asked.usage:
+            chunk["usage"] = None
+        else:
+            del chunk["usage"]
+        return True
+
+    def body(self, body: Chunk) -> bool:
+        """Set null, which is missing usage in a body."""
+        if not _is_empty(body.get("usage")):
+            return False
+        body["usage"] = None
+        return True
+
+
+def _is_empty(usage: object) -> bool:
+    if usage is None:
+        return False
+    return not isinstance(usage, dict) or all(each is None for each in usage.values())

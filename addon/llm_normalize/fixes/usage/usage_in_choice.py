@@ -1,0 +1,53 @@
+"""`usage` in a choice instead of in the chunk."""
+
+from ...chat.chunk import Chunk, choices, usage_of
+from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_HI = {"role": "assistant", "content": "Hi"}
+_BODY = completion(_HI)
+_BARE = {key: value for key, value in _BODY.items() if key != "usage"}
+
+
+class UsageInChoice(Fix):
+    """Put it where OpenAI has it."""
+
+    name = "usage-in-choice"
+    changes = "`choices[].usage` -> `usage`"
+    why = "Clients look at the chunk and count no tokens."
+    providers = ("Moonshot",)
+    key = "usage"
+    sources = (
+        "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
+        "https://platform.moonshot.ai/docs/api/chat",
+    )
+    examples = (
+        Example(
+            "stream",
+            [_TEXT, chunk({}, finish="stop", choice={"usage": USAGE}), DONE],
+            [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
+        ),
+        Example.of_body(
+            "body",
+            {**_BARE, "choices": [{**_BODY["choices"][0], "usage": USAGE}]},
+            _BODY,
+        ),
+        Example.untouched(
+            "there", [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE]
+        ),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Move it."""
+        changed = False
+        for choice in choices(chunk):
+            if "usage" in choice:
+                usage = choice.pop("usage")
+                if usage and not usage_of(chunk):
+                    chunk["usage"] = usage
+                changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Move it."""
+        return self.edit(body)

@@ -1,0 +1,80 @@
+"""Token counts as text or as fractions."""
+
+from ...chat.chunk import Chunk
+from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
+from ...wire.json_text import Json, Number
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_WORDS = {**USAGE, "prompt_tokens": "3"}
+_HI = {"role": "assistant", "content": "Hi"}
+_KINDS = ("prompt", "completion", "total", "input", "output")
+_COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
+_OWN = (*_COUNTS, "cached_tokens", "audio_tokens", "reasoning_tokens")
+_DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+
+
+class UsageMistyped(Fix):
+    """Send whole numbers."""
+
+    name = "usage-mistyped"
+    changes = '`usage.*_tokens: "5"`, `5.0` -> `5`; details that are no object -> null'
+    why = "Typed clients refuse the chunk, others add text to numbers."
+    providers = ("gateways in JavaScript and Lua",)
+    key = "usage"
+    sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
+    examples = (
+        Example(
+            "text",
+            [_TEXT, chunk({}, finish="stop", usage=_WORDS), DONE],
+            [_TEXT, chunk({}, finish="stop", usage=USAGE), DONE],
+        ),
+        Example.of_body(
+            "fraction",
+            completion(_HI, usage={**USAGE, "prompt_tokens": Number("3.0")}),
+            completion(_HI, usage=USAGE),
+        ),
+        Example.untouched("whole", [_TEXT, chunk({}, finish="stop", usage=USAGE)]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Convert the counts."""
+        usage = chunk.get("usage")
+        if not isinstance(usage, dict):
+            return False
+        changed = _convert(usage, _COUNTS)
+        for key in _DETAILS:
+            details = usage.get(key)
+            if isinstance(details, dict):
+                named = [each for each in details if each.endswith("_tokens")]
+                changed |= _convert(details, named)
+            elif details is not None:
+                usage[key] = None
+                changed = True
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Convert the counts."""
+        return self.edit(body)
+
+
+def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
+    changed = False
+    for key in keys:
+        given = counts.get(key)
+        if given is None or type(given) is int:
+            continue
+        made = _whole(given, cut=key in _OWN)  # another's may be of any form
+        if made is not None or key in _OWN:
+            counts[key] = made
+            changed = True
+    return changed
+
+
+def _whole(given: Json, *, cut: bool) -> int | None:
+    """Return the whole number that *given* is, *cut* to one if need be; None if none."""
+    text = given.text if isinstance(given, Number) else given
+    try:
+        number = float(text)
+        return int(number) if cut or number.is_integer() else None
+    except (TypeError, ValueError, OverflowError):
+        return None

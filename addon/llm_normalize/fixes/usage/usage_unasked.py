@@ -1,0 +1,37 @@
+"""A usage chunk that nobody asked for."""
+
+from ...chat.stream_state import Asked
+from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+_USAGE = chunk(None, usage=USAGE)
+
+
+class UsageUnasked(Fix):
+    """Let the usage ride on the chunk with the finish reason.
+
+    repair/ending/stream_end.py does it: that chunk waits for one more event.
+    """
+
+    name = "usage-unasked"
+    changes = "chunk with `choices: []` that nobody asked for -> usage with the finish"
+    why = "Loops copied from guides fail with an IndexError at `choices[0]`."
+    providers = ("NVIDIA NIM", "SGLang", "many gateways")
+    sources = (
+        "https://platform.openai.com/docs/api-reference/chat/create",
+        "https://github.com/openai/openai-cookbook/blob/main/examples/How_to_stream_completions.ipynb",
+    )
+    examples = (
+        Example(
+            "unasked",
+            [_TEXT, _STOP, _USAGE, DONE],
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+        ),
+        Example.untouched(
+            "asked for",
+            [_TEXT, _STOP, _USAGE, DONE],
+            asked=Asked(stream=True, usage=True),
+        ),
+        Example.untouched("none", [_TEXT, _STOP, DONE]),
+    )

@@ -1,0 +1,39 @@
+"""Usage that was asked for, on the chunk with the finish reason."""
+
+from ...chat.stream_state import Asked
+from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_STOP = chunk({}, finish="stop")
+_ASKED = Asked(stream=True, usage=True)
+
+
+class UsageWithChoices(Fix):
+    """Send usage that was asked for in a last chunk with `choices: []`.
+
+    repair/ending/stream_end.py does it, since only the end shows that no such chunk came.
+    """
+
+    name = "usage-with-choices"
+    changes = "asked usage on the finish chunk -> in a last chunk with `choices: []`"
+    why = "LiteLLM counts again; clients that wait for the last chunk see no usage."
+    providers = ("NVIDIA NIM", "Mistral", "mlx-dspark")
+    sources = (
+        "https://github.com/ARahim3/mlx-dspark/issues/37",
+        "https://platform.openai.com/docs/api-reference/chat/create",
+    )
+    examples = (
+        Example(
+            "on the finish",
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+            [_TEXT, {**_STOP, "usage": None}, chunk(None, usage=USAGE), DONE],
+            asked=_ASKED,
+        ),
+        Example.untouched(
+            "in its own chunk",
+            [_TEXT, _STOP, chunk(None, usage=USAGE)],
+            asked=_ASKED,
+            ended=False,
+        ),
+        Example.untouched("not asked for", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
+    )

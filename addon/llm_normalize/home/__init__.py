@@ -1,0 +1,1 @@
+"""The proxy's own pages: home, clients, PAC, status, probe."""

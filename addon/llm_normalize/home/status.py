@@ -1,0 +1,130 @@
+"""What the proxy tells of itself: counts and settings, and nothing of any answer."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+from ..wire.json_text import dumps
+
+ROWS = 100
+"""Pairs of host and model that are told."""
+REFUSED = 20
+"""Hosts, whose connections clients refused, that are told."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was repaired for a host and a model.
+
+    Attributes:
+        host: The host.
+        model: The model.
+        responses: How many answers there were.
+        repaired: How many of them were repaired.
+        fixes: How many events each fix changed, the most first; what was done to
+            requests as `request: NAME`.
+    """
+
+    host: str
+    model: str
+    responses: int
+    repaired: int
+    fixes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is told.
+
+    Attributes:
+        version: The addon's version.
+        pid: The process.
+        confdir: mitmproxy's folder.
+        mode: `repair` or `observe`.
+        seconds: How long it has been running.
+        hosts: Which hosts are opened, as patterns.
+        routes: Hosts whose requests go elsewhere, and where.
+        opens: Whose TLS is opened: `listed`, those hosts alone; `all`; `allowed`, as
+            mitmproxy's `allow_hosts` says.
+        ca_sha256: The fingerprint of mitmproxy's CA; empty where there is none.
+        probe: The address of the probe, without scheme and ending.
+        closed_probe: Whether mitmproxy's options keep the probe's TLS closed.
+        rows: What was repaired.
+        more: How many rows are not told.
+        refused: Hosts that clients refused to connect to, and how often.
+    """
+
+    version: str
+    pid: int
+    confdir: str
+    mode: str
+    seconds: float
+    hosts: Sequence[str]
+    routes: Sequence[tuple[str, str]]
+    opens: Literal["listed", "all", "allowed"]
+    ca_sha256: str
+    probe: str
+    closed_probe: bool = False
+    rows: Sequence[Row] = ()
+    more: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+
+    def json(self) -> bytes:
+        """Return them for programs."""
+        told: dict[str, Any] = {
+            "name": "llm_normalize",
+            "version": self.version,
+            "pid": self.pid,
+            "confdir": self.confdir,
+            "mode": self.mode,
+            "seconds": int(self.seconds),
+            "hosts": list(self.hosts),
+            "routes": dict(self.routes),
+            "opens": self.opens,
+            "ca_sha256": self.ca_sha256,
+            "probe": self.probe,
+            "counters": [
+                {
+                    "host": row.host,
+                    "model": row.model,
+                    "responses": row.responses,
+                    "repaired": row.repaired,
+                    "fixes": dict(row.fixes),
+                }
+                for row in self.rows
+            ],
+            "counters_left_out": self.more,
+            "refused": dict(self.refused),
+        }
+        return dumps(told)
+
+    @property
+    def running(self) -> str:
+        """For how long it has been running, in words."""
+        minutes = int(self.seconds) // 60
+        days, hours = minutes // 1440, minutes // 60 % 24
+        parts = [f"{days} d"] * bool(days) + [f"{hours} h"] * bool(hours)
+        return " ".join([*parts, f"{minutes % 60} min"])
+
+
+def grouped(table: Iterable[Sequence[str]]) -> tuple[list[Row], int]:
+    """Return the rows of `Stats.rows()`, a row for each host and model.
+
+    Returns:
+        The first `ROWS` of them, and how many more there are.
+    """
+    lines = iter(table)
+    next(lines)  # the heading
+    rows: list[Row] = []
+    for key, group in groupby(lines, key=lambda line: line[:4]):
+        host, model, responses, repaired = key
+        fixes = {fix: int(count) for *_, fix, count in group if fix}
+        rows.append(Row(host, model, int(responses), int(repaired), fixes))
+    return rows[:ROWS], max(0, len(rows) - ROWS)
+
+
+def fingerprint(der: bytes) -> str:
+    """Return the SHA-256 fingerprint of a certificate, as systems show it."""
+    return hashlib.sha256(der).digest().hex(":").upper()

@@ -1,0 +1,159 @@
+"""How clients come to trust mitmproxy's CA: the one place that puts it into words.
+
+The log, the home page, the pages for clients and `run.py --check` all say it.
+"""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+CERTIFICATE = "mitmproxy-ca-cert.pem"
+VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+"""What Python (and much else), requests and Node take the file from."""
+WITHOUT = "without a desktop (a server, a container, WSL), in the shell that starts the client"
+ALONE = "Python and curl trust this CA alone then"
+SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "trust.py"
+SYSTEM = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
+_PLAIN = re.compile(r"[\w\\/:.@%+=,-]+")
+_COPY = "sudo install -D -m 0644 {{}} {}/mitmproxy-ca.{} && sudo {}"
+_DEBIAN = _COPY.format(
+    "/usr/local/share/ca-certificates", "crt", "update-ca-certificates"
+)
+_LINUX = {
+    "/etc/ca-certificates/trust-source": "sudo trust anchor --store {}",
+    **{
+        folder: _COPY.format(folder, "pem", update)
+        for folder, update in (
+            ("/etc/pki/ca-trust/source/anchors", "update-ca-trust"),
+            ("/etc/pki/trust/anchors", "update-ca-certificates"),
+        )
+    },
+}
+"""By their folders: Arch, Fedora, openSUSE; all others do as Debian does."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do, each of it as a shell takes it.
+
+    Attributes:
+        install: The command after which this machine trusts the CA; empty for a client
+            on another one.
+        exports: The commands that lead one shell's programs to the proxy, and let
+            them trust the CA, where there is no desktop.
+        curl: What curl takes instead.
+    """
+
+    install: str
+    exports: str
+    curl: str
+
+    @property
+    def sentence(self) -> str:
+        """All of it on one line, the command first."""
+        return f"{self.install}; {WITHOUT}: {self.exports}; {self.curl} ({ALONE})"
+
+    @property
+    def markdown(self) -> str:
+        """All of it as a page has it; code stands in blocks, whatever is in a path."""
+        here = "To have this machine and its browsers trust the CA:"
+        install = f"{here}\n\n```sh\n{self.install}\n```\n\n" if self.install else ""
+        code = f"```sh\n{self.exports}\n{self.curl}\n```"
+        return f"{install}{self.without}:\n\n{code}"
+
+    @property
+    def without(self) -> str:
+        """Where `exports` and `curl` are for, and what becomes of it."""
+        return f"{WITHOUT[0].upper()}{WITHOUT[1:]} ({ALONE})"
+
+
+def of(
+    confdir: Path, proxy: str = "", *, system: str = SYSTEM, home: Path | None = None
+) -> Advice:
+    """Return what to do on this machine.
+
+    Args:
+        confdir: mitmproxy's folder, which has the certificate.
+        proxy: The proxy's URL; empty where no setting of a client's leads to it.
+        system: This machine's kind, `linux`, `macos` or `windows`.
+        home: The user's folder.
+    """
+    file = str(confdir.absolute() / CERTIFICATE)
+    values = {"HTTPS_PROXY": proxy} if proxy else {}
+    values |= dict.fromkeys(VARIABLES, file)
+    return Advice(
+        command("install", confdir, system=system, home=home),
+        setting(values, system=system),
+        f"curl --cacert {quoted(file, system=system)}",
+    )
+
+
+def afar(base: str) -> Advice:
+    """Return what to do on another machine, which has no file of this one's.
+
+    Args:
+        base: The proxy's URL, as that machine reaches it.
+    """
+    names = " ".join(f'{name}="$PWD/{CERTIFICATE}"' for name in VARIABLES)
+    fetch = f"curl --noproxy '*' -o {CERTIFICATE} {base}/{CERTIFICATE}"
+    exports = f"{fetch} && export HTTPS_PROXY={base} {names}"
+    return Advice("", exports, f"curl --cacert {CERTIFICATE}")
+
+
+def command(
+    act: str, confdir: Path, *, system: str = SYSTEM, home: Path | None = None
+) -> str:
+    """Return the command by which scripts/trust.py does *act*.
+
+    Where the package was installed without the scripts, it is the system's own.
+
+    Args:
+        act: `install`, `remove` or `status`.
+        confdir: mitmproxy's folder.
+        system: This machine's kind.
+        home: The user's folder.
+    """
+    confdir = confdir.absolute()
+    if not SCRIPT.exists():
+        return _by_system(str(confdir / CERTIFICATE), system)
+    words = ["py" if system == "windows" else "python3", str(SCRIPT), act]
+    if confdir != Path(home or os.path.expanduser("~")) / ".mitmproxy":  # noqa: PTH111 - it never raises
+        words += ["--confdir", str(confdir)]
+    return " ".join(quoted(each, system=system) for each in words)
+
+
+def quoted(word: str, *, system: str = SYSTEM) -> str:
+    """Return *word* as the system's shell takes it for one."""
+    if system != "windows":
+        return shlex.quote(word)
+    return word if _PLAIN.fullmatch(word) else f'"{word}"'
+
+
+def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
+    """Return the command by which the system's shell sets variables."""
+    if system == "windows":
+        escaped = {name: value.replace("'", "''") for name, value in values.items()}
+        return "; ".join(f"$env:{name} = '{value}'" for name, value in escaped.items())
+    words = (f"{name}={shlex.quote(value)}" for name, value in values.items())
+    return f"export {' '.join(words)}"
+
+
+def _by_system(file: str, system: str) -> str:
+    """Return the system's own command, for a package that has no scripts beside it."""
+    shown = quoted(file, system=system)
+    if system == "windows":
+        return f"certutil -user -addstore Root {shown}"
+    if system == "macos":
+        keychain = "~/Library/Keychains/login.keychain-db"
+        policies = "-p ssl -p basic"
+        return (
+            f"security add-trusted-cert -r trustRoot {policies} -k {keychain} {shown}"
+        )
+    for folder, install in _LINUX.items():
+        if Path(folder).is_dir():
+            return install.format(shown)
+    return _DEBIAN.format(shown)

@@ -1,0 +1,63 @@
+"""Clients that do not trust mitmproxy's CA: what is said of them, and counted."""
+
+import logging
+from collections import Counter
+from pathlib import Path
+
+from mitmproxy import connection, tls
+
+from ..home import trust_advice
+from ..routing.own_address import address
+from ..text.printable import brief
+
+logger = logging.getLogger(__name__)
+
+_ALERTS = ("unknown ca", "bad certificate", "certificate unknown")
+"""Alerts of a client that does not trust a certificate (mitmproxy's layers/tls.py)."""
+
+HOSTS = 100
+"""Hosts that are told apart; whoever connects chooses their names."""
+
+OTHERS = "other hosts"
+
+
+class Distrust:
+    """How often clients refused the connection to a host.
+
+    Attributes:
+        hosts: Counts by host, escaped and cut; a bounded number of them.
+    """
+
+    def __init__(self) -> None:
+        self.hosts: Counter[str] = Counter()
+
+    def failed(self, data: tls.TlsData, confdir: Path) -> None:
+        """Count a client's refusal, and say what to do, once for each host.
+
+        Args:
+            data: What mitmproxy tells of a failed handshake.
+            confdir: mitmproxy's folder, which has the certificate.
+        """
+        reason = data.conn.error or ""
+        if not any(each in reason for each in _ALERTS):
+            return  # it hung up, or speaks another TLS
+        host = brief(data.conn.sni or (data.context.server.address or ("?",))[0])
+        if host not in self.hosts and len(self.hosts) >= HOSTS:
+            host = OTHERS
+        self.hosts[host] += 1
+        if self.hosts[host] > 1:
+            return
+        logger.warning(
+            "normalize: a client refused the connection to %s: it does not trust "
+            "mitmproxy's CA. So that it does: %s",
+            host,
+            trust_advice.of(confdir, _proxy(data.context.client)).sentence,
+        )
+
+
+def _proxy(client: connection.Client) -> str:
+    """Return the proxy's URL, empty where clients come without knowing of a proxy."""
+    if client.proxy_mode.type_name not in ("regular", "upstream"):
+        return ""
+    host, port = client.sockname[:2]
+    return f"http://{address(host, port)}"

@@ -1,0 +1,1 @@
+"""mitmproxy's content views: before and after, and the transcript."""

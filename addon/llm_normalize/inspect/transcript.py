@@ -1,0 +1,147 @@
+"""The content view `Transcript`: an answer put together, as the client understands it.
+
+It reads the bytes that were sent, so it shows any chat completion: of a live flow, of one
+loaded from a file, repaired or not.
+"""
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from mitmproxy import contentviews, http
+
+from ..chat.chunk import Chunk, calls, choices, function, usage_of
+from ..chat.endpoint import is_chat_request
+from ..chat.stream_state import Asked
+from ..fixes import FIXES
+from ..records.snapshot import LIMIT
+from ..repair.stream_to_body import Told, told
+from ..text.printable import escaped
+from ..wire.content_encoding import beginning
+from ..wire.json_text import Json, dumps
+from .before_after import BLANK, Refresh, broken_off, record_of
+
+_MOST = 2000
+"""Lines that are shown of a text: a page has to stay readable."""
+_LONG = 10_000
+"""Characters that are shown of a line."""
+_WIDE = 96
+"""Columns: mitmweb breaks no lines."""
+_AS_IT_IS: Any = {"replace_whitespace": False, "drop_whitespace": False}
+
+
+class Transcript(contentviews.Contentview):
+    """Text, reasoning, tool calls, finish reason and usage, choice by choice.
+
+    Args:
+        refresh: Called with a flow before it is shown.
+    """
+
+    name = "Transcript"
+    syntax_highlight = "none"
+
+    def __init__(self, refresh: Refresh = lambda _: None) -> None:
+        self._refresh = refresh
+
+    def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
+        """Return the view's text.
+
+        Raises:
+            ValueError: The message is no answer to a chat completion.
+        """
+        if not _is_answer(metadata):
+            raise ValueError("not an answer to a chat completion")
+        record = record_of(metadata, self._refresh)
+        is_running = record is not None and record["end"] == "running"
+        if is_running:
+            assert isinstance(metadata.http_message, http.Response)
+            data = _so_far(metadata.http_message)
+        lines = list(_lines(told(data, Asked(stream=True), FIXES, "transcript")))
+        if record is not None and record["is_cut"] and len(data) <= LIMIT:
+            lines += [BLANK, "the answer was too long to keep: this is its beginning"]
+        if record is not None and broken_off(record):
+            lines += [BLANK, f"broken off here: {broken_off(record)}"]
+        if is_running:
+            lines += [BLANK, "still running: there is more to come"]
+        return "\n".join(lines) + "\n"
+
+    def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:
+        """Come before raw events, and behind what was repaired."""
+        return 0.5 if data and _is_answer(metadata) else -1
+
+
+def _so_far(response: http.Response) -> bytes:
+    """Return what has left of an answer by now, decoded as far as it goes."""
+    data = response.raw_content or b""
+    return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
+
+
+def _is_answer(metadata: contentviews.Metadata) -> bool:
+    flow = metadata.flow
+    return (
+        isinstance(flow, http.HTTPFlow)
+        and isinstance(metadata.http_message, http.Response)
+        and is_chat_request(flow.request.method, flow.request.path)
+    )
+
+
+def _lines(found: Told) -> Iterator[str]:
+    body = found.body
+    yield from _head(body)
+    for choice in choices(body):
+        yield BLANK
+        yield from _choice(choice, alone=len(choices(body)) == 1)
+    if usage_of(body):
+        yield BLANK
+        yield f"usage: {_plain(body['usage'])}"
+    for error in found.errors:
+        yield BLANK
+        yield from _block("error", _plain(error))
+    if found.unread:
+        yield BLANK
+        yield f"{found.unread} events that are no chunks"
+
+
+def _head(body: Chunk) -> Iterator[str]:
+    named = {key: body.get(key) for key in ("model", "id", "service_tier")}
+    yield ", ".join(
+        f"{key} {escaped(str(value))}" for key, value in named.items() if value
+    )
+
+
+def _choice(choice: Chunk, *, alone: bool) -> Iterator[str]:
+    if not alone:
+        yield f"== choice {choice['index']}"
+    message = choice["message"]
+    # As they are said: a model thinks before it speaks.
+    for key in sorted(message, key=lambda key: not key.startswith("reasoning")):
+        value = message[key]
+        if key in ("role", "tool_calls", "function_call") or not value:
+            continue
+        yield from _block("text" if key == "content" else key, _plain(value))
+    legacy = (
+        [{"function": message["function_call"]}] if message.get("function_call") else []
+    )
+    for number, call in enumerate([*calls(message), *legacy]):
+        told_of = function(call)
+        name = f"call {number}: {told_of.get('name')}"
+        name += f" ({call['id']})" if call.get("id") else ""
+        yield from _block(escaped(name), _plain(told_of.get("arguments")))
+    yield f"finish: {escaped(str(choice['finish_reason'] or 'none yet'))}"
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else dumps(value).decode()
+
+
+def _block(title: str, text: str) -> Iterator[str]:
+    """Yield a text under its title, escaped, bounded, and as wide as can be read."""
+    yield f"{escaped(title)}:"
+    lines = text.splitlines() or [""]
+    for line in lines[:_MOST]:
+        for part in textwrap.wrap(escaped(line[:_LONG]), _WIDE, **_AS_IT_IS) or [""]:
+            yield f"  {part}"
+        if len(line) > _LONG:
+            yield f"  … and {len(line) - _LONG:,} characters more"
+    if len(lines) > _MOST:
+        yield f"  … and {len(lines) - _MOST:,} lines more"

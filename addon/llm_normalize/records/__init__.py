@@ -1,0 +1,1 @@
+"""The pairs log, the statistics, and the snapshot that views show."""

@@ -1,0 +1,176 @@
+"""The pairs log: what each repaired event was before and after, as JSON Lines.
+
+Records are handed over as plain tuples and formatted, masked and written in batches by
+a thread of their own, so that neither a slow disk nor a full one ever holds a stream.
+What cannot be written is counted, and said in the next line that can be.
+"""
+
+import atexit
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+
+from .log_file import LogFile
+from .record_line import Entry, Known, line
+
+logger = logging.getLogger(__name__)
+
+_BATCH_SECONDS = 0.2
+_BATCH = 4096  # lines that are taken together
+_BITE = 64  # lines in one write, as the processor's cache likes it best
+_BREATH_SECONDS = 0.0002
+_QUEUE_BYTES = 64 * 1024 * 1024
+_WEIGHT = 256  # bytes of a record beside its blocks, roughly
+_WAKE = Entry({})
+"""What is no entry: the thread looks up."""
+
+
+class PairsLog:
+    """One pairs log, with its thread.
+
+    Args:
+        path: Where to write; made with its folder (0700) when the first record comes.
+        size: Bytes at which the file rotates.
+        say: Called with a sentence for the user, from the log's own thread.
+    """
+
+    def __init__(
+        self, path: Path, size: int, say: Callable[[str], None] = logger.warning
+    ) -> None:
+        self.wanted = path
+        self._file = LogFile(path, size, say)
+        self._say = say
+        self._queue: SimpleQueue[Entry | Known] = SimpleQueue()
+        # Each counter has one thread that writes it, so that none needs a lock.
+        self._handed = 0  # bytes put into the queue, roughly
+        self._taken = 0  # bytes taken out of it
+        self._refused = 0  # records lost because the queue was full
+        self._failed = 0  # records lost because they could not be written
+        self._lost_said = 0  # losses that a line of the log tells
+        self._said = False
+        self._closed = False
+        self._thread = threading.Thread(
+            target=self._run, name="normalize-pairs", daemon=True
+        )
+        self._thread.start()
+        atexit.register(self.close)  # however mitmproxy comes to its end
+
+    @property
+    def path(self) -> Path:
+        """Where it is written: where it was wanted, or at the next free name."""
+        return self._file.path
+
+    @property
+    def size(self) -> int:
+        """Bytes at which the file rotates; may be set anew."""
+        return self._file.size
+
+    @size.setter
+    def size(self, size: int) -> None:
+        self._file.size = size
+
+    @property
+    def lost(self) -> int:
+        """Records that could not be written, so far."""
+        return self._refused + self._failed
+
+    def write(self, entry: Entry | Known) -> None:
+        """Hand *entry* over. Never waits, never raises."""
+        weight = _weight(entry)
+        if self._handed - self._taken + weight > _QUEUE_BYTES:
+            self._refused += 1
+            return
+        self._handed += weight
+        self._queue.put(entry)
+
+    def close(self) -> None:
+        """Write all that was handed over, and end the thread."""
+        self._closed = True
+        self._queue.put(_WAKE)
+        self._thread.join(timeout=5)
+        atexit.unregister(self.close)
+
+    def share(self) -> None:
+        """Leave the name to a log that comes after this one, in the same process.
+
+        What is still handed over goes to the same file.
+        """
+        self._file.shared = True
+        self._queue.put(_WAKE)
+
+    # -- the thread --------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not (self._closed and self._queue.empty()):
+            batch = [self._queue.get()]
+            gather = batch[0] is not _WAKE and not self._closed
+            if gather and self._queue.empty():
+                # Let a little gather: one write serves many streams.
+                threading.Event().wait(_BATCH_SECONDS)
+            more = min(self._queue.qsize(), _BATCH)  # none but this thread takes any
+            batch += [self._queue.get_nowait() for _ in range(more)]
+            try:
+                self._write(batch)
+            except Exception:  # nothing may end the thread
+                self._failed += len(batch)
+                with contextlib.suppress(Exception):  # a log handler may be gone
+                    logger.exception("pairs log: a batch failed")
+            self._taken += sum(map(_weight, batch))
+            batch.clear()  # it has keys of requests, and the next one may be long in coming
+        self._file.close()
+
+    def _write(self, batch: Sequence[Entry | Known]) -> None:
+        self._file.let_go()
+        # No stream can move while lines are made, so that is done by turns. Each of them
+        # costs as much as several lines: the more have piled up, the fewer turns.
+        size = max(_BITE, len(batch) // 4)
+        for start in range(0, len(batch), size):
+            if start:
+                time.sleep(_BREATH_SECONDS)
+            self._write_bite(batch[start : start + size])
+
+    def _write_bite(self, bite: Sequence[Entry | Known]) -> None:
+        lines = []
+        for entry in bite:
+            try:
+                if entry is not _WAKE:
+                    lines.append(line(entry))
+            except Exception:  # one bad entry must not cost its neighbours
+                logger.exception("pairs log: an entry cannot be written")
+                self._failed += 1
+        size = len(lines)
+        lost = self.lost
+        if lost > self._lost_said:
+            count = lost - self._lost_said
+            if self._refused:
+                self._complain("the disk is too slow")
+            lines.insert(0, line(Entry({"type": "lost", "count": count})))
+        while lines:
+            try:
+                lines = lines[self._file.append(lines[:_BITE]) :]
+            except OSError as error:
+                self._failed += min(len(lines), size)
+                self._complain(error)
+                return
+            self._lost_said = lost
+
+    def _complain(self, error: OSError | str) -> None:
+        if not self._said:
+            self._said = True
+            try:
+                self._say(f"cannot write the pairs log {self.path}: {error}")
+            except Exception:
+                logger.exception("pairs log: cannot say that it cannot write")
+
+
+def _weight(entry: Entry | Known) -> int:
+    """Return how many bytes *entry* takes, roughly."""
+    if isinstance(entry, tuple):
+        return _WEIGHT + len(entry[3]) + len(entry[4])
+    record = entry.record
+    blocks = (record.get("before") or b"", *record.get("after", ()))
+    return _WEIGHT + sum(map(len, blocks))

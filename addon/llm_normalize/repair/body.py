@@ -1,0 +1,127 @@
+"""Answers in one piece: a `chat.completion`, or an error."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from ..chat.chunk import choices, is_chunk, is_error, is_flat
+from ..chat.errors import failures_in, status_of
+from ..chat.failed_body import says_any, tells_only_failure
+from ..chat.stream_state import Asked, Seen
+from ..wire.json_text import Json, dumps, loads
+from ..wire.sse import BOM
+from .fix import Fix
+from .outcome import Step
+from .stream_to_body import body_in, error_in
+
+logger = logging.getLogger(__name__)
+
+STATUS = "error-status"
+STREAM = "stream-in-body"
+_FAILURE = 400
+LARGE = 1024 * 1024
+"""Bytes of a body that is not repaired where other streams would wait for it."""
+
+
+def repair_body(
+    data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str = ""
+) -> Step:
+    """Return what becomes of the body *data* of an answer with *status*.
+
+    What is not understood stays as it is, and so does all of it when nothing is to be
+    repaired. A fix that fails is left out, and its name logged. Never raises. An error
+    under a good status gets one of its own, which is in the step.
+
+    Args:
+        data: The whole body, decoded.
+        status: The HTTP status: 4xx and 5xx are errors.
+        asked: What the request asked.
+        fixes: The fixes to apply, in order.
+        label: Names the answer in log lines.
+    """
+    step = Step(0, data)
+    by_parts = len(data) > LARGE
+    source = _assembled(data, status, asked, fixes, label)
+    told = _told(source, status, fixes) if status < _FAILURE else None
+    status = told or status
+    is_failure = status >= _FAILURE
+    off: set[type[Fix]] = set()
+    while True:
+        step.fixes[:] = [STREAM] if source is not data else []
+        value = _read(source, text=is_failure)
+        for fix in fixes:
+            if fix in off or (fix.rides and not step.fixes):
+                continue
+            try:
+                made = fix(asked, Seen())
+                if is_failure:
+                    replaced = made.error(value, status)
+                    changed = replaced is not None
+                    value = replaced if changed else value
+                else:
+                    changed = _is_answer(value) and made.body(value)
+            except Exception:
+                logger.exception("%s: fix %s failed and is left out", label, fix.name)
+                off.add(fix)
+                break  # it may have left the value half changed: read it anew
+            if changed:
+                step.fixed(fix.name)
+        else:
+            break
+    if data.startswith(BOM) and not isinstance(value, str | None):
+        step.fixed("bom-sent")
+    step.after.append(dumps(value, by_parts=by_parts) if step.fixes else data)
+    if told:
+        step.status = told
+        step.fixed(STATUS)
+    return step
+
+
+def _assembled(
+    data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str
+) -> bytes:
+    """Return the body that *data* says where it is an event stream, else *data*."""
+    if not any(fix.name == STREAM for fix in fixes) or _read(data, text=False):
+        return data
+    try:
+        is_failure = status >= _FAILURE
+        said = error_in(data) if is_failure else body_in(data, asked, fixes, label)
+        return data if said is None else dumps(said)
+    except Exception:
+        logger.exception("%s: fix %s failed and is left out", label, STREAM)
+        return data
+
+
+def _is_answer(value: Json) -> bool:
+    return is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
+
+
+def _told(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
+    """Return the status that an error under a good one should have had."""
+    if not any(fix.name == STATUS for fix in fixes):
+        return None
+    value = _read(data, text=False)
+    # Words alone come with 202, too, and with a redirect.
+    failed = tells_only_failure(value) if status == HTTPStatus.OK else is_error(value)
+    if isinstance(value, list) and failed:
+        value = value[0]
+    if not isinstance(value, dict):
+        return None
+    found = choices(value) if is_chunk(value) else []
+    if says_any(value):
+        return None
+    wrong = [choice["error"] for choice in found if choice.get("error")]
+    wrong = wrong or failures_in(value)
+    if wrong and not value.get("error"):
+        return status_of({"error": wrong[0]})
+    told = value.get("base_resp")
+    silent = isinstance(told, dict) and bool(told.get("status_code"))
+    return status_of(value) if failed or silent else None
+
+
+def _read(data: bytes, *, text: bool) -> Json:
+    """Return the JSON value of *data*; else its text, if that is wanted, or None."""
+    try:
+        return loads(data.removeprefix(BOM))
+    except (ValueError, RecursionError):
+        return data.decode(errors="replace") if text else None

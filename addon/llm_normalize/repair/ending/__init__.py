@@ -1,0 +1,1 @@
+"""How a stream ends: what waits, and what is added."""

@@ -1,0 +1,1 @@
+"""Settled streams: templates, and how they are learned and discarded."""

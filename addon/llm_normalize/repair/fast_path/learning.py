@@ -1,0 +1,117 @@
+"""When a stream learns a template, and when it has to forget it.
+
+A template holds as long as the stream is settled. That is seen, not claimed: the long
+way of an event has left everything as it was that decides on the next one. And it is
+seen twice, with other words, before anything goes unread. Whatever changes the stream's
+state makes it forget.
+"""
+
+import logging
+from collections.abc import Callable
+
+from ...wire.json_text import Number
+from ..outcome import Step
+from .template import Template
+from .variation import Lesson, learn, may_fit
+
+logger = logging.getLogger(__name__)
+
+MOST = 8
+"""Templates of a stream that are kept: two kinds of text of a few choices."""
+
+_ATOMS = (str, bytes, int, float, frozenset, Number, Step, type)
+
+_TRIES = 16  # events from which a stream may try to learn, however few fitted
+_FITTED = 4  # events that must have fitted for each try beyond those
+
+
+def frozen(value: object) -> object:
+    """Return *value* in a form that can be compared later, whatever becomes of it."""
+    if isinstance(value, dict):
+        return tuple((key, frozen(each)) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(frozen, value))
+    if isinstance(value, set):
+        return frozenset(value)
+    if value is None or isinstance(value, _ATOMS):
+        return value
+    # What cannot be looked into may have changed: it equals nothing.
+    return frozen(vars(value)) if hasattr(value, "__dict__") else object()
+
+
+class Templates:
+    """What one stream has learned.
+
+    Args:
+        state: Returns what decides, beside the event itself, on what becomes of the next
+            one; None while that cannot be told.
+        watched: Returns the keys whose words decide, too.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(
+        self,
+        state: Callable[[], object],
+        watched: Callable[[], set[str]],
+        label: str = "stream",
+    ) -> None:
+        self.known: list[Template] = []
+        """What holds now, to be tried on an event."""
+        self.long = 0
+        """Events that went the long way."""
+        self._state = state
+        self._watched = watched
+        self._before: object = None  # the state before the last event
+        self._lessons: list[Lesson] = []  # seen once
+        self._tries = 0
+        self._label = label
+        self._over = False
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._before = None
+        self.known.clear()
+        self._lessons.clear()
+
+    def stop(self, error: Exception) -> None:
+        """Learn nothing more of this stream: a bug was met, which may cost no more."""
+        logger.error("%s: no more is learned", self._label, exc_info=error)
+        self._over = True
+        self.forget()
+
+    def watch(self, step: Step) -> None:
+        """Learn from an event that went the long way. Never raises."""
+        self.long += 1
+        if self._over:
+            return
+        try:
+            self._watch(step)
+        except RecursionError:  # nested too deep to be compared
+            self.forget()
+        except Exception as error:  # noqa: BLE001 - it costs the templates only
+            self.stop(error)
+
+    def _watch(self, step: Step) -> None:
+        fitted = step.n + 1 - self.long
+        may_try = self._tries < _TRIES + fitted // _FITTED
+        tries = may_try and may_fit(step.before or b"")
+        if not tries and not self.known:
+            self._before = None
+            return
+        self._tries += tries
+        before, self._before = self._before, self._state()
+        if self._before is None or self._before != before:
+            self.known.clear()
+            self._lessons.clear()
+        elif tries:
+            lesson = learn(step, self._watched())
+            if lesson is not None:
+                self._take(lesson)
+
+    def _take(self, lesson: Lesson) -> None:
+        for other in self._lessons:
+            if other.template == lesson.template and other.texts != lesson.texts:
+                self._lessons.remove(other)
+                self.known[:] = [lesson.template, *self.known][:MOST]
+                return
+        self._lessons = [lesson, *self._lessons][:MOST]

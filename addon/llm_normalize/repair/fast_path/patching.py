@@ -1,0 +1,111 @@
+"""Events that a template knows, on their way: patched as bytes, and not even parsed."""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from ...chat.stream_state import Seen
+from ...wire.sse import LIMIT, Event, EventParser
+from ..outcome import Step
+from ..output import Leaving
+from .template import Template
+
+logger = logging.getLogger(__name__)
+
+
+class Patches:
+    """The short way of an event through one stream.
+
+    Args:
+        known: The templates that hold now.
+        parser: Whose events they are; it numbers them.
+        seen: Told what the client has to have seen.
+        leaving: Where they leave.
+        count: Called with an event that was changed: its number, its bytes before and
+            after, the template. Tells whether that will do, and no `Step` is wanted.
+        label: Names the stream in log lines.
+        stop: Called with a bug in a template: nothing may be known any more.
+    """
+
+    def __init__(
+        self,
+        known: Sequence[Template],
+        parser: EventParser,
+        seen: Seen,
+        leaving: Leaving,
+        count: Callable[[int, bytes, bytes, Template], bool],
+        label: str,
+        stop: Callable[[Exception], None] = lambda _: None,
+    ) -> None:
+        self.counted: Event | None = None
+        """The last one, if it told usage: that is taken in when it has to be."""
+        self._known = known
+        self._parser = parser
+        self._seen = seen
+        self._leaving = leaving
+        self._count = count
+        self._label = label
+        self._stop = stop
+
+    def of(self, data: bytes, n: int | None = None) -> bytes | None:
+        """Return what leaves for *data* if it is one event that a template knows.
+
+        Else None, and nothing has happened. Most events come no further than here.
+
+        Args:
+            data: What came in.
+            n: Its place in the stream, if it has been parsed nevertheless.
+        """
+        parser = self._parser
+        if n is None and not (parser.is_between and len(data) <= LIMIT):
+            return None
+        for template in self._known:
+            try:
+                if template.is_sole:
+                    out = template.patch(data)
+                else:
+                    out = self._fit(template, data)
+            except Exception as error:  # noqa: BLE001 - it goes the long way
+                self._stop(error)
+                return None
+            if out is None:
+                continue
+            if n is None:
+                n = parser.count
+                parser.count += 1
+            self._leaving.verbatim = not template.fixes
+            if template.counts:
+                self.counted = Event(data, n)
+            if out is not data and out != data:
+                self._changed(n, data, out, template)
+            return out
+        return None
+
+    def _changed(self, n: int, data: bytes, out: bytes, template: Template) -> None:
+        try:
+            will_do = self._count(n, data, out, template)
+        except Exception:  # whoever counts cannot change bytes, nor cost any
+            logger.exception("%s: event %d is not recorded", self._label, n)
+        else:
+            if not will_do:
+                self._leaving.close(Step(n, data, [out], list(template.fixes)))
+
+    def of_all(self, data: bytes, out: list[bytes]) -> bytes:
+        """Add what leaves for the events of *data* that fit to *out*; return the rest."""
+        while self._known and (end := data.find(b"\n\n") + 1):
+            patched = self.of(data[: end + 1])
+            if patched is None:
+                break
+            out.append(patched)
+            data = data[end + 1 :]
+        return data
+
+    def _fit(self, template: Template, raw: bytes) -> bytes | None:
+        """Return what leaves for *raw*, of which something has to be told."""
+        texts = template.fit(raw)
+        if texts is None:
+            return None
+        added = [*template.added(texts)]
+        out = b"".join(template.after(texts)) if template.out else raw
+        for each in added:
+            self._seen.add_arguments(*each)
+        return out

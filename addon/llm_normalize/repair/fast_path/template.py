@@ -1,0 +1,156 @@
+"""What a settled stream learned: events of a known shape are patched as bytes, unread.
+
+Most events of a stream differ in one text alone, and what becomes of them does not
+depend on it. A template is what such an event looks like around its texts, as it came
+and as it left. It holds as long as the stream is settled: the long way of an event has
+been seen to leave everything as it was that decides on the next one. An event that fits
+would go the same way, so it is not read at all. Whatever fits nothing goes the long way,
+and if that changes anything, all templates are forgotten.
+
+An optimisation and no more: without it every byte leaves the same.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...wire.json_text import dumps
+
+TEXT = rb'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+'
+COUNT = rb"[1-9][0-9]{0,15}"  # zeros may mean that nothing has been counted
+_IS_TEXT = re.compile(TEXT).fullmatch
+_IS_COUNT = re.compile(COUNT).fullmatch
+# What most texts are made of; JSON has no more to say of these.
+_PLAIN = bytes(sorted({*range(0x20, 0x7F)} - {*b'"\\'}))
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One shape of event, and what becomes of it.
+
+    What varies in it are texts without their quotes, and counts.
+
+    Attributes:
+        head: The bytes before the first text.
+        between: The bytes between the texts.
+        tail: The bytes behind the last text, to the event's end.
+        same: For each text the number of the first one that is its equal.
+        out: What leaves: bytes, and the numbers of texts; nothing if it is what came.
+        fixes: Names of the fixes that change it.
+        calls: (choice, tool call, number of the text) of arguments.
+        counts: The numbers of the texts that are counts.
+    """
+
+    head: bytes
+    between: tuple[bytes, ...]
+    tail: bytes
+    same: tuple[int, ...]
+    out: tuple[bytes | int, ...]
+    fixes: tuple[str, ...]
+    calls: tuple[tuple[int, int, int], ...]
+    counts: tuple[int, ...]
+    edges: tuple[int, int, int, int] | None = field(init=False, compare=False)
+    """Bytes around the one text of an event that is changed: before, behind; after, too."""
+    is_sole: bool = field(init=False, compare=False)
+    """Whether there is one text only, that nothing has to be told of: see `patch`."""
+    _span: slice = field(init=False, compare=False)
+    sides: tuple[bytes, bytes] = field(init=False, compare=False)
+    """What leaves around the one text."""
+
+    def __post_init__(self) -> None:
+        """Note where the text is, if there is but one, and all else is ASCII."""
+        ascii_only = self.head.isascii() and self.tail.isascii()
+        alone = ascii_only and not (self.between or self.counts)
+        sides = [part for part in self.out if isinstance(part, bytes)]
+        once = not self.out or len(sides) == 2  # noqa: PLR2004 - before and behind
+        sides = sides or [self.head, self.tail]
+        edges = None
+        if alone and once and self.out:
+            edges = tuple(len(each) for each in (self.head, self.tail, *sides))
+        made = {
+            "edges": edges,
+            "is_sole": alone and once and not self.calls,
+            "_span": slice(len(self.head), -len(self.tail)),
+            "sides": tuple(sides),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)  # the dataclass is frozen
+
+    def patch(self, raw: bytes) -> bytes | None:
+        """Return what leaves for the event *raw*; None if it has another shape.
+
+        The common case, in a few steps: for a template whose text `is_sole`.
+        """
+        if not (raw.startswith(self.head) and raw.endswith(self.tail)):
+            return None
+        text = raw[self._span]
+        if not text or text.translate(None, _PLAIN):
+            if not (_IS_TEXT(text) and (text.isascii() or is_unicode(text))):
+                return None
+            if self.out and b"\\" in text:
+                text = _respelled(text)
+        if not self.out:
+            return raw
+        before, behind = self.sides
+        return before + text + behind
+
+    def fit(self, raw: bytes) -> list[bytes] | None:
+        """Return the texts of the event *raw*; None if it has another shape."""
+        if not (raw.startswith(self.head) and raw.endswith(self.tail)):
+            return None
+        texts = self._texts(raw)
+        if not raw.isascii() and not is_unicode(raw):
+            return None
+        return texts or None
+
+    def after(self, texts: list[bytes]) -> list[bytes]:
+        """Return the pieces of what leaves for it, if that is not what came."""
+        texts = [_respelled(text) if b"\\" in text else text for text in texts]
+        return [texts[part] if isinstance(part, int) else part for part in self.out]
+
+    def added(self, texts: list[bytes]) -> Iterator[tuple[int, int, str]]:
+        """Yield (choice, call, arguments) of the tool calls that an event continues."""
+        return ((choice, call, read(texts[at])) for choice, call, at in self.calls)
+
+    def _texts(self, raw: bytes) -> list[bytes]:
+        """Return the texts of *raw*, none if they do not fit."""
+        texts = []
+        at = len(self.head)
+        for part in self.between:
+            end = raw.find(part, at)
+            if end < 0:
+                return []
+            texts.append(raw[at:end])
+            at = end + len(part)
+        texts.append(raw[at : -len(self.tail)])
+        if at > len(raw) - len(self.tail) or sameness(texts) != self.same:
+            return []
+        for number, text in enumerate(texts):
+            if not (_IS_COUNT if number in self.counts else _IS_TEXT)(text):
+                return []
+        return texts
+
+
+def is_unicode(raw: bytes) -> bool:
+    """Tell whether *raw* is UTF-8."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def read(text: bytes) -> str:
+    """Return what *text*, as it is spelled in JSON between its quotes, says."""
+    return str(json.loads(b'"%s"' % text))
+
+
+def _respelled(text: bytes) -> bytes:
+    """Return *text* as it is spelled where an event is written anew."""
+    return dumps(read(text))[1:-1]
+
+
+def sameness(texts: Sequence[object]) -> tuple[int, ...]:
+    """Return for each text the number of the first one that is its equal."""
+    return tuple(map(texts.index, texts))

@@ -1,0 +1,152 @@
+"""What one event teaches of the others: what of it may vary, and what becomes of it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...chat.chunk import (
+    Chunk,
+    calls,
+    deltas,
+    function,
+    index_of,
+    is_chunk,
+    name_of,
+    usage_of,
+)
+from ...wire.json_text import Json, loads
+from ..outcome import Step
+from .template import COUNT, TEXT, Template, is_unicode, read, sameness
+
+# Words that fixes only ask for their presence; `_free_values` tells where they may stand.
+_DELTA_KEYS = ("content", "reasoning_content", "reasoning")
+_TOP_KEYS = ("obfuscation", "p")
+_KEYS = (*_DELTA_KEYS, *_TOP_KEYS, "arguments", "text")
+_HOLE = re.compile(
+    rb'"(?:%s)"[ \t]*:[ \t]*"(?P<text>%s)"|"\w*_tokens"[ \t]*:[ \t]*(?P<count>%s)(?![\w.+-])'
+    % ("|".join(_KEYS).encode(), TEXT, COUNT)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one event that went the long way teaches: its template, and its texts."""
+
+    template: Template
+    texts: list[bytes]
+
+
+def learn(step: Step, watched: set[str]) -> Lesson | None:
+    """Return what an event that went the long way teaches, if anything."""
+    raw = step.before or b""
+    if len(step.after) != 1 or step.moved or not may_fit(raw) or not is_unicode(raw):
+        return None
+    parts, texts, told = _parted(raw)
+    same = sameness(texts)
+    free = _free_values(raw)
+    if Counter(told) != Counter(value for _, value in free) or same != sameness(told):
+        return None  # one stands where its words may count
+    if watched & {key for key, _ in free}:
+        return None
+    after = step.after[0]
+    out = _patches(after, told)
+    if out is None:
+        return None
+    template = Template(
+        head=parts[0],
+        between=tuple(parts[1:-1]),
+        tail=parts[-1],
+        same=same,
+        out=out if step.fixes or after != raw else (),
+        fixes=tuple(step.fixes),
+        calls=_continued(after, told),
+        counts=tuple(at for at, value in enumerate(told) if isinstance(value, int)),
+    )
+    return Lesson(template, texts)
+
+
+def _patches(out: bytes, told: list[str | int]) -> tuple[bytes | int, ...] | None:
+    """Return *out* with the numbers of the texts in the place of what was *told*.
+
+    None if one of them is lost, or another has come. Counts are kept elsewhere.
+    """
+    parts, _, read = _parted(out)
+    lost = {value for value in told if isinstance(value, str)} - set(read)
+    if lost or set(read) - set(told):
+        return None
+    patches: list[bytes | int] = [parts[0]]
+    for value, part in zip(read, parts[1:], strict=True):
+        patches += [told.index(value), part]
+    return tuple(patches)
+
+
+def _continued(out: bytes, told: list[str | int]) -> tuple[tuple[int, int, int], ...]:
+    """Return (choice, tool call, number of the text) of the arguments in *out*."""
+    return tuple(
+        (index, index_of(call), told.index(function(call)["arguments"]))
+        for index, _, delta in deltas(_chunk_in(out))
+        for call in calls(delta)
+        if function(call).get("arguments")
+    )
+
+
+def _chunk_in(raw: bytes) -> Chunk:
+    """Return the chunk in the one data line of an event; without one, nothing."""
+    try:
+        (payload,) = [line[5:] for line in raw.splitlines() if line[:5] == b"data:"]
+        chunk = loads(payload.strip())
+    except (ValueError, RecursionError):
+        return {}
+    return chunk if is_chunk(chunk) else {}
+
+
+def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
+    """Return the bytes around the texts of *raw*, the texts, and what they say."""
+    parts, texts = [], []
+    told: list[str | int] = []
+    at = 0
+    for match in _HOLE.finditer(raw):
+        kind = match.lastgroup or ""
+        start, end = match.span(kind)
+        parts.append(raw[at:start])
+        texts.append(raw[start:end])
+        told.append(int(texts[-1]) if kind == "count" else read(texts[-1]))
+        at = end
+    return [*parts, raw[at:]], texts, told
+
+
+def may_fit(raw: bytes) -> bool:
+    """Tell whether *raw* is framed as one event, and has a text that may vary."""
+    return raw.endswith(b"\n\n") and b"\r" not in raw and bool(_HOLE.search(raw))
+
+
+def _free_values(raw: bytes) -> list[tuple[str, str | int]]:
+    """Return (key, value) where it means no more to any fix than that there is one."""
+    chunk = _chunk_in(raw)
+    found = [*_texts_in(chunk, *_TOP_KEYS), *_counts_in(chunk.get("usage"))]
+    if usage_of(chunk) and "completion_tokens" not in dict(found):
+        return []  # figures that have not counted the answer replace no others
+    for _, _, delta in deltas(chunk):
+        found += _texts_in(delta, *_DELTA_KEYS)
+        for call in calls(delta):
+            if call.get("id") or name_of(call):
+                return []  # it may open a call, or repeat one: its arguments count
+            found += _texts_in(function(call), "arguments")
+        details = delta.get("reasoning_details")
+        for part in details if isinstance(details, list) else ():
+            found += _texts_in(part, "text")
+    return found
+
+
+def _counts_in(usage: Json) -> Iterator[tuple[str, int]]:
+    """Yield (key, count) of what has been counted."""
+    for key, value in usage.items() if isinstance(usage, dict) else ():
+        if type(value) is int and value > 0 and key.endswith("_tokens"):
+            yield key, value
+        yield from _counts_in(value)
+
+
+def _texts_in(part: Json, *keys: str) -> list[tuple[str, str | int]]:
+    found = [(key, part.get(key)) for key in keys if isinstance(part, dict)]
+    return [(key, text) for key, text in found if text and isinstance(text, str)]

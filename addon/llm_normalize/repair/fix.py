@@ -1,0 +1,209 @@
+"""The contract of a fix: one fix repairs one quirk, and declares itself.
+
+A fix is made anew for each stream, with what its request asked and what the stream has
+said. It overrides what it needs of `event`, `edit`, `replace`, `flush` (streams), `body`
+(an answer in one piece) and `error` (an error body); the defaults do nothing. Whatever
+must wait, end or add something is `repair/ending/stream_end.py`'s business: such a quirk is declared here
+like any other, without a method, and the ending asks by name whether it is to be
+repaired. (One fix keeps something itself: fragments of a call without a name.)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from ..chat.chunk import Chunk
+from ..chat.stream_state import Asked, Seen
+from ..wire.json_text import Json, dumps
+from ..wire.sse import Event, encode
+
+STREAM = Asked(stream=True)
+
+type Wire = Sequence[Chunk | bytes]
+"""Events of an example, in order: a chunk in OpenAI's framing, or raw bytes."""
+
+
+def wire(events: Wire) -> bytes:
+    """Return the bytes of an example's events."""
+    return b"".join(
+        each if isinstance(each, bytes) else encode(dumps(each)) for each in events
+    )
+
+
+@dataclass(frozen=True)
+class Example:
+    """What goes in and what must come out, with this fix alone.
+
+    Attributes:
+        name: What the example shows.
+        before: The events (or the one body) as the provider sends them.
+        after: The same as the client gets them.
+        asked: What the request asked.
+        kind: A stream, a body, an error body, or an HTTP answer with its head.
+        ended: Whether a stream comes to a clean end after the last event.
+        status: The HTTP status of an error body.
+        changes_status: The HTTP status that a body's answer gets instead of 200.
+    """
+
+    name: str
+    before: Wire
+    after: Wire
+    asked: Asked = STREAM
+    kind: Literal["stream", "body", "error", "answer"] = "stream"
+    ended: bool = True
+    status: int = 400
+    changes_status: int | None = None
+
+    @classmethod
+    def untouched(cls, name: str, events: Wire, **more: Any) -> Self:
+        """Return an example of what must leave as it came."""
+        return cls(name, events, events, **more)
+
+    @classmethod
+    def of_body(cls, name: str, before: Chunk, after: Chunk) -> Self:
+        """Return an example of an answer in one piece."""
+        return cls(name, [before], [after], asked=Asked(), kind="body")
+
+    @classmethod
+    def of_error(
+        cls, name: str, status: int, before: Chunk | bytes, after: Chunk
+    ) -> Self:
+        """Return an example of an error body."""
+        return cls(name, [before], [after], kind="error", status=status)
+
+    @property
+    def changes(self) -> bool:
+        """Whether the example shows a repair."""
+        return self.changes_status is not None or wire(self.before) != wire(self.after)
+
+
+class Fix:
+    """One repair. See the module's docstring for what a subclass overrides."""
+
+    name: ClassVar[str]
+    """`<field>-<defect>`; users skip it by this name, so it is never renamed."""
+    changes: ClassVar[str]
+    """The change, as `field: before -> after`."""
+    why: ClassVar[str]
+    """Whom the quirk breaks, and how."""
+    providers: ClassVar[tuple[str, ...]]
+    """Who sends it."""
+    sources: ClassVar[tuple[str, ...]]
+    """Where it was seen: issues, specifications, vendors' pages."""
+    # Not evaluated: typing would keep it, and with it all of the package at each reload.
+    examples: "ClassVar[tuple[Example, ...]]"
+    key: ClassVar[str] = ""
+    """Something without which a chunk's JSON gives `edit` and `replace` nothing to do.
+
+    They are not asked then. A fix that keeps count of chunks has none.
+    """
+    rides: ClassVar[bool] = False
+    """Acts only on what another fix has changed already: no reason of its own."""
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        self.asked = asked
+        self.seen = seen
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Keys of a delta whose words it reads; of others it asks if there are any."""
+        return ()
+
+    def event(self, event: Event) -> list[Event] | None:
+        """Return what replaces *event* (itself, when its lines changed), or None."""
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Change *chunk* in place; tell whether anything changed."""
+        return False
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Return the chunks that replace *chunk*, maybe none; or None to keep it."""
+
+    def flush(self) -> list[Chunk]:
+        """Return the chunks that the fix itself still holds at the stream's end."""
+        return []
+
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
+        """Return the chunks it holds of the choices *indexes*, which end; None is all."""
+        return []
+
+    def undo(self, n: int) -> None:
+        """Hold nothing of event *n*, the last one, which passes as it came after all."""
+
+    def body(self, body: Chunk) -> bool:
+        """Change a `chat.completion` in place; tell whether anything changed."""
+        return False
+
+    def error(self, body: Json, status: int) -> Chunk | None:
+        """Return what replaces the *body* of an error answer, or None to keep it.
+
+        Args:
+            body: The parsed body; a string where it is no JSON.
+            status: The HTTP status.
+        """
+
+
+def chunk(delta: Chunk | None, /, **more: Any) -> Chunk:
+    """Return a chunk for examples and tests.
+
+    Args:
+        delta: The delta of its one choice; None for a chunk without choices.
+        more: `finish` and `index` of the choice, `logprobs`; any other key goes to
+            the top of the chunk.
+    """
+    choices = []
+    if delta is not None:
+        choice = {"index": more.pop("index", 0), "delta": delta}
+        if "logprobs" in more:
+            choice["logprobs"] = more.pop("logprobs")
+        choice["finish_reason"] = more.pop("finish", None)
+        choices.append(choice | more.pop("choice", {}))
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1700000000,
+        "model": "acme-1",
+        "choices": choices,
+        **more,
+    }
+
+
+def completion(message: Chunk, /, **more: Any) -> Chunk:
+    """Return a `chat.completion` body for examples and tests."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1700000000,
+        "model": "acme-1",
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "finish_reason": more.pop("finish", "stop"),
+            }
+        ],
+        "usage": more.pop("usage", dict(USAGE)),
+        **more,
+    }
+
+
+def head(index: int | None = 0, arguments: str = "", **more: Any) -> Chunk:
+    """Return the first fragment of a tool call; *index* None leaves the key out."""
+    place = {} if index is None else {"index": index}
+    fragment = {**place, "id": f"call_{index}", "type": "function", **more}
+    return {**fragment, "function": {"name": "f", "arguments": arguments}}
+
+
+def rest(index: int | None = 0, arguments: str = "{}") -> Chunk:
+    """Return a later fragment of a tool call."""
+    place = {} if index is None else {"index": index}
+    return {**place, "function": {"arguments": arguments}}
+
+
+def calling(*fragments: Chunk) -> Chunk:
+    """Return a chunk with these tool call *fragments*."""
+    return chunk({"tool_calls": list(fragments)})
+
+
+USAGE: Chunk = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+DONE = b"data: [DONE]\n\n"

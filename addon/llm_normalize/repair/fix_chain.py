@@ -1,0 +1,251 @@
+"""The fixes of one stream, in order, each kept from harming the others.
+
+A fix that fails is off for the rest of the stream and named in the log, once; the event
+at hand leaves as it came, unless a part of it has left already.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from http import HTTPStatus
+from typing import NamedTuple
+
+from ..chat.chunk import Chunk
+from ..chat.stream_state import Asked, Seen
+from ..wire.json_text import Json, loads
+from ..wire.sse import Event
+from .fast_path.learning import frozen
+from .fix import Fix
+from .outcome import Piece, Step
+
+logger = logging.getLogger(__name__)
+
+_LONG = 64 * 1024  # bytes of a chunk in which no key is sought
+_OFF = "%s: fix %s failed and is off for this stream"
+_GIVEN = len(vars(Fix(Asked(), Seen())))  # attributes that every fix has, first of all
+
+
+class _Edit(NamedTuple):
+    """What a fix does to a chunk; None where it does nothing."""
+
+    fix: Fix
+    edit: Callable[[Chunk], bool] | None
+    replace: Callable[[Chunk], list[Chunk] | None] | None
+
+
+type _Todo = list[tuple[Chunk, int, bytes | None]]
+"""Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
+
+
+def begin(
+    fixes: Iterable[type[Fix]], asked: Asked, seen: Seen, label: str
+) -> list[Fix]:
+    """Return *fixes* for a new stream, without those that fail at once."""
+    made = []
+    for fix in fixes:
+        try:
+            made.append(fix(asked, seen))
+        except Exception:
+            logger.exception(_OFF, label, fix.name)
+    return made
+
+
+class Chain:
+    """The fixes of one stream.
+
+    Args:
+        fixes: The fixes, in order.
+        label: Names the stream in log lines.
+    """
+
+    def __init__(self, fixes: Sequence[Fix], label: str) -> None:
+        self._label = label
+        self._off: list[Fix] = []
+        self._due: list[tuple[Chunk, Fix, int]] = []  # flushed, and not drawn
+        self._framing = [fix for fix in fixes if type(fix).event is not Fix.event]
+        self._edits = [
+            _Edit(
+                fix,
+                fix.edit if type(fix).edit is not Fix.edit else None,
+                fix.replace if type(fix).replace is not Fix.replace else None,
+            )
+            for fix in fixes
+            if type(fix).edit is not Fix.edit or type(fix).replace is not Fix.replace
+        ]
+        self._keys = sorted({each.fix.key.encode() for each in self._edits})
+        self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
+        self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
+        self._minds = [fix for fix in fixes if len(vars(fix)) > _GIVEN]
+
+    @property
+    def state(self) -> object:
+        """What decides, beside the next chunk, on what the fixes make of it."""
+        own = [[*vars(fix).values()][_GIVEN:] for fix in self._minds]
+        return frozen([len(self._off), own])
+
+    @property
+    def watched(self) -> set[str]:
+        """Keys of a delta whose words decide, too."""
+        return {key for fix in self._minds for key in fix.watched}
+
+    def frame(self, step: Step, event: Event) -> list[Event]:
+        """Return the events that the framing fixes make of *event*."""
+        events = [event]
+        for fix in self._framing:
+            framed: list[Event] = []
+            for each in events:
+                try:
+                    made = fix.event(each)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    made = None
+                if made is None:
+                    framed.append(each)
+                else:
+                    framed += made
+                    step.fixed(fix.name)
+            events = framed
+        return events
+
+    def run(
+        self, step: Step, chunk: Chunk, payload: bytes, raw: bytes
+    ) -> Iterator[Piece]:
+        """Yield what the fixes make of *chunk*, depth first.
+
+        Each piece has to be noted as seen before the next is drawn. An error that a fix
+        parts from a chunk comes as a piece without choices.
+
+        Args:
+            step: The block the chunk came in.
+            chunk: The chunk, changed in place.
+            payload: The JSON it was read from.
+            raw: The bytes it leaves as if nothing changes it.
+        """
+        edits = self._edits_for(payload)
+        todo: _Todo = [(chunk, 0, raw)]
+        yield from self._draw(edits, step, todo, lambda: loads(payload), raw)
+
+    def _edits_for(self, payload: bytes) -> list[_Edit]:
+        """Return those that may have something to do, by the bytes of a chunk."""
+        if len(payload) > _LONG or b"\\u" in payload:
+            return self._edits  # a key may be spelled in any way
+        there = tuple([key in payload for key in self._keys])
+        if there not in self._keyed:
+            found = {
+                key for key, is_there in zip(self._keys, there, strict=True) if is_there
+            }
+            self._keyed[there] = [
+                each for each in self._edits if each.fix.key.encode() in found
+            ]
+        return self._keyed[there]
+
+    def flush(self, step: Step) -> Iterator[Piece]:
+        """Yield what the fixes still hold at the stream's end, as `run` does."""
+        yield from self._send_held(step, lambda fix: fix.flush())
+
+    def end(self, step: Step, indexes: set[int] | None) -> Iterator[Piece]:
+        """Yield what the fixes hold of choices that end, all if None, as `run` does."""
+        yield from self._send_held(step, lambda fix: fix.end(indexes))
+
+    def _send_held(
+        self, step: Step, held: Callable[[Fix], list[Chunk]]
+    ) -> Iterator[Piece]:
+        edits = list(self._edits)
+        for at, each in enumerate(edits):
+            found = self._held(each.fix, held)
+            self._due += [(part, each.fix, at + 1) for part in found]
+        while self._due:
+            part, fix, first = self._due[0]
+            step.fixed(fix.name)
+            pieces = self._draw(edits, step, [(part, first, None)], None, b"")
+            drawn = next(pieces, None)
+            del self._due[0]  # what fails before is due once more
+            yield from [] if drawn is None else [drawn]
+            yield from pieces
+
+    def _held(self, fix: Fix, held: Callable[[Fix], list[Chunk]]) -> list[Chunk]:
+        """Return what *fix* still holds."""
+        try:
+            return held(fix)
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(fix, error)
+            return []
+
+    def undo(self, n: int, *more: Fix) -> None:
+        """Let the fixes, and *more*, hold nothing of event *n*, the last.
+
+        It passes as it came.
+        """
+        for fix in (*(each.fix for each in self._edits), *more):
+            try:
+                fix.undo(n)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(fix, error)
+
+    def _draw(
+        self,
+        edits: list[_Edit],
+        step: Step,
+        todo: _Todo,
+        reread: Callable[[], Chunk] | None,
+        raw: bytes,
+    ) -> Iterator[Piece]:
+        """Take each of *todo* through *edits*."""
+        while todo:
+            part, first, unchanged = todo.pop()
+            for at in range(first, len(edits)):
+                fix, edit, replace = edits[at]
+                if fix.rides and unchanged is not None:
+                    continue
+                try:
+                    if edit is not None and edit(part):
+                        unchanged = None
+                        step.fixed(fix.name)
+                    parts = None if replace is None else replace(part)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    # Where a part has left already, the rest must follow.
+                    again = None if step.after or step.waiting else reread
+                    if again is not None:
+                        self.undo(step.n, fix)
+                        step.fixes.clear()
+                    rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
+                    held: _Todo = [(each, at + 1, None) for each in rest]
+                    if held:
+                        step.fixed(fix.name)
+                        yield from self._draw(edits, step, held[::-1], None, b"")
+                    if again is None:
+                        continue
+                    yield Piece(step, again(), raw)
+                    return
+                if parts is not None:
+                    step.fixed(fix.name)
+                    todo.extend(
+                        (each, at + 1 if "choices" in each else len(edits), None)
+                        for each in reversed(parts)
+                    )
+                    break
+            else:
+                yield Piece(step, part, unchanged)
+
+    def error(self, step: Step, value: Json) -> Json:
+        """Return what the fixes make of an error that comes as an event."""
+        for fix in self._errors:
+            try:
+                made = fix.error(value, HTTPStatus.INTERNAL_SERVER_ERROR)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(fix, error)
+                continue
+            if made is not None:
+                value = made
+                step.fixed(fix.name)
+        return value
+
+    def _turn_off(self, fix: Fix, error: Exception) -> None:
+        if fix in self._off:
+            return
+        self._off.append(fix)
+        logger.error(_OFF, self._label, fix.name, exc_info=error)
+        self._framing = [each for each in self._framing if each is not fix]
+        self._errors = [each for each in self._errors if each is not fix]
+        self._edits = [each for each in self._edits if each.fix is not fix]
+        self._keyed.clear()

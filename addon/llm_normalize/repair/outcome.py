@@ -1,0 +1,126 @@
+"""What happened to one block of a stream, and the parts of it that may still wait."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..chat.chunk import Chunk
+from ..wire.json_text import dumps
+from ..wire.sse import encode
+
+
+@dataclass(slots=True)
+class Step:
+    """One upstream block, before and after.
+
+    Attributes:
+        n: The block's place in the upstream's stream; for an event that was added, the
+            place of the event it follows.
+        before: The block's bytes as they came; None for an event that was added.
+        after: What left in its place, in order; empty when it was dropped.
+        fixes: Names of the fixes that changed it, in order, each once.
+        waiting: Parts of it that have not left yet.
+        moved: Whether a later block left before it.
+        status: The HTTP status that a body should have had, if another one.
+    """
+
+    n: int
+    before: bytes | None
+    after: list[bytes] = field(default_factory=list)
+    fixes: list[str] = field(default_factory=list)
+    waiting: int = 0
+    moved: bool = False
+    status: int | None = None
+
+    def fixed(self, name: str) -> None:
+        """Note that the fix *name* changed this block."""
+        if name not in self.fixes:
+            self.fixes.append(name)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the client got other bytes than the provider sent, or later."""
+        if not self.fixes:
+            return False
+        same = b"".join(self.after) == self.before
+        return not same or self.moved or bool(self.status)
+
+
+@dataclass(slots=True)
+class Piece:
+    """A chunk on its way out, with its bytes as long as nothing changed it."""
+
+    step: Step
+    chunk: Chunk
+    raw: bytes | None
+
+    def fixed(self, name: str) -> None:
+        """Note that the fix *name* changed this chunk."""
+        self.raw = None
+        self.step.fixed(name)
+
+    def encode(self) -> bytes:
+        """Return the chunk as it is to leave."""
+        return encode(dumps(self.chunk)) if self.raw is None else self.raw
+
+
+class Outlet:
+    """Where pieces leave, and where some wait.
+
+    Args:
+        emit: Sends bytes that belong to a step.
+        close: Told when a part of a step waits no more.
+    """
+
+    def __init__(
+        self, emit: Callable[[Step, bytes], None], close: Callable[[Step], None]
+    ) -> None:
+        self._emit = emit
+        self.close = close
+        self._held: list[Piece] = []  # what waits, whoever holds it
+
+    def send(self, piece: Piece) -> None:
+        """Send *piece* now."""
+        held = self._all_but(piece)
+        self._emit(piece.step, piece.encode())
+        self._held = held
+
+    def hold(self, piece: Piece) -> Piece:
+        """Note that *piece* waits, and return it."""
+        piece.step.waiting += 1
+        self._held.append(piece)
+        return piece
+
+    def release(self, piece: Piece) -> None:
+        """Send *piece*, which waited."""
+        self.send(piece)
+        self.drop(piece)
+
+    def drop(self, piece: Piece) -> None:
+        """Send nothing for *piece*, which waited."""
+        self._held = self._all_but(piece)
+        piece.step.waiting -= 1
+        self.close(piece.step)
+
+    def rescue(self, failed: Step | None) -> None:
+        """Send all that waits, but nothing of the step that *failed*."""
+        held, self._held = self._held, []
+        for piece in held:
+            step = piece.step
+            step.waiting -= 1
+            if step is failed:
+                continue
+            try:
+                data = piece.encode()
+            except Exception:  # noqa: BLE001 - the repair is over, whatever it was
+                data = step.before if step.before and not step.after else b""
+            self._emit(step, data)
+            self.close(step)
+
+    def _all_but(self, piece: Piece) -> list[Piece]:
+        return [each for each in self._held if each is not piece]
+
+    def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
+        """Send a chunk, or an event, that the provider left out after event *n*."""
+        step = Step(n, None, fixes=[name])
+        self._emit(step, chunk if isinstance(chunk, bytes) else encode(dumps(chunk)))
+        self.close(step)

@@ -1,0 +1,505 @@
+"""Event to fixes to ending to bytes: what happens to a stream, without any I/O.
+
+Unchanged events leave as the bytes they came as. Every block is one `Step`, which
+`observe` gets when all of it has left.
+"""
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from ..chat.chunk import choices, is_chunk, is_error
+from ..chat.failed_body import fails_instead, tells_only_failure
+from ..chat.stream_state import Asked, Seen
+from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
+from ..wire.json_text import Json, RepeatedKeyError, loads
+from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from .ending.finish_reasons import Finish
+from .ending.stream_end import Ending
+from .fast_path.learning import Templates, frozen
+from .fast_path.patching import Patches
+from .fast_path.template import Template
+from .fix import Fix
+from .fix_chain import Chain, begin
+from .outcome import Outlet, Piece, Step
+from .output import Leaving
+
+logger = logging.getLogger(__name__)
+
+_OVER = "%s: repair failed, the rest passes as it is"
+
+OWN = 256 * EVENT
+"""What is looked at of each stream in one turn: so many events, or parts of them."""
+TURN = 320 * EVENT
+"""What is looked at beyond that, of all streams together: with it, all that mitmproxy reads
+at once of an ordinary stream (64 KiB, events of 120 bytes). A provider that sends more at
+once, of which no two are alike, has the rest of it passed on as it is; events that are
+alike cost next to nothing (repair/fast_path/template.py).
+"""
+_PARTS = 192
+"""Tool calls of one event, and events on one line. What has more passes raw."""
+_CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
+_SAID = ("delta", "message")
+_KNOWN = 6  # what an event costs that a template knows, see `EVENT`
+_WATCHED = 64 * 1024  # bytes of an event from which a stream learns
+_SHOWN = 50
+"""Comments of one run that have a record of their own; the others share one."""
+_BYTES = 7  # 128 of them cost as much as a bracket
+_FEW = 10_000  # bytes of an event whose values are not counted
+_VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
+_COMPARED = 128
+"""Choices and calls of a stream that learns: to compare more costs more than it spares."""
+BODY = 2 * 1024 * 1024
+"""Bytes of a body that is repaired within a stream: it takes longer than an event does."""
+_COMMENT = "comment-sent"
+_COMMENT_LINES = re.compile(rb"^:[^\r\n]*+\n", re.MULTILINE)
+_ALL_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++\n?").fullmatch
+
+
+class Pipeline:
+    """One stream: bytes in, repaired bytes out.
+
+    Args:
+        asked: What the request asked.
+        fixes: The classes of the fixes to apply, in order.
+        observe: Called with each `Step` once all of it has left.
+        label: Names the stream in log lines.
+        count: Called with an event that a template knew: its number, its bytes before
+            and after, the template. Tells whether that will do, and no `Step` is wanted.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        fixes: Sequence[type[Fix]],
+        observe: Callable[[Step], None] = lambda _: None,
+        label: str = "stream",
+        count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
+    ) -> None:
+        self.seen = Seen()
+        self.largest_body = BODY
+        self.raw_events: Counter[str] = Counter()
+        """Events that passed unread, by reason."""
+        self._parser = EventParser()
+        self._label = label
+        made = begin(fixes, asked, self.seen, label)
+        self._chain = Chain(made, label)
+        names = {fix.name for fix in made}
+        verbatim = "line-end-cr" not in names
+        self._drops_comments = _COMMENT in names
+        self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
+        self._outlet = outlet = Outlet(leaving.emit, leaving.close)
+        self._ending = Ending(Finish(asked, self.seen, names, outlet, self._close))
+        self._templates = Templates(self._state, lambda: self._chain.watched, label)
+        known, stop = self._templates.known, self._templates.stop
+        self._patches = Patches(
+            known, self._parser, self.seen, leaving, count, label, stop
+        )
+        self.quick = self._patches.of
+        """Return what leaves for one event that a template knows, else None."""
+        self._large = 0  # blocks begun when the last one too large was met
+        self._broken = False  # a bug was met: all passes raw
+        self._unread = False  # it was the parser's: not even blocks are told apart
+        self._due = b""  # bytes of the block at hand that have not been sent
+
+    @property
+    def events(self) -> int:
+        """Blocks begun so far."""
+        return self._parser.count
+
+    @property
+    def spare(self) -> float:
+        """How much of what comes may still be looked at: see `TURN`."""
+        return self._parser.spare
+
+    def refill(self, spare: float) -> None:
+        """Let *spare* of what comes be looked at."""
+        self._parser.spare = spare
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return what leaves when *data* comes in, maybe nothing. Never raises."""
+        out: list[bytes] = []
+        parser = self._parser
+        parser.spare -= len(data) >> _BYTES
+        if parser.spare >= 0:
+            data = self._patches.of_all(data, out)
+            parser.spare -= _KNOWN * len(out)
+        if not data:
+            return out
+        self._run(data)
+        return out + self._leaving.take()
+
+    def end(self) -> list[bytes]:
+        """Return what leaves when the stream comes to a clean end. Never raises."""
+        self._run(b"")
+        self._guarded(self._end)
+        return self._leaving.take()
+
+    def _end(self) -> None:
+        self._catch_up()
+        self._templates.forget()
+        self._leaving.settle()
+        if self._broken:
+            return
+        self.seen.n = self._parser.count
+        if self._parser.in_oversized:
+            self._ending.make_way(self._parser.count, last=True)
+        self._flush(self._parser.count)
+        self._ending.end(self._parser.count)
+
+    def rescue(self) -> bytes:
+        """Return all that is kept, as it came: the repair of this stream is over."""
+        self._bail(None)
+        return b"".join(self._leaving.take()) + self._parser.take()
+
+    def _bail(self, failed: Step | None) -> None:
+        """Send all that waits as it is, but nothing of the step that *failed*."""
+        self._broken = True
+        n = failed.n if failed else self._parser.count
+        if failed:
+            self._chain.undo(n)
+        for release in (self._release, self._ending.bail):
+            try:
+                release(n, failed)
+            except Exception:
+                logger.exception("%s: a part that waited is lost", self._label)
+
+    def _release(self, n: int, _: Step | None) -> None:
+        """Send what the fixes hold before block *n*."""
+        for held in (self._chain.flush, partial(self._chain.end, indexes=None)):
+            for piece in held(Step(n - 1, None)):
+                self._leaving.emit(piece.step, piece.encode())
+
+    def abandon(self) -> bool:
+        """Close the records of a stream that broke off.
+
+        Returns:
+            Whether something that had come in never left: a finish reason, say.
+        """
+        self._leaving.settle()
+        step = Step(self._parser.count, None)
+        held = [*self._chain.flush(step), *self._chain.end(step, None)]
+        return self._ending.abandon() or bool(held)
+
+    # -- one block after another -----------------------------------------------
+
+    def _run(self, data: bytes) -> None:
+        """Take in the blocks that *data* completes; nothing is the stream's end."""
+        if self._unread:
+            self._leaving.pass_on(data)
+            return
+        held, done = self._parser.held, 0
+        items = self._items(data)
+        while True:
+            try:
+                item = next(items, None)
+            except Exception:
+                logger.exception(_OVER, self._label)
+                self._unread = True
+                kept = self._parser.take()
+                if done >= held:
+                    kept = data[done - held :]
+                elif len(kept) != held + len(data) - done:  # *data* is not in it yet
+                    kept += data
+                self._due = kept
+                self._fail()
+                return
+            if item is None:
+                return
+            done += len(item.raw)
+            self._due = item.raw
+            self._guarded(self._item, item)
+
+    def _items(self, data: bytes) -> Iterator[Item | Comments]:
+        yield from self._parser.read(data) if data else self._parser.end()
+
+    def _item(self, item: Item | Comments) -> None:
+        match item:
+            case Gap():
+                self._leaving.gap(item, self._ending.join)
+            case Oversized():
+                self._catch_up()
+                self._templates.forget()
+                self._leaving.settle()
+                self._ending.make_way(self._parser.count, last=False)
+                self._ending.other()
+                if item.is_many:
+                    self._count_raw("too-many")
+                elif self._large != self._parser.count:  # not its next part
+                    self._large = self._parser.count
+                    self._count_raw("too-large")
+                self._leaving.verbatim = True
+                self._leaving.pass_on(item.raw)
+            case Comments():
+                self._leaving.settle()
+                self._comments(item)
+            case _ if _ALL_COMMENTS(item.raw):
+                self._leaving.settle()
+                self._comments(Comments(item.raw, item.n, 1))
+            case _:
+                self._leaving.settle()
+                self._step(item)
+
+    def _step(self, event: Event) -> None:
+        patched = self._patches.of(event.raw, event.n)
+        if patched is not None:
+            self._parser.spare -= _KNOWN
+            self._leaving.pass_on(patched)
+            return
+        self._catch_up()
+        self._parser.spare -= EVENT + self.seen.size // 2
+        step = Step(event.n, event.raw)
+        self._leaving.begin(step)
+        if self._broken:
+            self._leaving.emit(step, event.raw)
+        else:
+            self._guarded(self._event, step, event)
+        self._due = b""
+        self._leaving.end(step)
+        if len(event.raw) > _WATCHED:
+            self._templates.forget()
+        else:
+            self._templates.watch(step)
+
+    def _comments(self, item: Comments) -> None:
+        """Send a bare newline for each comment, now: nothing else depends on them."""
+        self._leaving.verbatim = not self._drops_comments or self._broken
+        if self._leaving.verbatim:
+            self._leaving.pass_on(item.raw)
+            return
+        found = item.raw.split(b"\n\n", _SHOWN)
+        rest = found.pop()
+        for at, comment in enumerate(found):
+            self._drop(item.n + at, comment + b"\n\n", 1)
+        if rest:
+            self._drop(item.n + len(found), rest, item.count - len(found))
+
+    def _drop(self, n: int, comments: bytes, count: int) -> None:
+        step = Step(n, comments, [b"\n" * count], [_COMMENT])
+        self._leaving.pass_on(step.after[0])
+        self._due = self._due[len(comments) :]
+        self._leaving.close(step)
+
+    def _catch_up(self) -> None:
+        """Take in what the last event that was not read has counted."""
+        event, self._patches.counted = self._patches.counted, None
+        if event is None or self._broken:
+            return
+        try:
+            with self._leaving.nothing():
+                self._event(Step(event.n, event.raw), event)
+        except Exception:
+            logger.exception(_OVER, self._label)
+            self._bail(None)
+
+    def _state(self) -> object:
+        """Return what decides on the next event, to be compared; None while it waits."""
+        if self._broken or self._leaving.last or self.seen.size > _COMPARED:
+            return None
+        ending = self._ending.state
+        if ending is None:
+            return None
+        return self._chain.state, ending, frozen(self.seen.state), self._parser.state
+
+    def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
+        """Run *act*; on a bug send all that waits as it came, and repair no more."""
+        try:
+            act(*of)
+        except Exception:
+            logger.exception(_OVER, self._label)
+            self._fail()
+
+    def _fail(self) -> None:
+        """Send what waits, and what is due of the block at hand, each as it came."""
+        due, self._due = self._due, b""
+        step = self._leaving.step if due else None
+        if step is None:
+            self._bail(None)
+            if due:
+                self._leaving.pass_on(due)
+            return
+        self._leaving.undo(step)
+        self._bail(step)
+        step.fixes.clear()
+        self._leaving.emit(step, due)
+
+    def _count_raw(self, reason: str) -> None:
+        self.raw_events[reason] += 1
+
+    def _pass(self, step: Step, data: bytes, reason: str) -> None:
+        """Send what is not understood as it is."""
+        self._ending.other()
+        self._count_raw(reason)
+        self._leaving.emit(step, data)
+
+    # -- one block ---------------------------------------------------------------
+
+    def _event(self, step: Step, event: Event) -> None:
+        if event.is_value and len(event.raw) > self.largest_body:
+            self._pass(step, event.raw, "too-large")
+            return
+        closed = event.closed  # a fix may close it
+        self.seen.n, self.seen.is_value = event.n, event.is_value
+        payload = event.payload()
+        if payload is not None:
+            reason = self._payload(step, payload, event.raw)
+            if not reason:
+                return
+            if reason not in ("not-json", "not-a-chunk"):
+                self._pass(step, event.raw, reason)
+                return
+        framed = self._frame(step, event)
+        for each in framed:
+            raw = each.encode() if step.fixes else event.raw
+            if not each.closed and each.data != DONE:
+                self._make_way(step.n)
+            reason = self._framed(step, each, raw)
+            if not reason:
+                continue
+            if len(framed) == 1:
+                # Not ours to reframe: the client's parser may know what it is.
+                step.fixes.clear()
+                raw = event.raw
+                if not closed:
+                    self._make_way(step.n)
+            self._pass(step, raw, reason)
+
+    def _frame(self, step: Step, event: Event) -> list[Event]:
+        """Return what the framing fixes make of *event*; nothing if it passes as it is."""
+        whole = event
+        if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
+            bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
+            if not 0 < bare.count(b"\n") < LINES:
+                self._pass(step, event.raw, "too-many")
+                return []
+            event = Event(bare, event.n, event.closed)
+            step.fixed(_COMMENT)
+        if event.names_error:
+            self._ending.other()  # whatever it says: no success is made up after it
+        framed = self._chain.frame(step, event)
+        self._parser.spare -= (len(framed) - 1) * EVENT
+        if len(framed) <= _PARTS:
+            return framed
+        step.fixes.clear()
+        self._pass(step, whole.raw, "too-many")
+        return []
+
+    def _make_way(self, n: int) -> None:
+        """Send all that is held before block *n*, which nothing can follow."""
+        self._flush(n - 1)
+        self._ending.make_way(n, last=True)
+
+    def _framed(self, step: Step, event: Event, raw: bytes) -> str:
+        """Send *event* as the framing fixes left it, or return why it is not understood."""
+        if event.foreign:
+            return "foreign-line"
+        data = event.data
+        if data is None:
+            self._leaving.emit(step, raw)
+            return ""
+        return self._payload(step, data, raw)
+
+    def _payload(self, step: Step, payload: bytes, raw: bytes) -> str:
+        """Send the event with this *payload*, or return why it is not understood."""
+        if payload == DONE:
+            self._flush(step.n - 1)
+            self._ending.done(Piece(step, {}, raw))
+            return ""
+        if len(payload) > _FEW:
+            cost = _cost(payload)
+            self._parser.spare -= cost
+            if cost > MARKS // 2:
+                return "too-many"
+        value, reason = _read(payload)
+        if reason:
+            return reason
+        parts = _parts(value)
+        self._parser.spare -= parts * EVENT // 2
+        if parts > _CALL * _PARTS:
+            return "too-many"
+        if self._is_error(value):
+            self._flush(step.n - 1)
+            self._error(Piece(step, value, raw))
+        elif is_chunk(value):
+            for piece in self._chain.run(step, value, payload, raw):
+                if "choices" not in piece.chunk:
+                    self._flush(step.n - 1)
+                    self._error(piece)
+                else:
+                    self.seen.note(piece.chunk)
+                    self._ending.chunk(piece)
+        else:
+            return "not-a-chunk"
+        return ""
+
+    def _is_error(self, value: Json) -> bool:
+        if isinstance(value, dict) and choices(value):
+            return False
+        is_body = self.seen.is_value and not self.seen.choices
+        if is_error(value) or fails_instead(value, has_begun=bool(self.seen.choices)):
+            return True
+        return is_body and tells_only_failure(value)
+
+    def _error(self, piece: Piece) -> None:
+        known = len(piece.step.fixes)
+        piece.chunk = self._chain.error(piece.step, piece.chunk)
+        if len(piece.step.fixes) != known:
+            piece.raw = None
+        self._ending.error(piece)
+
+    def _flush(self, n: int) -> None:
+        """Send what fixes still hold after event *n*."""
+        step = Step(n, None)
+        self._drain(step, self._chain.flush(step), self._ending.chunk)
+        if step.fixes:
+            self._leaving.close(step)
+
+    def _close(self, step: Step, indexes: set[int] | None) -> None:
+        """Send what fixes hold of choices that end, all if None, as part of *step*."""
+        self._drain(step, self._chain.end(step, indexes), self._outlet.send)
+
+    def _drain(
+        self, step: Step, held: Iterator[Piece], send: Callable[[Piece], None]
+    ) -> None:
+        for piece in held:
+            sent = len(step.after) + step.waiting
+            try:
+                self.seen.note(piece.chunk)
+                send(piece)
+            except Exception:
+                # The fixes do not hold it any more.
+                again = [] if len(step.after) + step.waiting > sent else [piece]
+                for each in (*again, *held):
+                    self._leaving.emit(step, each.encode())
+                raise
+
+
+def _read(payload: bytes) -> tuple[Json, str]:
+    """Return the value in *payload*, or why it is not read."""
+    try:
+        return loads(payload), ""
+    except RepeatedKeyError:
+        return None, "repeated-key"
+    except UnicodeDecodeError:
+        return None, "bad-encoding"
+    except (ValueError, RecursionError):
+        return None, "not-json"
+
+
+def _cost(payload: bytes) -> int:
+    """Return what reading and writing the JSON in *payload* costs, in brackets."""
+    brackets = payload.count(b"{") + payload.count(b"[")
+    return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
+
+
+def _parts(value: Json) -> int:
+    """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
+    if isinstance(value, list):
+        return len(value)
+    found: list[Json] = choices(value) if isinstance(value, dict) else []
+    said = [each.get(key) for each in found if isinstance(each, dict) for key in _SAID]
+    calls = [each.get("tool_calls") for each in said if isinstance(each, dict)]
+    more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
+    return max(len(found) + _CALL * more - 2, 0)

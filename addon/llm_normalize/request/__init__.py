@@ -1,0 +1,1 @@
+"""Requests that a provider would refuse: adaptations, and what refusals teach."""

@@ -1,0 +1,119 @@
+"""The contract of an adaptation: one change of a request that its provider would refuse.
+
+Like a fix it declares itself: what it changes, for whom, and how that is known. It takes
+nothing away that the answer depends on, such as messages, tools or a format.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+from ..routing.hosts import HostPattern
+from ..wire.json_text import Json
+
+type Body = dict[str, Json]
+"""A chat/completions request."""
+
+type Edit = tuple[Literal["dropped", "changed"], str]
+"""What became of a field, and its path: `seed`, `messages[*].name`. Never its value."""
+
+DROPPED: Literal["dropped"] = "dropped"
+CHANGED: Literal["changed"] = "changed"
+LEARNED = "parameter-learned"
+"""Names what is learned from a provider's refusal (request/refusal_parser.py), in logs and options."""
+
+
+@dataclass(frozen=True)
+class RequestExample:
+    """A request, and what is sent in its place.
+
+    Attributes:
+        name: What the example shows.
+        before: The request as the client sends it.
+        after: The same as the provider gets it.
+        refusal: What the provider answers to `before`, of what is learned.
+    """
+
+    name: str
+    before: Body
+    after: Body
+    refusal: bytes = b""
+
+    @classmethod
+    def untouched(cls, name: str, body: Body, refusal: bytes = b"") -> Self:
+        """Return an example of what must leave as it came."""
+        return cls(name, body, body, refusal)
+
+    @property
+    def changes(self) -> bool:
+        """Whether the example shows a change."""
+        return self.before != self.after
+
+
+class Adaptation:
+    """One change of requests. A subclass overrides `edit`."""
+
+    name: ClassVar[str]
+    """`<field>-<defect>`; users skip it by this name, so it is never renamed."""
+    changes: ClassVar[str]
+    """The change, as `field -> what is sent`."""
+    why: ClassVar[str]
+    """What the provider says otherwise."""
+    hosts: ClassVar[tuple[str, ...]]
+    """Whom it is for, as `normalize_hosts` spells hosts; none: whoever refuses."""
+    models: ClassVar[str] = ""
+    """A pattern that is in the names of the models it is for, in lower case."""
+    key: ClassVar[str] = ""
+    """Something without which a request's JSON gives `edit` nothing to do."""
+    sources: ClassVar[tuple[str, ...]]
+    """Where it was seen: issues, specifications, vendors' pages."""
+    examples: "ClassVar[tuple[RequestExample, ...]]"
+
+    @classmethod
+    def is_for(cls, host: str, port: int) -> bool:
+        """Tell whether it is for requests to *host*."""
+        return any(_pattern(each).matches(host, port) for each in cls.hosts)
+
+    @classmethod
+    def is_for_model(cls, model: Json) -> bool:
+        """Tell whether it is for requests for *model*."""
+        name = model.lower() if isinstance(model, str) else ""
+        return bool(re.search(cls.models, name))
+
+    def edit(self, body: Body) -> list[Edit]:
+        """Change *body* in place; return what changed, nothing where it is as it was."""
+        return []
+
+
+@functools.cache
+def _pattern(text: str) -> HostPattern:
+    return HostPattern.parse(text)
+
+
+def drop(body: Body, key: str) -> list[Edit]:
+    """Take *key* out of *body*, if it is there."""
+    if key not in body:
+        return []
+    del body[key]
+    return [(DROPPED, key)]
+
+
+def messages(body: Body, *roles: str) -> Iterator[dict[str, Json]]:
+    """Yield the messages of *body*, of these *roles* only if there are any."""
+    listed = body.get("messages")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, dict) and (not roles or each.get("role") in roles):
+            yield each
+
+
+def renamed(body: dict[str, Json], old: str, new: str) -> None:
+    """Give the key *old* the name *new*, at its place."""
+    items = list(body.items())
+    body.clear()
+    body.update((new if key == old else key, value) for key, value in items)
+
+
+HI = [{"role": "user", "content": "Hi"}]
+"""Messages for examples and tests."""

@@ -1,0 +1,61 @@
+"""What providers have refused in this run, by host, model and client.
+
+What one client's request was refused for changes no other client's.
+"""
+
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from .rejected_parameters import Change
+
+PAIRS = 256
+"""Hosts with a model and a client that are remembered; whoever asks chooses the names."""
+CHANGES = 32
+"""Changes that are remembered of one of them."""
+_NAME = 200  # characters of a model's name
+
+type Key = tuple[str, int, str, bytes]
+"""A host, its port, a model, and what tells one client from another, see `mark_of`."""
+
+_SECRET = secrets.token_bytes(32)  # of this process: no mark can be guessed from a key
+
+
+def mark_of(credentials: Iterable[str]) -> bytes:
+    """Return what stands for a client's *credentials*, from which nobody has them back."""
+    parts = (each.encode("utf-8", "surrogatepass") for each in credentials)
+    data = b"".join(len(each).to_bytes(8) + each for each in parts)
+    return hmac.digest(_SECRET, data, "sha256")
+
+
+class Learned:
+    """What helped; the pair that was asked for longest ago goes first."""
+
+    def __init__(self) -> None:
+        self._changes: OrderedDict[Key, tuple[Change, ...]] = OrderedDict()
+        self._places: set[tuple[str, int]] = set()
+
+    def knows(self, host: str, port: int) -> bool:
+        """Tell whether anything may be known of this host."""
+        return (host, port) in self._places
+
+    def of(self, key: Key) -> tuple[Change, ...]:
+        """Return what has helped at *key*."""
+        found = self._changes.get(key, ())
+        if found:
+            self._changes.move_to_end(key)
+        return found
+
+    def add(self, key: Key, changes: Iterable[Change]) -> None:
+        """Remember that *changes* helped at *key*."""
+        if len(key[2]) > _NAME:
+            return
+        known = dict.fromkeys((*self._changes.get(key, ()), *changes))
+        if not known:
+            return
+        self._changes[key] = tuple(known)[:CHANGES]
+        self._changes.move_to_end(key)
+        while len(self._changes) > PAIRS:
+            self._changes.popitem(last=False)
+        self._places = {(host, port) for host, port, *_ in self._changes}

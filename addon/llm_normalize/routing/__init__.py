@@ -1,0 +1,1 @@
+"""Hosts, routes, model names, keys, the gate, and pages of the web."""

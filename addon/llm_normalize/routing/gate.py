@@ -1,0 +1,166 @@
+"""Who may use the proxy, and what is told to whoever may not."""
+
+import logging
+import re
+from collections.abc import Sequence
+
+from mitmproxy import ctx, http
+from mitmproxy.proxy import mode_specs
+
+from ..chat.endpoint import is_chat_request
+from ..chat.errors import wrapped
+from ..routing import cors
+from ..text.printable import brief
+from ..wire.json_text import dumps
+from .certificate_proof import is_proven
+from .keys import Secret, is_let_in
+from .own_address import is_cross_site, is_here, is_loopback
+from .routes import is_native, is_reverse
+
+logger = logging.getLogger(__name__)
+
+# What a server may take for another path than it says: what is quoted for no reason, or
+# means something else once it is not, names of folders, and what may begin with a host.
+_ODD = re.compile(
+    r"^//|[\\#]|%(?![2-7][0-9a-f])|%(?:2[35f]|3f|5c|7f)"
+    r"|(?:^|/)(?:\.|%2e){1,2}(?:[/;?]|$)",
+    re.IGNORECASE,
+)
+
+
+def refused(request: http.Request, gate: Secret) -> http.Response | None:
+    """Return what a client gets that is not let in, or wants what is not served."""
+    try:
+        known = is_let_in(request, gate.read())
+    except ValueError as error:
+        logger.warning("normalize: normalize_gate: %s; nobody is let in", error)
+        known = False
+    if not known:
+        message = "Incorrect API key provided. This proxy wants a token of its own."
+        return refusal(401, message, "invalid_api_key")
+    return None if is_asked(request) or is_list(request) else not_found(request)
+
+
+def not_found(request: http.Request) -> http.Response:
+    """Return the answer to what is not served."""
+    message = f"Unknown request URL: {request.method} {brief(_path(request))}."
+    return refusal(404, message, "unknown_url")
+
+
+def refusal(status: int, message: str, code: str | None) -> http.Response:
+    """Return an error in OpenAI's form."""
+    kind = "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
+    body = dumps(wrapped(message, kind, None, code))
+    return http.Response.make(status, body, {"content-type": "application/json"})
+
+
+def _path(request: http.Request) -> str:
+    return request.path.partition("?")[0]
+
+
+def is_plain(path: str) -> bool:
+    """Tell whether *path* is what it says, to any server."""
+    is_text = path.isascii() and path.isprintable() and " " not in path
+    is_path = path.startswith("/") and not _ODD.search(path.partition("?")[0])
+    return is_text and is_path
+
+
+def is_list(request: http.Request) -> bool:
+    """Tell whether *request* asks for the list of models."""
+    return request.method == "GET" and _path(request).rstrip("/").endswith("/models")
+
+
+def is_asked(request: http.Request) -> bool:
+    """Tell whether *request* asks for a chat completion."""
+    return is_chat_request(request.method, request.path)
+
+
+def wants_key(flow: http.HTTPFlow) -> bool:
+    """Tell whether *flow* asks for what a key of the proxy's is for."""
+    return is_asked(flow.request) or is_list(flow.request) or is_native(flow)
+
+
+def key_refused(
+    flow: http.HTTPFlow, origins: frozenset[str], *, is_routed: bool, is_known: bool
+) -> http.Response | None:
+    """Return what a client gets that may not use the key of the host it asks.
+
+    Args:
+        flow: The flow.
+        origins: Origins whose pages may.
+        is_routed: Whether the user has said where the request goes.
+        is_known: Whether its `Host` is one that no page can have let lead here.
+    """
+    request = flow.request
+    is_http = request.scheme == "http"
+    mode = flow.client_conn.proxy_mode
+    is_fixed = is_routed or is_reverse(mode)
+    # What is here to another proxy may be anywhere.
+    is_near = is_here(request.host) and not isinstance(mode, mode_specs.UpstreamMode)
+    if is_http and not is_fixed and not is_near:
+        return refusal(403, "The key of this proxy goes out by https alone.", None)
+    message = ""
+    origin = request.headers.get("origin", "")
+    is_foreign = bool(origin) or is_cross_site(request.headers)
+    if is_foreign and cors.origin_of(request, origins) is None:
+        message = (
+            f"Pages of {brief(origin) or 'another site'} may not use the key of this "
+            "proxy. normalize_cors names those that may."
+        )
+    elif not is_known:
+        message = (
+            "A page may have let this name lead here: ask the proxy by its address, or "
+            "name the host in normalize_hosts."
+        )
+    if message:
+        return refusal(403, message, None)
+    return None if is_http else _unproven(flow)
+
+
+def _unproven(flow: http.HTTPFlow) -> http.Response | None:
+    """Return what a client gets whose server has not proved, or cannot prove, its name.
+
+    A connection that is still to be made is none of those: without proof it has no key.
+    """
+    request, server = flow.request, flow.server_conn
+    if ctx.options.ssl_insecure:
+        message = (
+            "With ssl_insecure no server proves its name, and the key of this proxy "
+            "goes to none."
+        )
+        return refusal(500, message, None)
+    host, port, *_ = server.address or ("", 0)
+    is_it = (host, port) == (request.host, request.port) and server.connected
+    if is_it and server.tls_established and not is_proven(server, request.host):
+        message = "This connection's server has not proved its name. Connect again."
+        return refusal(502, message, None)
+    return None
+
+
+def warn(
+    modes: Sequence[mode_specs.ProxyMode], host: str, *, guarded: bool, has_keys: bool
+) -> None:
+    """Warn of a proxy that other machines can use, and anybody on them."""
+    if guarded:
+        return
+    for mode in modes:
+        listens = mode.listen_host(host or None)
+        if not isinstance(mode, _OPEN) or is_loopback(listens):
+            continue
+        logger.warning(
+            "normalize: anybody who reaches %s can use this %sproxy%s. Set "
+            "--listen-host 127.0.0.1, or %s.",
+            listens or "any address of this machine",
+            "reverse " if is_reverse(mode) else "",
+            " and its key" if has_keys else "",
+            "normalize_gate" if is_reverse(mode) else "--proxyauth NAME:PASSWORD",
+        )
+
+
+# Modes in which whoever connects is served.
+_OPEN = (
+    mode_specs.ReverseMode,
+    mode_specs.RegularMode,
+    mode_specs.UpstreamMode,
+    mode_specs.Socks5Mode,
+)

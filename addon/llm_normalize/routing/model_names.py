@@ -1,0 +1,93 @@
+"""Models by other names: `gpt-4o*=meta/llama-3.1-405b-instruct`."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..wire.json_scanner import text_at
+from ..wire.json_text import Json, dumps, loads
+
+
+@dataclass(frozen=True)
+class Models:
+    """The model that is sent for each that is asked for; the first that fits counts."""
+
+    names: Sequence[tuple[str, str]] = ()
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> "Models":
+        """Return the names that *texts* spell.
+
+        Raises:
+            ValueError: One of them spells none; the message names it.
+        """
+        names = []
+        for text in texts:
+            asked, equals, sent = (part.strip() for part in text.partition("="))
+            if not (asked and equals and sent):
+                raise ValueError(f"{text!r}: give asked=sent")
+            if "*" in sent:
+                raise ValueError(f"{text!r}: only what is asked for may have a *")
+            names.append((asked, sent))
+        return cls(names)
+
+    def sent(self, asked: str) -> str | None:
+        """Return what is sent for the model *asked*, None if that is it."""
+        for pattern, sent in self.names:
+            parts = map(re.escape, pattern.split("*"))
+            if re.fullmatch(".*".join(parts), asked, re.DOTALL):
+                return sent if sent != asked else None
+        return None
+
+    def rename(self, body: bytes) -> tuple[bytes, str] | None:
+        """Return a request's *body* with the model that is sent, and the one asked.
+
+        All its other bytes stay. None if there is nothing to be changed.
+        """
+        if not self.names:
+            return None
+        try:
+            text = body.decode()
+        except UnicodeDecodeError:
+            return None
+        start, end = text_at(text, "model") or (0, 0)
+        asked = _read(text[start:end])
+        sent = self.sent(asked) if asked else None
+        if sent is None or asked is None:
+            return None
+        spelled = json.dumps(sent, ensure_ascii=False)[1:-1]
+        return f"{text[:start]}{spelled}{text[end:]}".encode(), asked
+
+    def listed(self, body: bytes) -> bytes | None:
+        """Return a list of models (`GET /models`) with the names that may be asked for.
+
+        None if it is no such list, or has them all.
+        """
+        try:
+            value = loads(body)
+        except (ValueError, RecursionError):
+            return None
+        listed = value.get("data") if isinstance(value, dict) else None
+        if not isinstance(listed, list):
+            return None
+        names = (each.get("id") for each in listed if isinstance(each, dict))
+        known = {name for name in names if isinstance(name, str)}
+        added: list[Json] = [
+            {"id": asked, "object": "model", "created": 0, "owned_by": sent}
+            for asked, sent in self.names
+            if "*" not in asked and asked not in known
+        ]
+        if not added:
+            return None
+        value["data"] = [*listed, *added]
+        return dumps(value)
+
+
+def _read(raw: str) -> str | None:
+    try:
+        name = str(json.loads(f'"{raw}"'))
+        name.encode()  # what is no text cannot be saved with a flow
+    except ValueError:
+        return None
+    return name

@@ -1,0 +1,143 @@
+"""Where requests go instead: `api.openai.com=https://integrate.api.nvidia.com/v1`.
+
+Clients that have a host wired in ask for OpenAI's paths below `/v1`; a route puts them
+below the base of its target.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+from mitmproxy.proxy import mode_specs
+
+from .hosts import HostPattern
+
+NATIVE = "workers-ai:"
+"""What a target begins with that speaks a protocol of its own."""
+
+ROUTED = "llm_normalize_routed"
+"""Where a flow's metadata holds the URL that was asked, and the target of its route."""
+
+_PORTS = {"http": 80, "https": 443}
+_ROOT = re.compile(r"/v1(?=/|\?|$)")
+
+
+def is_reverse(mode: mode_specs.ProxyMode) -> bool:
+    """Tell whether a client came in through a reverse proxy."""
+    return isinstance(mode, mode_specs.ReverseMode)
+
+
+def is_native(flow: http.HTTPFlow) -> bool:
+    """Tell whether the request of *flow* is in the form of a provider of its own."""
+    route = flow.metadata.get(ROUTED)
+    is_post = flow.request.method == "POST"
+    return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
+
+
+def shown(text: str) -> str:
+    """Return a URL, or a route, without what may be a key in it."""
+    return re.sub(r"[?#].*", "?***", re.sub(r"//.*@", "//***@", text), flags=re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes.
+
+    Attributes:
+        scheme: `http` or `https`.
+        host: The host.
+        port: The port.
+        base: The path before what was asked for, without a slash at its end.
+        is_native: Whether it speaks a protocol of its own.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    base: str
+    is_native: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> "Target":
+        """Return the target that *text* spells.
+
+        Raises:
+            ValueError: It spells none; the message says why.
+        """
+        is_native = text.startswith(NATIVE)
+        url = text.removeprefix(NATIVE)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ValueError(f"{shown(url)!r} is no URL ({error})") from None
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise ValueError(f"{shown(url)!r} is no URL; give https://host/base")
+        if parts.username or parts.password:
+            raise ValueError("a key has its place in normalize_keys, not in the URL")
+        if parts.query or parts.fragment:
+            raise ValueError(f"{shown(url)!r} has more than a base path")
+        if not re.fullmatch(r"[\x21-\x7e]*", url):
+            raise ValueError(f"{shown(url)!r} has characters that no URL may have")
+        base = parts.path.rstrip("/")
+        found = port or _PORTS[parts.scheme]
+        return cls(parts.scheme, parts.hostname, found, base, is_native)
+
+    @property
+    def netloc(self) -> str:
+        """The host, and the port where it is not the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    def path(self, asked: str) -> str:
+        """Return the path for what was *asked* for: `/v1` is the client's base."""
+        root = _ROOT.match(asked)
+        return self.base + (asked[root.end() :] if root else asked)
+
+    def __str__(self) -> str:
+        native = NATIVE if self.is_native else ""
+        return f"{native}{self.scheme}://{self.netloc}{self.base}"
+
+
+@dataclass(frozen=True)
+class Routes:
+    """All routes, the first that fits counts."""
+
+    routes: Sequence[tuple[HostPattern, Target]] = ()
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> "Routes":
+        """Return the routes that *texts* spell.
+
+        Raises:
+            ValueError: One of them spells none, or leads to a host that has a route
+                itself; the message names it.
+        """
+        routes = []
+        for text in texts:
+            host, equals, url = text.partition("=")
+            try:
+                if not equals:
+                    raise ValueError("give host=https://host/base")  # noqa: TRY301
+                routes.append((HostPattern.parse(host), Target.parse(url.strip())))
+            except ValueError as error:
+                raise ValueError(f"{shown(text)!r}: {error}") from None
+        made = cls(routes)
+        for pattern, target in routes:
+            if made.target(target.host, target.port) is not None:
+                raise ValueError(
+                    f"'{pattern}={target}' leads to a host that has a route itself: "
+                    "that is a loop"
+                )
+        return made
+
+    def target(self, host: str | None, port: int | None) -> Target | None:
+        """Return where requests to *host* go, None if that is where they go."""
+        if not host:
+            return None
+        return next(
+            (target for pattern, target in self.routes if pattern.matches(host, port)),
+            None,
+        )

@@ -1,0 +1,1 @@
+"""Texts: printed safely, found again however they are spelled, cut into parts."""

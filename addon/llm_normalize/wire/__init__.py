@@ -1,0 +1,1 @@
+"""Bytes and JSON text: server-sent events, where an event ends, content encodings."""

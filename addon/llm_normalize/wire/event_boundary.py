@@ -1,0 +1,331 @@
+r"""Where a block of a stream ends: at its blank line, or before, where servers leave it out.
+
+The standard ends an event at a blank line (WHATWG HTML, 9.2). Two habits of servers are
+told from it by what stands in the block; OpenAI's own framing has neither:
+
+* JSON without `data:` (lines of it, or a whole body): a value at a block's start ends
+  the block with its last bracket, and with the line end that follows it.
+* One line end between events instead of two: a data line that is a whole JSON value
+  ends its event where the next line begins another. Once that was seen, each such line
+  ends its event by itself, so that none waits for the next.
+"""
+
+import re
+
+DONE = b"[DONE]"
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_MARK = re.compile(rb'(\\.|["{}\[\]\r\n])', re.DOTALL)
+_NEXT_MARK = re.compile(  # outside of strings: the whole ones before it are skipped
+    rb'(?:[^"\\{}\[\]\r\n]++|"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+")*+' + _MARK.pattern,
+    re.DOTALL,
+)
+_TEXT = re.compile(rb'[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+', re.DOTALL)
+_COMMENTS = re.compile(rb"(?::[^\r\n]*+\n)++")
+_BLANKS = re.compile(rb"[ \t]*")
+_GLUE = re.compile(rb"[ \t]*(?:data:[ \t]*)*")
+# An event, where one line end parts them; `data:` alone may belong to the one before.
+_BEGINS = re.compile(rb"data:[ \t]{0,9}[^ \t\r\n]|error:|\{|\[DONE\]")
+_FIELDS = (b"data", b"event", b"id", b"retry")
+
+MARKS = 32_000
+"""Brackets of one value, or of one line, that are looked at: what has more passes raw."""
+VALUES = 5000
+"""Values that may be glued on one line."""
+LINES = 2000
+"""Lines of one block that are looked at, without comments."""
+EVENT = 128
+"""What one event of common size costs, where finding one bracket costs 1."""
+_LINE = 16  # what one line of a block costs, and one value of several in a line
+_STEPS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_DEEP = 200  # levels of nesting; what is deeper is not read either (wire/json_text.py)
+
+
+class ValueScan:
+    """Looks for the end of one JSON object or array, as its bytes come in."""
+
+    def __init__(self) -> None:
+        self.broken = False
+        """Whether no value can come of it: a line ends in a string, or is blank."""
+        self.marks = 0
+        """Brackets that were found."""
+        self._end = -1  # of the value, once it is known
+        self._at = 0  # bytes that were looked at
+        self._depth = 0
+        self._quoted = False
+        self._newline = -1  # where the last line ended
+
+    def find(self, data: bytes | bytearray, start: int = 0) -> int:
+        """Return where the value that begins at *start* ends; -1 as long as it does not.
+
+        Args:
+            data: Begins, from *start* on, with what it had at the last call.
+            start: The offset of the value, or of blanks before it.
+        """
+        if self._end >= 0:
+            return start + self._end
+        at = start + self._at
+        while True:
+            if self._quoted:
+                at = _after(_TEXT, data, at)
+                mark = _MARK.match(data, at)
+            else:
+                mark = _NEXT_MARK.match(data, at)
+            if mark is None:
+                break
+            at = mark.end()
+            char = mark[1]
+            if char == b'"':
+                self._quoted = not self._quoted
+            elif char in b"\r\n":
+                self.broken = self._ends_badly(data, start, mark.start(1))
+            elif step := _STEPS.get(char):
+                self._depth += step
+                self.marks += 1
+                self.broken = self._depth > _DEEP or self.marks > MARKS
+                if self._depth <= 0:
+                    self._end = at - start
+                    return at
+            if self.broken:
+                return -1
+        self._at = _end_of(data, at) - start
+        return -1
+
+    def _ends_badly(self, data: bytes | bytearray, start: int, at: int) -> bool:
+        since = start + self._newline + 1
+        self._newline = at - start
+        if self._quoted:
+            return True
+        if since == at and data[at - 1 : at + 1] == b"\r\n":
+            return False
+        return not data[since:at].strip()
+
+
+def _end_of(data: bytes | bytearray, at: int) -> int:
+    """Return where *data* ends, but for a backslash behind *at* that escapes what follows."""
+    return len(data) - (len(data) > at and data.endswith(b"\\"))
+
+
+def value_end(data: bytes, start: int = 0) -> int:
+    """Return where the JSON object or array at *start* of *data* ends; 0 without."""
+    begin = _after(_BLANKS, data, start)
+    if not data.startswith((b"{", b"["), begin):
+        return 0
+    return max(ValueScan().find(data, begin), 0)
+
+
+def values_in(data: bytes) -> list[bytes]:
+    """Return the objects and arrays (`[DONE]`) that *data*, one line, is made of.
+
+    They may be glued as they are, or by a `data:`. None where there is anything else,
+    or too many.
+    """
+    values = list[bytes]()
+    marks = 0
+    at = _after(_GLUE, data, 0)
+    while at < len(data):
+        scan = ValueScan()
+        end = scan.find(data, at) if data.startswith((b"{", b"["), at) else -1
+        marks += scan.marks
+        if end < 0 or marks > MARKS or len(values) == VALUES:
+            return []
+        values.append(data[at:end])
+        at = _after(_GLUE, data, end)
+    return values
+
+
+def is_whole(data: bytes) -> bool:
+    """Tell whether *data* is one JSON object or array by its brackets, or `[DONE]`."""
+    data = data.strip()
+    return bool(data) and value_end(data) == len(data)
+
+
+class Boundary:
+    """Finds the ends of the blocks of one stream, one after another."""
+
+    def __init__(self) -> None:
+        self.is_value = False
+        """Whether the block found last is JSON without a field name."""
+        self.is_closed = True
+        """Whether the block found last has its blank line, a value its line end."""
+        self.has_cr = False
+        """Whether the stream uses `\r`."""
+        self.one_by_one = False  # a single line end parts the events
+        self.cost = 0
+        """What has been looked at: see `EVENT`. Whoever counts it sets it back."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Expect the begin of a block."""
+        self._scan: ValueScan | None = None  # of the value that begins this block
+        self._begin = 0  # its offset
+        self._is_plain = False  # no JSON value begins this block
+        self._line = 0  # offset of the line that has not ended
+        self._sought = 0  # bytes that hold no line end, or only the value and blanks
+        self._data: tuple[int, int, int] | None = None  # the last line with data
+        self._data_lines = 0
+        self._lines = 0  # that were looked at
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing of the block has been looked at."""
+        return not (self._sought or self._is_plain or self._scan)
+
+    @property
+    def too_many(self) -> int:
+        """Bytes of a block of so many lines that no more of it is looked at; else 0."""
+        return self._line if self._lines > LINES else 0
+
+    def find(self, buffer: bytearray, start: int, skip: int) -> int:
+        """Return where the block that begins at *start* ends; -1 as long as it does not.
+
+        Args:
+            buffer: What has come, from *start* on never less than at the last call.
+            start: The offset of the block, whose first byte is no line end.
+            skip: The bytes of a byte order mark at its start.
+        """
+        self.is_value = False
+        self.is_closed = True
+        if self._is_plain or buffer.startswith(b"d", start):
+            end = self._block(buffer, start)
+        elif self._scan is None:
+            end = self._first(buffer, start, skip)
+        else:
+            end = self._value(buffer, start, self._scan)
+        if end >= 0:
+            self.restart()
+        return end
+
+    def _first(self, buffer: bytearray, start: int, skip: int) -> int:
+        """Tell by its first byte that is no blank what the block is, and go on so."""
+        at = _after(_BLANKS, buffer, start + max(skip, self._sought))
+        self._sought = at - start
+        if at == len(buffer):
+            return -1
+        if buffer.startswith((b"{", b"["), at):
+            self._begin = at - start
+            self._scan = ValueScan()
+            return self._value(buffer, start, self._scan)
+        line_end = _LINE_END.match(buffer, at)
+        if line_end and not skip:
+            return line_end.end()  # nothing but blanks: what follows begins anew
+        self._line = 0 if line_end else skip
+        return self._block(buffer, start)
+
+    def _value(self, buffer: bytearray, start: int, scan: ValueScan) -> int:
+        """Return where a value and its line end, if there is one, end."""
+        before = scan.marks
+        at = scan.find(buffer, start + self._begin)
+        self.cost += scan.marks - before
+        if scan.broken:
+            self._sought = 0
+            return self._block(buffer, start)
+        if at < 0:
+            return -1
+        at = _after(_BLANKS, buffer, max(at, start + self._sought))
+        self._sought = at - start
+        if at == len(buffer):
+            return -1  # its line end may follow
+        self.is_value = True
+        line_end = _LINE_END.match(buffer, at)
+        self.is_closed = line_end is not None
+        return line_end.end() if line_end else at
+
+    def _block(self, buffer: bytearray, start: int) -> int:
+        """Return where a block of lines ends."""
+        self._is_plain = True
+        if not (self._line or self.has_cr or self.one_by_one):  # the common case
+            at = buffer.find(b"\n", start + self._sought)
+            if at < 0:
+                self._sought = len(buffer) - start
+                return -1
+            if buffer.startswith(b"\n", at + 1):
+                return at + 2
+        end = 0
+        while not end:
+            end = -1 if self.too_many else self._next_line(buffer, start)
+        return end
+
+    def _next_line(self, buffer: bytearray, start: int) -> int:
+        """Return where the block ends by its next line; -1 if that has not come, or 0."""
+        line = start + self._line
+        end = self._end_of_whole(buffer, start, line)
+        if end or self._skips_comments(buffer, start, line):
+            return end
+        found = _LINE_END.search(buffer, max(line, start + self._sought))
+        if found is None:
+            self._sought = len(buffer) - start
+            return -1
+        if found.start() == line:
+            return found.end()
+        text = bytes(buffer[line : found.start()])
+        if self.one_by_one and (part := self._part_at(text)):
+            self.is_closed = False
+            return line if part < 0 else found.end()
+        if found.end() == len(buffer) and found.group() == b"\r":
+            self._sought = found.start() - start  # a "\n" may belong to it
+            return -1
+        if _payload(text):
+            self._data_lines += 1
+            self._data = (line - start, found.start() - start, found.end() - start)
+        self._line = self._sought = found.end() - start
+        self._lines += 1
+        self.cost += _LINE
+        return 0
+
+    def _skips_comments(self, buffer: bytearray, start: int, line: int) -> bool:
+        """Skip comments from *line* on, at once: a hostile block may have millions."""
+        if self.one_by_one or not buffer.startswith(b":", line):
+            return False
+        comments = _COMMENTS.match(buffer, line)
+        if comments is None:
+            return False
+        self._line = self._sought = comments.end() - start
+        return True
+
+    def _end_of_whole(self, buffer: bytearray, start: int, line: int) -> int:
+        """Return where the block's one data line ends, if it is a whole value.
+
+        0 if it is not, or if the next *line* begins no other event.
+        """
+        if self._data is None or not _BEGINS.match(buffer, line):
+            return 0
+        begin, stop, end = (start + at for at in self._data)
+        self._data = None  # looked at once
+        payload = _payload(bytes(buffer[begin:stop]))
+        self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
+        if self._data_lines > 1 or not _is_whole(payload):
+            return 0
+        self.one_by_one = self.one_by_one or bool(values_in(payload))
+        self.is_closed = False
+        return end
+
+    def _part_at(self, line: bytes) -> int:
+        """Tell where events part that one line end parts: 1 behind *line*, -1 before.
+
+        0 if it goes on, with a value of several lines or the fields of an event.
+        """
+        payload = _payload(line)
+        self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
+        if not payload:
+            return 0 if self._line or line.startswith(_FIELDS) else 1
+        if self._data_lines:  # of a value that was cut off, if another is whole
+            return -1 if values_in(payload) else 0
+        return 1 if _is_whole(payload) or not payload.startswith((b"{", b"[")) else 0
+
+
+def _payload(line: bytes) -> bytes:
+    """Return the data of *line*; none if it is no data line."""
+    name, _, value = line.partition(b":")
+    return value.strip() if name == b"data" else b""
+
+
+def _is_whole(payload: bytes) -> bool:
+    """Tell whether the data of a line can be all of its event."""
+    return payload == b"null" or payload[:1] == b":" or bool(values_in(payload))
+
+
+def _after(pattern: re.Pattern[bytes], data: bytes | bytearray, start: int) -> int:
+    found = pattern.match(data, start)
+    assert found is not None
+    return found.end()

@@ -1,0 +1,715 @@
+import copy
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import form
+from growth import MOST, growth
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.conversion import body_of, chunks_of
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fix import USAGE, chunk, completion, wire
+from llm_normalize.wire.json_text import dumps
+from quirks import Answer, answers, bodies
+from streams import feed, repaired
+
+TOKEN: Chunk = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
+CALL: Chunk = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a":1}'},
+}
+OTHER: Chunk = {**CALL, "id": "call_2", "function": {"name": "g", "arguments": "{}"}}
+CUSTOM: Chunk = {
+    "id": "call_3",
+    "type": "custom",
+    "custom": {"name": "c", "input": "x y"},
+}
+CITED: Chunk = {
+    "type": "url_citation",
+    "url_citation": {
+        "start_index": 0,
+        "end_index": 2,
+        "title": "T",
+        "url": "https://x",
+    },
+}
+AUDIO: Chunk = {
+    "id": "audio_1",
+    "data": "AAAA",
+    "transcript": "Hi",
+    "expires_at": 1_800_000_000,
+}
+
+
+def said(**message: Any) -> Chunk:
+    return completion({"role": "assistant", "content": "Hi", **message})
+
+
+def with_choice(body: Chunk, **more: Any) -> Chunk:
+    return {**body, "choices": [{**body["choices"][0], **more}]}
+
+
+def deltas_of(body: Chunk) -> list[Chunk]:
+    return [each["choices"][0]["delta"] for each in chunks_of(body) if each["choices"]]
+
+
+def there_and_back(body: Chunk, asked: Asked | None = None) -> Chunk:
+    """Return the body of the chunks that leave for *body*."""
+    asked = asked or Asked(stream=True, usage=True)
+    out = repaired(wire(chunks_of(copy.deepcopy(body))), asked)
+    lines = [line for line in out.split(b"\n\n") if line.startswith(b"data: {")]
+    return body_of(json.loads(line[6:]) for line in lines)
+
+
+# -- a body to chunks --------------------------------------------------------------
+
+
+def test_a_text_becomes_role_text_and_finish_with_usage() -> None:
+    assert chunks_of(said()) == [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({"content": "Hi"}),
+        chunk({}, finish="stop", usage=USAGE),
+    ]
+
+
+def test_a_body_stays_as_it_is_while_its_chunks_are_made() -> None:
+    body = said(tool_calls=[CALL], reasoning_content="so")
+    before = copy.deepcopy(body)
+    chunks_of(body)
+    assert body == before
+
+
+@pytest.mark.parametrize("usage", [None, {}])
+def test_no_usage_makes_no_chunk_for_it(usage: Chunk | None) -> None:
+    assert chunks_of(completion({"content": "Hi"}, usage=usage))[-1] == chunk(
+        {}, finish="stop"
+    )
+    body = said()
+    del body["usage"]
+    assert len(chunks_of(body)) == 3
+    assert all("usage" not in each for each in chunks_of(body))
+
+
+@pytest.mark.parametrize("content", [None, "", []])
+def test_an_answer_that_says_nothing_has_a_role_and_a_finish(content: Any) -> None:
+    body = completion({"role": "assistant", "content": content, "refusal": None})
+    assert chunks_of(body) == [
+        chunk({"role": "assistant", "content": ""}),
+        chunk({}, finish="stop", usage=USAGE),
+    ]
+
+
+@pytest.mark.parametrize("role", [{}, {"role": None}, {"role": ""}])
+def test_a_message_without_role_is_the_assistants(role: Chunk) -> None:
+    body = completion({**role, "content": "Hi"})
+    assert deltas_of(body)[0] == {"role": "assistant", "content": ""}
+
+
+def test_another_role_is_left_to_its_fix() -> None:
+    assert deltas_of(said(role="model"))[0]["role"] == "model"
+
+
+def test_parts_come_in_the_order_of_openai_whatever_theirs() -> None:
+    body = completion(
+        {
+            "tool_calls": [CALL],
+            "audio": AUDIO,
+            "function_call": CALL["function"],
+            "annotations": [CITED],
+            "refusal": "no",
+            "content": "Hi",
+            "reasoning_content": "so",
+            "x_more": 0,
+        }
+    )
+    assert [list(delta) for delta in deltas_of(body)] == [
+        ["role", "content"],
+        ["reasoning_content", "x_more"],
+        ["content"],
+        ["refusal"],
+        ["annotations"],
+        ["audio"],
+        ["tool_calls"],
+        ["function_call"],
+        [],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "forced", "reason"),
+    [
+        ({"content": "Hi"}, False, "stop"),
+        ({"tool_calls": [CALL]}, False, "tool_calls"),
+        ({"tool_calls": []}, False, "stop"),
+        ({"function_call": CALL["function"]}, False, "function_call"),
+        ({"tool_calls": [CALL]}, True, "stop"),
+        ({"function_call": CALL["function"]}, True, "stop"),
+    ],
+)
+@pytest.mark.parametrize("finish", [None, ""])
+def test_a_missing_reason_is_what_the_message_implies(
+    message: Chunk, forced: bool, reason: str, finish: str | None
+) -> None:
+    body = completion(message, finish=finish)
+    assert chunks_of(body, forced=forced)[-1] == chunk({}, finish=reason, usage=USAGE)
+    body = completion(message, finish="length")
+    end = chunk({}, finish="length", usage=USAGE)
+    assert chunks_of(body, forced=forced)[-1] == end
+
+
+@pytest.mark.parametrize("key", ["content", "refusal"])
+def test_log_probabilities_stand_beside_what_they_are_of(key: str) -> None:
+    logprobs = {"content": None, "refusal": None, key: [TOKEN]}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "so",
+        key: "Hi",
+    }
+    chunks = chunks_of(with_choice(completion(message), logprobs=logprobs))
+    found = [each["choices"][0] for each in chunks if each["choices"]]
+    assert [choice.get("logprobs") for choice in found] == [None, None, logprobs, None]
+    assert found[2]["delta"] == {key: "Hi"}
+
+
+def test_parts_of_a_content_stay_beside_the_reasoning_that_they_may_repeat() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "so"}]}
+    parts = [thinking, {"type": "text", "text": "Hi"}]
+    body = said(content=parts, reasoning="so")
+    assert deltas_of(body)[1:] == [{"content": parts, "reasoning": "so"}, {}]
+    message = there_and_back(body)["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == ("Hi", "so")
+
+
+def test_log_probabilities_without_text_stand_beside_the_role() -> None:
+    body = with_choice(said(content=None), logprobs={"content": [TOKEN]})
+    assert chunks_of(body)[0]["choices"][0]["logprobs"] == {"content": [TOKEN]}
+
+
+def test_keys_that_openai_does_not_define_are_kept_at_each_level() -> None:
+    body = with_choice(
+        {**said(x_message=[1]), "citations": ["https://x"], "x_null": None},
+        stop_reason="eos",
+        text="Hi",
+    )
+    body["usage"]["x_usage"] = 1
+    first, *more = chunks_of(body)
+    assert (first["citations"], first["x_null"]) == (["https://x"], None)
+    assert not any("citations" in each for each in more)
+    assert {"x_message": [1]} in deltas_of(body)
+    finish = more[-1]["choices"][0]
+    assert finish["stop_reason"] == "eos"
+    assert "text" not in finish
+    assert more[-1]["usage"]["x_usage"] == 1
+
+
+LONG_TEXT = "Salt and wind, and a long way to go before the harbour is in sight again."
+
+
+def test_a_long_text_comes_in_pieces() -> None:
+    found = [delta.get("content") for delta in deltas_of(said(content=LONG_TEXT))]
+    assert found == [
+        "",
+        "Salt and wind, and a long way to",
+        " go before the harbour is in sight",
+        " again.",
+        None,
+    ]
+
+
+@pytest.mark.parametrize("keys", [["reasoning"], ["reasoning", "reasoning_content"]])
+def test_reasoning_comes_in_pieces_under_each_of_its_names(keys: list[str]) -> None:
+    body = said(x_more=1, **dict.fromkeys(keys, LONG_TEXT))
+    first, *more = deltas_of(body)[1:-2]
+    assert first.pop("x_more") == 1
+    assert [set(delta) for delta in (first, *more)] == [set(keys)] * 3
+    for key in keys:
+        assert "".join(delta[key] for delta in (first, *more)) == LONG_TEXT
+    message = there_and_back(body)["choices"][0]["message"]
+    assert message["reasoning_content"] == LONG_TEXT
+
+
+def test_reasoning_of_two_kinds_stays_whole() -> None:
+    both = {"reasoning": LONG_TEXT, "reasoning_content": "so"}
+    assert deltas_of(said(**both))[1] == both
+    assert deltas_of(said(reasoning={"x": LONG_TEXT}))[1]["reasoning"]["x"] == LONG_TEXT
+
+
+def test_a_text_with_log_probabilities_stays_whole() -> None:
+    body = with_choice(said(content=LONG_TEXT), logprobs={"content": [TOKEN]})
+    assert {"content": LONG_TEXT} in deltas_of(body)
+
+
+def test_a_long_envelope_is_not_multiplied() -> None:
+    body = {**said(content=LONG_TEXT), "id": "x" * 999}
+    assert {"content": LONG_TEXT} in deltas_of(body)
+
+
+@pytest.mark.parametrize(("n", "most"), [(1, 64), (8, 64), (100, 100)])
+def test_texts_of_a_body_come_in_a_bounded_number_of_pieces(n: int, most: int) -> None:
+    choice = said(content=LONG_TEXT * 99)["choices"][0]
+    body = {**said(), "choices": [{**choice, "index": at} for at in range(n)]}
+    assert len(chunks_of(body)) <= most + 2 * n
+
+
+def test_every_chunk_has_the_envelope() -> None:
+    body = {**said(), "system_fingerprint": "fp", "service_tier": "default"}
+    shared = {
+        key: each for key, each in body.items() if key not in ("choices", "usage")
+    }
+    for each in chunks_of(body):
+        assert {key: each[key] for key in shared} == {
+            **shared,
+            "object": "chat.completion.chunk",
+        }
+
+
+def test_choices_follow_each_other_with_their_index() -> None:
+    one, two = (dict(said()["choices"][0], index=at) for at in (0, 1))
+    chunks = chunks_of({**said(), "choices": [one, two]})
+    indexes = [each["choices"][0]["index"] for each in chunks if each["choices"]]
+    assert indexes == [0, 0, 0, 1, 1, 1]
+    bare = {key: each for key, each in one.items() if key != "index"}
+    assert chunks_of({**said(), "choices": [bare]})[0]["choices"][0]["index"] == 0
+
+
+# -- chunks to a body --------------------------------------------------------------
+
+
+def test_chunks_of_a_text_become_a_body() -> None:
+    assert body_of(chunks_of(said())) == with_choice(said(), logprobs=None)
+
+
+def test_no_chunk_makes_a_body_without_choices() -> None:
+    assert body_of([]) == {"object": "chat.completion", "choices": []}
+
+
+def test_pieces_are_joined() -> None:
+    body = body_of(
+        [
+            chunk({"role": "assistant", "content": "", "reasoning_content": "so "}),
+            chunk({"reasoning_content": "be it"}),
+            chunk({"content": "H"}),
+            chunk({"content": None}),
+            chunk({"content": "i"}),
+            chunk({}, finish="length"),
+        ]
+    )
+    message = {"role": "assistant", "content": "Hi", "reasoning_content": "so be it"}
+    assert body["choices"] == [
+        {"index": 0, "message": message, "logprobs": None, "finish_reason": "length"}
+    ]
+
+
+def test_calls_are_joined_by_their_index() -> None:
+    def part(index: int, **more: Any) -> Chunk:
+        return chunk({"tool_calls": [{"index": index, **more}]})
+
+    body = body_of(
+        [
+            part(1, id="b", type="function", function={"name": "g", "arguments": ""}),
+            part(0, id="a", type="function", function={"name": "f", "arguments": ""}),
+            part(1, function={"arguments": "{}"}),
+            part(0, function={"arguments": '{"a"'}),
+            part(0, function={"arguments": ":1}"}),
+            part(2, id="c", type="custom", custom={"name": "c", "input": "x"}),
+            part(2, custom={"input": " y"}),
+        ]
+    )
+    message = body["choices"][0]["message"]
+    assert message["content"] is None
+    assert message["tool_calls"] == [
+        {**CALL, "id": "a"},
+        {**OTHER, "id": "b"},
+        {**CUSTOM, "id": "c"},
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "Hi"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tool_calls": [{"index": 0, **CALL}]},
+        {"function_call": CALL["function"]},
+        {"refusal": "no"},
+        {"audio": AUDIO},
+    ],
+)
+def test_content_is_null_only_where_something_stands_for_it(
+    content: str, more: Chunk
+) -> None:
+    message = body_of([chunk({"content": content}), chunk(more)])["choices"][0][
+        "message"
+    ]
+    assert message["content"] == (content or None)
+    assert body_of([chunk({"content": content})])["choices"][0]["message"] == {
+        "role": "assistant",
+        "content": content,
+    }
+
+
+def test_audio_and_legacy_calls_are_joined() -> None:
+    body = body_of(
+        [
+            chunk({"audio": {"id": "audio_1", "transcript": "H"}}),
+            chunk({"audio": {"transcript": "i", "data": "AA"}}),
+            chunk({"audio": {"data": "AA", "expires_at": 1_800_000_000}}),
+            chunk({"function_call": {"name": "f", "arguments": '{"a"'}}),
+            chunk({"function_call": {"arguments": ":1}"}}),
+        ]
+    )
+    message = body["choices"][0]["message"]
+    assert message["audio"] == AUDIO
+    assert message["function_call"] == CALL["function"]
+
+
+def test_lists_are_joined_and_other_values_replaced() -> None:
+    body = body_of(
+        [
+            chunk({"annotations": [CITED], "x": 1, "y": {"index": 3, "z": "a"}}),
+            chunk({"annotations": [CITED], "x": 2, "y": {"z": "b"}}),
+        ]
+    )
+    message = body["choices"][0]["message"]
+    assert message["annotations"] == [CITED, CITED]
+    assert (message["x"], message["y"]) == (2, {"index": 3, "z": "ab"})
+
+
+def test_log_probabilities_are_joined() -> None:
+    nothing: Chunk = {"content": None, "refusal": None}
+    body = body_of(
+        [
+            chunk({"content": ""}, logprobs=None),
+            chunk({"content": "Hi"}, logprobs={**nothing, "content": [TOKEN]}),
+            chunk({"content": "Hi"}, logprobs={**nothing, "content": [TOKEN]}),
+            chunk({}, logprobs=None, finish="stop"),
+        ]
+    )
+    assert body["choices"][0]["logprobs"] == {**nothing, "content": [TOKEN, TOKEN]}
+
+
+@pytest.mark.parametrize("logprobs", [None, [], "x", 7, {}, {"content": 7}])
+def test_log_probabilities_of_another_form_are_none(logprobs: Any) -> None:
+    found = body_of([chunk({"content": "Hi"}, logprobs=logprobs)])["choices"][0]
+    assert found["logprobs"] in (None, {"content": None})
+
+
+@pytest.mark.parametrize("delta", [None, "Hi", [], 7])
+def test_a_delta_of_another_form_says_nothing(delta: Any) -> None:
+    found = body_of([chunk({"content": "Hi"}), chunk({}, choice={"delta": delta})])
+    assert found["choices"][0]["message"]["content"] == "Hi"
+
+
+def test_what_stands_beside_choices_is_kept() -> None:
+    body = body_of(
+        [
+            chunk({"content": "Hi"}, citations=["a"], obfuscation="x7", x=None),
+            chunk(
+                {}, finish="stop", choice={"stop_reason": "eos"}, citations=["a", "b"]
+            ),
+            chunk(None, usage=USAGE),
+            chunk(None, usage=None),
+        ]
+    )
+    assert set(body) == {
+        "id", "object", "created", "model", "choices", "usage", "citations"
+    }  # fmt: skip
+    assert body["citations"] == ["a", "b"]
+    assert body["usage"] == USAGE
+    assert body["choices"][0]["stop_reason"] == "eos"
+
+
+def test_choices_are_sorted_by_their_index() -> None:
+    body = body_of([chunk({"content": str(at)}, index=at) for at in (2, 0, 1, 2)])
+    assert [each["index"] for each in body["choices"]] == [0, 1, 2]
+    assert [each["message"]["content"] for each in body["choices"]] == ["0", "1", "22"]
+
+
+# -- there and back ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        said(),
+        said(refusal=None),
+        said(reasoning_content="so"),
+        completion({"role": "assistant", "content": None, "refusal": "no"}),
+        completion(
+            {"role": "assistant", "content": None, "tool_calls": [CALL, OTHER]},
+            finish="tool_calls",
+        ),
+        completion(
+            {"role": "assistant", "content": "Hi", "tool_calls": [CALL]},
+            finish="tool_calls",
+        ),
+        completion(
+            {"role": "assistant", "content": None, "function_call": CALL["function"]},
+            finish="function_call",
+        ),
+        completion({"role": "assistant", "content": None, "audio": AUDIO}),
+        said(annotations=[CITED]),
+        with_choice(said(), logprobs={"content": [TOKEN], "refusal": None}),
+        {**said(), "citations": ["https://x"]},
+        with_choice(said(), matched_stop=151645),
+        completion({"role": "assistant", "content": ""}, finish="content_filter"),
+    ],
+)
+def test_a_body_comes_back_from_its_chunks(body: Chunk) -> None:
+    back = there_and_back(body)
+    expected = with_choice(body, logprobs=body["choices"][0].get("logprobs"))
+    expected["choices"][0]["message"] = {
+        key: each
+        for key, each in expected["choices"][0]["message"].items()
+        if each is not None or key == "content"
+    }
+    assert back == expected
+
+
+def test_a_custom_call_keeps_its_input() -> None:
+    body = said(content=None, tool_calls=[CUSTOM, CALL])
+    body["choices"][0]["finish_reason"] = "tool_calls"
+    assert there_and_back(body)["choices"][0]["message"]["tool_calls"] == [CUSTOM, CALL]
+
+
+@given(bodies(), st.booleans())
+def test_chunks_of_a_body_mean_the_same(answer: Answer, usage: bool) -> None:
+    body = answer.values[0]
+    asked = replace(answer.asked, stream=True, usage=usage)
+    request = replace(answer.request, stream=True, include_usage=usage)
+    out = repaired(wire(chunks_of(body, forced=asked.forced_tool)), asked)
+    before = form.meaning_of_body(dumps(body))
+    assert form.check_stream(out, request) == []
+    assert form.lost(before, form.meaning_of_stream(out)) == []
+
+
+@given(bodies())
+def test_a_body_means_the_same_when_it_is_back(answer: Answer) -> None:
+    body = answer.values[0]
+    back = dumps(there_and_back(body, replace(answer.asked, stream=True, usage=True)))
+    assert form.check_body(back, answer.request) == []
+    assert (
+        form.lost(form.meaning_of_body(dumps(body)), form.meaning_of_body(back)) == []
+    )
+
+
+@given(answers())
+def test_a_body_of_chunks_means_the_same(answer: Answer) -> None:
+    data = dumps(body_of(each for each in answer.values if isinstance(each, dict)))
+    before = form.meaning_of_stream(wire(answer.values[:-1]))
+    assert form.lost(before, form.meaning_of_body(data)) == []
+
+
+@given(
+    answers(), st.sampled_from([fix for fix in FIXES if fix.name != "body-in-stream"])
+)
+def test_without_one_fix_chunks_of_a_body_lose_nothing(
+    answer: Answer, off: Any
+) -> None:
+    body = body_of(each for each in answer.values if isinstance(each, dict))
+    fixes = [fix for fix in FIXES if fix is not off]
+    out = repaired(dumps(body), answer.asked, fixes)
+    before = form.meaning_of_body(dumps(body))
+    assert form.lost(before, form.meaning_of_stream(out)) == []
+
+
+# -- a body where a stream was asked for -------------------------------------------
+
+PLAIN = Asked(stream=True)
+USAGE_ASKED = Asked(stream=True, usage=True)
+
+
+def streamed(data: bytes, asked: Asked = PLAIN) -> bytes:
+    """Return the stream that becomes of *data*, of OpenAI's form and the same meaning."""
+    out = repaired(data, asked)
+    request = form.Request(True, asked.usage, asked.tools, asked.forced_tool, asked.n)
+    assert form.check_stream(out, request) == []
+    assert form.lost(form.meaning_of_body(data), form.meaning_of_stream(out)) == []
+    assert repaired(out, asked) == out
+    return out
+
+
+@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
+@pytest.mark.parametrize(
+    "framed",
+    [
+        "{}",
+        "{}\n",
+        "{}\r\n",
+        "\n\n\n{}\n\n",
+        "  \t{}  ",
+        "\ufeff{}",
+        "data: {}\n\n",
+        "data: {}\n\ndata: [DONE]\n\n",
+        "{}\n\ndata: [DONE]\n\n",
+        "{}data: [DONE]\n\n",
+        "{}\n[DONE]",
+        "event: message\ndata:{}\n\n",
+        "data: {}",
+    ],
+)
+def test_a_body_for_a_stream_becomes_one(framed: str, asked: Asked) -> None:
+    data = framed.replace("{}", dumps(said()).decode()).encode()
+    finish = chunk({}, finish="stop")
+    null = {**finish, "usage": None}
+    last = [null, chunk(None, usage=USAGE)] if asked.usage else []
+    last = last or [{**finish, "usage": USAGE}]
+    opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
+    expected = wire([*opening, *last, b"data: [DONE]\n\n"])
+    out = re.sub(rb"\n{3,}", b"\n\n", streamed(data, asked)).lstrip(b"\n")
+    assert out == expected
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
+def test_a_pretty_printed_body_becomes_a_stream(newline: bytes, asked: Asked) -> None:
+    text = json.dumps(said(content="a\nb"), indent=2).encode().replace(b"\n", newline)
+    for data in (text, newline * 3 + text, text + newline * 2):
+        assert b'"content":"a\\nb"' in streamed(data, asked)
+
+
+def test_lines_of_blanks_before_a_body_leave_when_they_come() -> None:
+    data = b"\n         \n\n         \n" + dumps(said())
+    reads = [data[:11], data[11:22], data[22:]]
+    out = feed(reads, PLAIN)
+    assert out[:2] == [b"\n\n", b"\n\n"]
+    assert form.check_stream(b"".join(out), form.Request(stream=True)) == []
+
+
+@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
+def test_several_choices_of_a_body_become_a_stream(asked: Asked) -> None:
+    found = [
+        {"message": {"content": "a"}, "finish_reason": "stop"},
+        {"message": {"role": "assistant", "content": ""}, "finish_reason": "length"},
+    ]
+    for indexes in ((0, 1), (None, None), ("0", "1"), (1, 0)):
+        body = {
+            **said(),
+            "choices": [
+                {"index": at, **each} if at is not None else each
+                for at, each in zip(indexes, found, strict=True)
+            ],
+        }
+        out = streamed(dumps(body), replace(asked, n=2))
+        assert out.count(b'"role":"assistant"') == 2
+
+
+@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize("finish", ["tool_calls", None])
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [CALL],
+        [CALL, OTHER],
+        [{**CALL, "index": 0}, {**OTHER, "index": 1}],
+        [{**CALL, "index": 0}, {**OTHER, "index": 0}],
+        [{"function": {"name": "f", "arguments": {"a": 1}}}],
+        [{"name": "f", "arguments": {"a": 1}}],
+        [{**CALL, "id": 7}],
+    ],
+)
+def test_tool_calls_of_a_body_become_a_stream(
+    asked: Asked, forced: bool, finish: str | None, calls: list[Chunk]
+) -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    asked = replace(asked, tools=True, forced_tool=forced)
+    out = streamed(dumps(completion(message, finish=finish)), asked)
+    reason = "stop" if forced and finish is None else "tool_calls"
+    assert b'"finish_reason":"%b"' % reason.encode() in out
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        said(content=[{"type": "text", "text": "Hi"}]),
+        said(reasoning="so"),
+        said(content=None, refusal="no"),
+        with_choice(said(), logprobs={"content": [TOKEN], "refusal": None}),
+        with_choice(said(), finish_reason="eos"),
+        with_choice(said(), finish_reason=None),
+        {**said(), "object": "chat.completion.chunk"},
+        {**said(), "created": 1_760_000_000_123, "id": "", "model": None},
+        {key: each for key, each in said().items() if key != "object"},
+        said(tool_calls=None, function_call=None),
+        {"result": said(), "success": True, "errors": [], "messages": []},
+        {"result": {"response": "Hi", "usage": USAGE}, "success": True, "errors": []},
+        {
+            "result": {
+                "response": "",
+                "tool_calls": [{"name": "f", "arguments": {"a": 1}}],
+                "usage": USAGE,
+            },
+            "success": True,
+        },
+    ],
+)
+@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
+def test_a_body_of_any_provider_becomes_a_stream(body: Chunk, asked: Asked) -> None:
+    streamed(dumps(body), asked)
+    streamed(json.dumps(body, indent=4).encode(), asked)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"error": {"message": "Too busy"}}, "Too busy"),
+        ({"error": "Too busy"}, "Too busy"),
+        ([{"error": {"code": 429, "message": "Too busy", "status": "X"}}], "Too busy"),
+        ({"detail": "Too busy", "status": 503}, "Too busy"),
+        ({"detail": [{"msg": "Too busy", "loc": ["body"]}]}, "body: Too busy"),
+        ({"message": "Too busy", "type": "server_error", "code": 500}, "Too busy"),
+        (
+            {"success": False, "errors": [{"code": 7009, "message": "Too busy"}]},
+            "Too busy",
+        ),
+        ({"base_resp": {"status_code": 1002, "status_msg": "Too busy"}}, "Too busy"),
+    ],
+)
+@pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
+def test_an_error_body_for_a_stream_becomes_an_event(
+    body: Any, message: str, asked: Asked
+) -> None:
+    for data in (dumps(body), b"\n" + json.dumps(body, indent=1).encode() + b"\n"):
+        out = streamed(data, asked).strip()
+        assert json.loads(out.removeprefix(b"data: "))["error"]["message"] == message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {**with_choice(said(), finish_reason=None), "object": "x", "usage": None},
+        {"response": "Hi"},
+        {**said(), "choices": []},
+    ],
+)
+def test_what_may_be_the_first_of_many_is_not_given_an_end(body: Chunk) -> None:
+    out = repaired(dumps(body), PLAIN)
+    assert b"[DONE]" not in out
+    assert b'"finish_reason":"' not in out
+
+
+def test_a_body_after_chunks_adds_no_second_answer() -> None:
+    data = wire(
+        [chunk({"role": "assistant", "content": "Hi"}), said(), b"data: [DONE]\n\n"]
+    )
+    assert form.meaning_of_stream(repaired(data, PLAIN)).choices[0].text == "Hi"
+
+
+def test_lists_of_many_chunks_are_joined_in_linear_time() -> None:
+    def make(count: int) -> list[Chunk]:
+        return [chunk({"annotations": [at]}) for at in range(count)]
+
+    def work(chunks: list[Chunk]) -> None:
+        (choice,) = body_of(chunks)["choices"]
+        assert choice["message"]["annotations"] == [*range(len(chunks))]
+        assert chunks[0]["choices"][0]["delta"] == {"annotations": [0]}
+
+    assert growth(make, work, 4000) < MOST

@@ -1,0 +1,62 @@
+from llm_normalize.chat.open_calls import Moved, Opened
+from llm_normalize.chat.stream_state import MANY, Call
+
+
+def test_calls_are_found_by_index_and_by_id() -> None:
+    calls = {0: Call("a", "f"), 3: Call("b", "f"), 1: Call("a", "f")}
+    opened = Opened(calls)
+    assert (opened.last, opened.get(3), opened.get(2)) == (3, calls[3], None)
+    for _ in range(3):  # however often they are asked for
+        assert opened.where("a") == [0, 1]
+        assert opened.where("c") == []
+    assert (Opened({}).last, Opened({}).where("a")) == (-1, [])
+
+
+def test_calls_of_the_chunk_come_after_those_before_it() -> None:
+    calls = {0: Call("a", "f")}
+    opened = Opened(calls)
+    opened.add(0, Call("b", "f"))
+    opened.add(5, Call("a", "f"))
+    assert [opened.where("a"), opened.where("a"), opened.where("b")] == [
+        [0, 5],
+        [0, 5],
+        [],
+    ]
+    opened.add(2, Call("b", "f"))
+    assert (opened.where("b"), opened.last, list(calls)) == ([2], 5, [0])
+
+
+def test_ids_that_are_no_texts_are_told_apart() -> None:
+    opened = Opened({0: Call([1], "f"), 1: Call({"a": 1}, "f"), 2: Call(7, "f")})
+    for _ in range(2):
+        found = [opened.where(each) for each in ([1], {"a": 1}, 7, [2])]
+        assert found == [[0], [1], [2], []]
+
+
+def test_a_place_is_new_until_a_call_has_come_under_it() -> None:
+    moved = Moved()
+    assert moved.get((0, 4)) == 4
+    assert moved.note((0, 0), 1)
+    assert moved.get((0, 0)) == 1
+    assert [moved.is_new((0, at)) for at in (0, 1)] == [False, True]
+    assert moved.note((0, 1), 1)
+    assert not moved.is_new((0, 1))
+    assert moved.is_new((1, 1))
+
+
+def test_a_call_is_found_by_its_place_and_the_id_it_came_with() -> None:
+    moved = Moved()
+    for ours, identity in enumerate(("a", "b", [1])):
+        moved.open((0, 1), identity, ours)
+    assert [moved.find((0, 1), each) for each in ("b", [1], "a")] == [1, 2, 0]
+    assert moved.find((0, 0), "a") is moved.find((0, 1), "c") is None
+
+
+def test_moved_calls_are_bounded() -> None:
+    moved = Moved()
+    assert [moved.note((0, at), at + 1) for at in range(MANY + 1)].count(False) == 1
+    assert moved.get((0, MANY)) == MANY
+    assert not moved.is_new((0, MANY))  # nobody knows
+    for at in range(MANY + 1):
+        moved.open((0, at), "a", at)
+    assert [moved.find((0, at), "a") for at in (MANY - 1, MANY)] == [MANY - 1, None]

@@ -1,0 +1,458 @@
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mitmproxy import http
+from mitmproxy.proxy import commands, events, layer, mode_specs
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import modes
+
+from llm_normalize.exchange import outage
+from llm_normalize.exchange.outage import Connections, end, error_of, reason_of, wait
+from llm_normalize.routing.hosts import Hosts
+from llm_normalize.routing.routes import ROUTED
+from proxies import HOST, Proxy, broken, chat_flow, fail, messages
+from support import (
+    LOOPBACK,
+    Http1Client,
+    Http1Reply,
+    Mitmdump,
+    Provider,
+    connect,
+)
+
+ASKED = {"model": "acme-1", "stream": True, "messages": []}
+PATH = "/v1/chat/completions"
+PAGE = "https://chat.test"
+KEY = "sk-a-canary-word"
+
+# -- what mitmproxy reports, and what a client reads ----------------------------
+
+CLOSED = "it closed the connection before its answer was whole"
+INVALID = "it answered with invalid HTTP"
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("[Errno 111] Connect call failed ('10.0.0.7', 443)", "it refused"),
+        ("Multiple exceptions: [Errno 111] Connect call failed ('::1', 9)", "it refu"),
+        ("[WinError 1225] The remote computer refused the connection", "it refused"),
+        ("[Errno 110] Connect call failed ('10.0.0.7', 443)", "the connection timed"),
+        ("[Errno 110] Connection timed out", "the connection timed out"),
+        ("[WinError 121] The semaphore timeout period has expired", "the connection t"),
+        ("[Errno 113] No route to host", "there is no network route to it"),
+        ("[Errno -2] Name or service not known", "its name cannot be resolved"),
+        ("[Errno 8] nodename nor servname provided, or not known", "its name cannot"),
+        ("[Errno 11001] getaddrinfo failed", "its name cannot be resolved"),
+        ("[Errno -3] Temporary failure in name resolution", "its name cannot be res"),
+        (
+            "Certificate verify failed: self-signed certificate in chain",
+            "its certificate is invalid (self-signed certificate in chain)",
+        ),
+        ("The remote server does not speak TLS.", "it does not speak TLS on this"),
+        (
+            "mitmproxy cannot agree on a TLS version to use.",
+            "it supports no TLS version",
+        ),
+        ("OpenSSL Error([('SSL routines', '', 'x')])", "the TLS handshake failed"),
+        ("sslv3 alert bad certificate", "the TLS handshake failed"),
+        (
+            "Upstream proxy 10.0.0.1:3128 refused HTTP CONNECT request: 407 Who?",
+            "the upstream proxy refused (407)",
+        ),
+        ("server closed connection", CLOSED),
+        ("peer closed connection", CLOSED),
+        ("HTTP/1 protocol error: peer closed connection without a body", CLOSED),
+        ("unexpected server response: b'[Errno 111] OpenSSL closed'", INVALID),
+        ("Cannot parse HTTP response: Invalid status", INVALID),
+        ("HTTP/2 protocol error: Received bad frame", INVALID),
+        ("Received unexpected HTTP/2 response.", INVALID),
+        ("Received a bad header from server, refusing to prevent smuggling", INVALID),
+        ("stream reset by client (REFUSED_STREAM)", "it aborted the request"),
+        ("HTTP/2 connection closed: <ConnectionTerminated x>", "it aborted the req"),
+        ("Response body exceeds mitmproxy's body_size_limit.", "its answer is larger"),
+        ("Connection killed: by /etc/addon.py", "the connection failed"),
+    ],
+)
+def test_reason_is_in_plain_words(message: str, reason: str) -> None:
+    assert reason_of(message).startswith(reason)
+    for hidden in ("10.0.0", "/etc", "Errno", "mitmproxy"):
+        assert hidden not in reason_of(message)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def failed(message: str, **more: Any) -> http.HTTPFlow:
+    made = chat_flow(**more)
+    made.response = None
+    made.live = True
+    broken(made, message)
+    return made
+
+
+def error_for(
+    made: http.HTTPFlow, hosts: str = HOST
+) -> tuple[int, dict[str, Any]] | None:
+    response = error_of(made, Hosts.parse([hosts]))
+    if response is None:
+        return None
+    return response.status_code, json.loads(response.content or b"")["error"]
+
+
+def test_error_names_the_host_and_the_reason() -> None:
+    found = error_for(failed("server closed connection"))
+    assert found is not None
+    assert found == (
+        502,
+        {
+            "message": f"No answer from {HOST}: {CLOSED}.",
+            "type": "server_error",
+            "param": None,
+            "code": "bad_gateway",
+        },
+    )
+
+
+def test_only_what_is_ours_gets_our_error() -> None:
+    assert error_for(failed("server closed connection"), "other.test") is None
+    models = failed("server closed connection", path="/v1/models", method="GET")
+    assert error_for(models) is None
+    models.metadata[ROUTED] = ["https://api.test/v1/models", "https://there"]
+    assert error_for(models) is not None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Connection killed.",
+        "Request body exceeds mitmproxy's body_size_limit.",
+        "Received a bad header from client, refusing to prevent smuggling",
+    ],
+)
+def test_error_that_is_not_the_providers_is_mitmproxys(message: str) -> None:
+    assert error_for(failed(message)) is None
+
+
+def test_client_of_http_2_may_ask_again_by_http_1() -> None:
+    made = failed("stream reset by client (HTTP_1_1_REQUIRED)")
+    assert error_for(made) is not None
+    made.request.http_version = "HTTP/2.0"
+    assert error_for(made) is None
+
+
+def test_flow_without_an_error_is_told_of_a_failure() -> None:
+    made = failed("")
+    made.error = None
+    found = error_for(made)
+    assert found is not None
+    assert found[1]["message"] == f"No answer from {HOST}: the connection failed."
+
+
+def test_way_back_to_the_proxy_is_a_loop() -> None:
+    made = failed("Connection killed: Request destination unknown. Unable to figure")
+    made.request.port = 8080
+    found = error_for(made)
+    assert found is not None
+    status, error = found
+    assert (status, error["code"]) == (508, "loop_detected")
+    assert error["message"].startswith(f"{HOST}:8080 is this proxy itself.")
+
+
+# -- what is sent ------------------------------------------------------------------
+
+
+class Outlet:
+    """The outlet of a flow, whose answer has *begun*; keeps what is sent."""
+
+    def __init__(self, *, begun: bool = False, is_open: bool = True) -> None:
+        self.has_begun = begun
+        self.is_open = is_open
+        self.sent: list[tuple[http.Response, bool]] = []
+        self.drained = False
+
+    async def answer(self, response: http.Response, *, ends: bool) -> bool:
+        self.sent.append((response, ends))
+        return self.is_open
+
+    async def drain(self) -> None:
+        self.drained = True
+
+
+def ended(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, made: http.HTTPFlow, outlet: Any
+) -> tuple[str, int | None]:
+    """Let *made* fail; return what its record says: end and status."""
+    monkeypatch.setattr(outage, "Outlet", SimpleNamespace(of=lambda _: outlet))
+    proxy.addon.requestheaders(made)
+    waits: Any = proxy.addon.error(made)
+    if waits is not None:
+        proxy.context.master.event_loop.run_until_complete(waits)
+    (record,) = proxy.records("flow")
+    return record["end"], record["status"]
+
+
+def test_loop_is_recorded_with_the_status_that_was_sent(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = Outlet()
+    made = failed("Connection killed: Request destination unknown.")
+    assert ended(proxy, monkeypatch, made, outlet) == ("error", 508)
+    ((response, ends),) = outlet.sent
+    assert (response.status_code, ends) == (508, True)
+
+
+def test_client_that_has_left_has_no_status(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = failed("stream reset by client (CANCEL)")
+    outlet = Outlet(is_open=False)
+    assert ended(proxy, monkeypatch, made, outlet) == ("error", None)
+    assert len(outlet.sent) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Response body exceeds mitmproxy's body_size_limit.",
+        "Received a bad header from server, refusing to prevent smuggling",
+    ],
+)
+def test_error_that_mitmproxy_always_reports_is_the_last_of_a_connection(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, message: str
+) -> None:
+    outlet = Outlet()
+    assert ended(proxy, monkeypatch, failed(message), outlet) == ("error", 502)
+    ((_, ends),) = outlet.sent
+    assert not ends
+
+
+def test_nothing_is_sent_where_an_answer_has_begun(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = Outlet(begun=True)
+    made = failed("server closed connection")
+    assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
+    assert outlet.sent == []
+    assert outlet.drained
+
+
+def test_break_after_the_end_waits_for_the_client(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = Outlet(begun=True)
+    monkeypatch.setattr(outage, "Outlet", SimpleNamespace(of=lambda _: outlet))
+    made = chat_flow()
+    broken(made, "Connection killed.")
+    waits: Any = proxy.addon.response(made)
+    proxy.context.master.event_loop.run_until_complete(waits)
+    assert outlet.drained
+
+
+def test_observed_failure_stays_mitmproxys(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_mode="observe")
+    outlet = Outlet()
+    made = failed("server closed connection")
+    assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
+    assert outlet.sent == []
+
+
+# -- where mitmproxy is another ----------------------------------------------------
+
+
+@pytest.mark.usefixtures("proxy")
+def test_outlet_that_cannot_be_found_costs_a_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(outage, "Outlet", SimpleNamespace(of=fail))
+    closed: list[int | None] = []
+    made = failed("server closed connection")
+    assert end(made, http.Response.make(502), closed.append) is None
+    assert wait(made) is None
+    assert closed == [None]
+    assert messages(caplog, "ERROR") == ["normalize: cannot send beside mitmproxy"] * 2
+
+
+def test_outlet_that_cannot_send_costs_a_line(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    outlet = SimpleNamespace(has_begun=False, answer=fail)
+    made = failed("server closed connection")
+    assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
+    (line,) = messages(caplog, "ERROR")
+    assert line == "normalize: mitmproxy answers in its own form"
+
+
+class Start:
+    """The connection of a reverse proxy's client, as mitmproxy has it at its start."""
+
+    def __init__(self, proxy: Proxy, mode: str, **options: str) -> None:
+        proxy.set(connection_strategy="eager", **options)
+        self.client = chat_flow().client_conn
+        self.client.proxy_mode = mode_specs.ProxyMode.parse(mode)
+        context = Context(self.client, proxy.context.options)
+        self.top: Any = modes.ReverseProxy(context)
+        handler: Any = SimpleNamespace(layer=self.top, transports={})
+        server = proxy.context.master.addons.get("proxyserver")
+        server.connections[self.client.id] = handler
+
+    def play(self, error: str | None) -> bool:
+        """Connect with *error*, or none; tell whether the client is hung up on."""
+        Connections().client_connected(self.client)
+        (open_,) = self.top.handle_event(events.Start())
+        done = events.OpenConnectionCompleted(open_, error)
+        out = list(self.top.handle_event(done))
+        later = events.DataReceived(self.client, b"GET")
+        asks = [*self.top.handle_event(later)]
+        closes = any(isinstance(each, commands.CloseConnection) for each in out)
+        assert closes is not any(isinstance(each, layer.NextLayerHook) for each in asks)
+        return closes
+
+
+@pytest.mark.parametrize("error", [None, "refused"])
+def test_client_may_ask_although_the_provider_is_down(
+    proxy: Proxy, error: str | None
+) -> None:
+    assert not Start(proxy, "reverse:https://there.test").play(error)
+
+
+def test_client_of_another_protocol_is_hung_up_on(proxy: Proxy) -> None:
+    assert Start(proxy, "reverse:tcp://there.test:5").play("refused")
+
+
+def test_observed_client_is_hung_up_on(proxy: Proxy) -> None:
+    mode = "reverse:https://there.test"
+    assert Start(proxy, mode, normalize_mode="observe").play("refused")
+
+
+def test_start_that_is_another_is_left_to_mitmproxy(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = Start(proxy, "reverse:https://there.test")
+    monkeypatch.delattr(modes.DestinationKnown, "finish_start")
+    Connections().client_connected(start.client)
+    assert not hasattr(start.top, "finish_start")
+
+
+@pytest.mark.usefixtures("proxy")
+def test_connection_that_has_ended_is_forgotten(proxy: Proxy) -> None:
+    start, made = Start(proxy, "reverse:https://there.test"), chat_flow()
+    server = proxy.context.master.addons.get("proxyserver")
+    transports = server.connections[start.client.id].transports
+    data: Any = SimpleNamespace(client=start.client, server=made.server_conn)
+    hooks = Connections()
+    for ends in (hooks.server_connect_error, hooks.server_disconnected):
+        transports[made.server_conn] = SimpleNamespace(writer=None)
+        ends(data)
+        assert transports == {}
+    transports[start.client] = SimpleNamespace(writer=None)
+    hooks.client_disconnected(start.client)
+    assert transports == {}
+
+
+# -- a reverse proxy whose provider is down ----------------------------------------
+
+
+@contextlib.contextmanager
+def down(
+    folder: Path, ca: Path, scheme: str = "http", **options: str
+) -> Iterator[tuple[Mitmdump, socket.socket]]:
+    """Start a reverse proxy to a port that a socket reserves; nobody listens there."""
+    with socket.socket() as held:
+        held.bind((LOOPBACK, 0))
+        port = held.getsockname()[1]
+        mode = f"reverse:{scheme}://{LOOPBACK}:{port}"
+        with Mitmdump(folder, ca, "--mode", mode, options=options) as mitmdump:
+            yield mitmdump, held
+    assert KEY not in mitmdump.log
+    assert "Traceback" not in mitmdump.log
+
+
+def error_in(reply: Http1Reply, held: socket.socket) -> None:
+    body = reply.rest()
+    assert reply.status == 502
+    assert reply.headers["content-type"] == "application/json"
+    host = f"{LOOPBACK}:{held.getsockname()[1]}"
+    message = f"No answer from {host}: it refused the connection."
+    assert json.loads(body)["error"]["message"] == message
+
+
+def test_clients_of_a_reverse_proxy_get_an_error_in_openais_form(
+    tmp_path: Path, mitm_ca: Path
+) -> None:
+    options = {"normalize_cors": PAGE, "stream_large_bodies": "1k"}
+    with down(tmp_path, mitm_ca, **options) as (mitmdump, held):
+        with Http1Client(connect(mitmdump.port)) as client:
+            more = {"origin": PAGE, "authorization": f"Bearer {KEY}"}
+            reply = client.post(PATH, ASKED, more)
+            error_in(reply, held)
+            assert reply.headers["access-control-allow-origin"] == PAGE
+            # By the same connection: another path, one that is sent on as it comes.
+            error_in(client.post("/v1/embeddings", {}), held)
+            error_in(client.post(PATH, {**ASKED, "user": "x" * 99_000}), held)
+            interim = client.post(PATH, ASKED, {"expect": "100-continue"})
+            assert interim.status == 100
+            error_in(Http1Reply(client), held)
+            client.socket.sendall(b"HEAD /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert Http1Reply(client).status == 502
+            old = client.post(PATH, ASKED, version="1.0")
+            error_in(old, held)
+            assert client.some() == b"", "it closes, as HTTP/1.0 has it"
+        mitmdump.set(normalize_mode="observe")
+        with connect(mitmdump.port) as raw:
+            raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert raw.recv(1) == b"", "mitmproxy hangs up"
+    flows = [each for each in mitmdump.pairs() if each["type"] == "flow"]
+    assert {(each["end"], each["status"]) for each in flows} == {("error", 502)}
+
+
+def test_provider_that_is_back_is_asked_by_the_same_connection(
+    tmp_path: Path, mitm_ca: Path
+) -> None:
+    with (
+        down(tmp_path, mitm_ca) as (mitmdump, held),
+        Http1Client(connect(mitmdump.port)) as client,
+    ):
+        port = held.getsockname()[1]
+        error_in(client.post(PATH, ASKED), held)
+        held.close()
+        with Provider(port=port) as provider:
+            script = provider.script(b"data: [DONE]\n\n")
+            assert client.post(script.path, ASKED).rest() == script.bytes
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_clients_with_tls_of_a_reverse_proxy_get_it_too(
+    tmp_path: Path, mitm_ca: Path, scheme: str
+) -> None:
+    with down(tmp_path, mitm_ca, scheme) as (mitmdump, held):
+        raw = connect(mitmdump.port, ca=mitmdump.ca, over_tls="localhost")
+        with Http1Client(raw) as client:
+            for _ in range(2):
+                error_in(client.post(PATH, ASKED), held)
+
+
+def test_provider_without_a_trusted_certificate_is_an_error_in_openais_form(
+    tmp_path: Path, mitm_ca: Path, secure: dict[str, Provider]
+) -> None:
+    mode = f"reverse:https://localhost:{secure['h2'].port}"
+    with (
+        Mitmdump(tmp_path, mitm_ca, "--mode", mode) as mitmdump,
+        Http1Client(connect(mitmdump.port)) as client,
+    ):
+        for _ in range(2):
+            reply = client.post(PATH, ASKED)
+            assert reply.status == 502
+            message = json.loads(reply.rest())["error"]["message"]
+            assert "its certificate is invalid (" in message

@@ -1,0 +1,886 @@
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import brotli
+import pytest
+import zstandard
+from mitmproxy import exceptions, http, tls
+from mitmproxy.addons.proxyauth import ProxyAuth
+from mitmproxy.connection import ConnectionState, Server
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+from mitmproxy.test import tflow
+
+import form
+from llm_normalize.exchange.flows import ASKED
+from llm_normalize.exchange.own_request import Reply
+from llm_normalize.records.snapshot import KEY as NOTED
+from llm_normalize.routing.routes import ROUTED
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import (
+    GOOD,
+    HOST,
+    Proxy,
+    broken,
+    chat_flow,
+    connected,
+    fail,
+    messages,
+    response_of,
+)
+
+KEY = "nvapi-canary-4711"
+OPENAI = "api.openai.com"
+ROUTE = f"{OPENAI}=https://{HOST}/base/v1"
+REVERSE = ProxyMode.parse("reverse:https://provider.test")
+
+
+@pytest.fixture
+def proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    monkeypatch.setenv("A_KEY", KEY)
+    monkeypatch.setenv("A_TOKEN", "token-0815")
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def ask(proxy: Proxy, **more: Any) -> http.HTTPFlow:
+    """Play a request up to its leaving."""
+    made = chat_flow(**more)
+    made.response = None
+    send(proxy, made)
+    return made
+
+
+def send(proxy: Proxy, made: http.HTTPFlow) -> None:
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    if made.response is None:
+        connected(made)
+
+
+def answer(proxy: Proxy, made: http.HTTPFlow, data: bytes = GOOD) -> bytes:
+    made.response = chat_flow().response
+    return proxy.stream(made, data)
+
+
+# -- routes and models -----------------------------------------------------------------
+
+
+def test_routed_request_goes_to_its_target_and_looks_as_it_was_afterwards(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = ask(proxy, host=OPENAI)
+    assert made.request.url == f"https://{HOST}/base/v1/chat/completions?key=SECRET"
+    assert made.request.host_header in (HOST, None)
+    assert made.request.headers["accept-encoding"] == "identity"
+    answer(proxy, made, GOOD.replace(b"data: ", b"data:"))
+    assert made.request.url == f"https://{OPENAI}/v1/chat/completions?key=SECRET"
+    assert made.metadata[ROUTED][1] == f"https://{HOST}/base/v1"
+    assert made.metadata[NOTED]["host"] == HOST
+    assert made.metadata[NOTED]["fixes"] == [["data-space-missing", 4]]
+
+
+def test_routed_answer_that_never_came_looks_as_it_was(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, host=OPENAI)
+    broken(made, "connection refused")
+    proxy.addon.error(made)
+    assert made.request.host == OPENAI
+    assert KEY not in str(made.get_state())
+    assert f"{OPENAI} has a route to https://{HOST}/base/v1" in messages(caplog)[-1]
+
+
+def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    for host in (HOST, "other.test"):
+        assert ask(proxy, host=host).request.host == host
+
+
+def test_replayed_flow_is_routed_as_it_is_today(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = ask(proxy, host=OPENAI)
+    answer(proxy, made)
+    proxy.set(normalize_routes=[])
+    made.response = None
+    send(proxy, made)
+    assert made.request.host == OPENAI
+    assert ROUTED not in made.metadata
+
+
+def test_model_is_sent_by_its_other_name_and_answered_by_the_one_asked(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_models=["gpt-4o*=meta/llama"])
+    made = ask(proxy, request={"model": "gpt-4o-mini", "stream": True})
+    assert loads(made.request.get_content() or b"")["model"] == "meta/llama"
+    assert made.metadata[ASKED] == "gpt-4o-mini"
+    out = answer(proxy, made)
+    assert out == GOOD.replace(b'"acme-1"', b'"gpt-4o-mini"')
+    noted = made.metadata[NOTED]
+    assert noted["model"] == "gpt-4o-mini"
+    assert noted["request"] == [["model-mapped", "changed", "model"]]
+
+
+def test_model_that_is_mapped_and_what_else_is_changed_are_told(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt-4o=meta/llama"])
+    request = {"model": "gpt-4o", "stream": True, "prompt_cache_key": "x"}
+    made = ask(proxy, request=request)
+    answer(proxy, made)
+    told = made.metadata[NOTED]["request"]
+    assert [each[2] for each in told] == ["model", "prompt_cache_key"]
+    assert made.metadata[NOTED]["model"] == "gpt-4o"
+
+
+def test_list_of_models_has_the_mapped_names(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE], normalize_models=["gpt-4o=meta/llama"])
+    made = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    made.response = http.Response.make(200, dumps({"data": [{"id": "x"}]}))
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    listed = loads(response_of(made).content or b"")["data"]
+    assert [each["id"] for each in listed] == ["x", "gpt-4o"]
+    for content in (None, b"<html>"):
+        other = ask(proxy, path="/v1/models", method="GET")
+        other.response = http.Response.make(502, content or b"")
+        other.response.raw_content = content
+        proxy.addon.response(other)
+        assert response_of(other).raw_content == content
+
+
+# -- early connections -----------------------------------------------------------------
+
+
+def test_host_that_has_a_route_is_not_connected_to(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = chat_flow(host=OPENAI)
+    made.response = None
+    proxy.addon.http_connect(made)
+    assert response_of(made).status_code == 200
+    other = chat_flow()
+    other.response = None
+    proxy.addon.http_connect(other)
+    assert other.response is None
+
+
+@pytest.mark.parametrize("sni", [OPENAI, None])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_host_that_has_a_route_is_opened_without_being_asked(
+    proxy: Proxy, sni: str | None, is_open: bool
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    context = Context(tflow.tclient_conn(), proxy.context.options)
+    context.server.address = (OPENAI, 443) if sni is None else ("192.0.2.1", 443)
+    context.server.tls = True
+    if is_open:
+        context.server.state = ConnectionState.OPEN
+    data = tls.ClientHelloData(context, cast(tls.ClientHello, SimpleNamespace(sni=sni)))
+    proxy.addon.tls_clienthello(data)
+    assert not data.ignore_connection
+    assert context.server.tls is is_open
+
+
+def test_host_that_has_none_is_not(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    context = Context(tflow.tclient_conn(), proxy.context.options)
+    context.server.address = ("other.test", 443)
+    client_hello = cast(tls.ClientHello, SimpleNamespace(sni="other.test"))
+    data = tls.ClientHelloData(context, client_hello)
+    assert not proxy.addon._reach.client_hello(data)
+
+
+# -- keys ------------------------------------------------------------------------------
+
+
+def test_key_is_on_the_request_until_the_answer_comes(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy)
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(made.get_state())
+    answer(proxy, made)
+    assert made.request.headers["authorization"] == "***"
+    assert ask(proxy, host="api.groq.com").request.headers["authorization"] == (
+        "Bearer nvapi-key"
+    )
+
+
+def test_keys_are_taken_off_when_mitmproxy_ends(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy)
+    proxy.addon.done()
+    assert KEY not in str(made.request.headers)
+
+
+@pytest.mark.parametrize(
+    ("origin", "known"),
+    [("https://chat.test", True), ("https://evil.test", False), ("null", False)],
+)
+def test_key_is_for_pages_that_are_known_alone(
+    proxy: Proxy, origin: str, known: bool
+) -> None:
+    proxy.set(
+        normalize_keys=[f"{HOST}=env:A_KEY"], normalize_cors=["https://chat.test"]
+    )
+    made = chat_flow()
+    made.response = None
+    made.request.headers["origin"] = origin
+    send(proxy, made)
+    assert (KEY in made.request.headers["authorization"]) is known
+    assert (made.response is None) is known
+    if not known:
+        assert response_of(made).status_code == 403
+        assert form.check_error_body(response_of(made).content or b"") == []
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_page_of_another_site_uses_the_key_for_nothing(proxy: Proxy, site: str) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow(method="GET", path="/v1/models")
+    made.response = None
+    made.request.headers["sec-fetch-site"] = site
+    send(proxy, made)
+    assert response_of(made).status_code == 403
+    assert "another site" in str(response_of(made).text)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "served"),
+    [
+        ("GET", "/v1/models", True),
+        ("POST", "/v1/chat/completions", True),
+        ("POST", "/v1/models", False),
+        ("GET", "/v1/files", False),
+        ("DELETE", "/v1/chat/completions", False),
+    ],
+)
+def test_key_serves_chats_and_the_list_of_models_alone(
+    proxy: Proxy,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    path: str,
+    served: bool,
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for _ in range(2):
+        made = ask(proxy, method=method, path=path)
+    assert (KEY in made.request.headers["authorization"]) is served
+    assert made.response is None
+    said = [each for each in caplog.messages if "without the key" in each]
+    assert len(said) == (0 if served else 1)
+    assert all(f"{HOST}{path} passes" in each for each in said)
+
+
+def test_request_that_cannot_be_prepared_is_answered(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> bool:
+        raise RuntimeError
+
+    monkeypatch.setattr("llm_normalize.exchange.outbound.wants_key", broken)
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy)
+    assert made.response is not None
+    assert made.response.status_code == 500
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("localhost:8080", True),
+        ("127.0.0.1", True),
+        ("[::1]:8080", True),
+        ("", True),
+        (HOST, True),
+        ("listed.test:8443", True),
+        ("routed.test", True),
+        ("192.0.2.250", True),  # that its client is connected to
+        ("box.test", True),  # that it listens on
+        ("rebound.test:8080", False),
+        ("192.0.2.251", True),  # no resolver leads it elsewhere
+    ],
+)
+def test_name_that_may_have_been_made_to_lead_here_gets_no_key(
+    proxy: Proxy, host: str, known: bool
+) -> None:
+    proxy.set(
+        normalize_keys=[f"{HOST}=env:A_KEY"],
+        normalize_hosts=["listed.test:8443"],
+        normalize_routes=["routed.test=https://other.test"],
+        listen_host="box.test",
+    )
+    made = chat_flow(method="GET", path="/v1/models")
+    made.response = None
+    made.client_conn.proxy_mode = REVERSE
+    made.client_conn.sockname = ("192.0.2.250", 8080)
+    vars(made.request)["llm_normalize_host"] = host  # as `remember_hosts` does
+    send(proxy, made)
+    assert (made.response is None) is known
+    if not known:
+        assert response_of(made).status_code == 403
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    send(proxy, made)
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_server_whose_name_nobody_looked_at_gets_no_key(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for verify, status in ((False, 502), (True, None)):
+        made = chat_flow()
+        made.response = None
+        connected(made, verify=verify)
+        send(proxy, made)
+        found: http.Response | None = made.response
+        assert (found and found.status_code) == status
+    made = chat_flow()
+    made.response = None
+    connected(made, verify=False)
+    made.server_conn.state = ConnectionState.CLOSED  # of a flow that is replayed
+    send(proxy, made)
+    assert made.response is None
+    proxy.set(ssl_insecure=True)
+    send(proxy, made)
+    assert response_of(made).status_code == 500
+    assert "ssl_insecure" in str(response_of(made).text)
+
+
+def test_name_that_is_proved_is_the_one_that_the_key_is_for(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for host, demanded in ((HOST, HOST), ("other.test", "evil.test")):
+        server = Server(address=(host, 443))
+        server.sni = "evil.test"
+        context = Context(tflow.tclient_conn(), proxy.context.options)
+        proxy.addon.tls_start_server(tls.TlsData(server, context))
+        proxy.addon.tls_established_server(tls.TlsData(server, context))
+        assert server.sni == demanded
+
+
+def test_proxy_is_not_connected_to_itself(proxy: Proxy) -> None:
+    server = proxy.context.master.addons.get("proxyserver")
+    server.listen_addrs = lambda: [("127.0.0.1", 8080)]
+    for host, error in (("127.1", "This name leads"), ("a.test", None)):
+        made = Server(address=(host, 8080))
+        proxy.addon.server_connect(
+            ServerConnectionHookData(server=made, client=tflow.tclient_conn())
+        )
+        assert (made.error or "None").startswith(str(error))
+
+
+def test_own_keys_of_a_routed_client_are_not_saved(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, host=OPENAI)
+    answer(proxy, made)
+    assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
+    assert "SECRET" not in str(made.get_state())
+
+
+def test_key_that_is_gone_is_told_and_nothing_is_sent(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    monkeypatch.setenv("A_KEY", "")
+    made = ask(proxy)
+    assert response_of(made).status_code == 500
+    assert "no key for this provider" in str(response_of(made).text)
+    assert f"{HOST}: the variable A_KEY is empty" in messages(caplog)[0]
+
+
+ECHO = b'{"detail":"bad key nvapi-canary-4711 given"}'
+
+
+def test_key_that_a_provider_echoes_is_in_nothing_that_is_kept(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = ask(proxy, request={"model": "m"})
+    kind = {"content-type": "application/json"}
+    made.response = http.Response.make(401, ECHO, kind)
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    assert b"bad key ***" in (response_of(made).content or b"")
+    assert KEY not in str(made.get_state())
+    event = b"data: " + ECHO.replace(b"detail", b"error") + b"\n\n"
+    streamed = ask(proxy)
+    answer(proxy, streamed, event)
+    assert KEY not in str(streamed.get_state())
+    assert proxy.addon._reach._keyed._keys == {}
+    proxy.close()
+    assert KEY not in proxy.log.read_text()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "@evil.test/chat/completions",
+        "/v1/files#/chat/completions",
+        "/v1/../chat/completions",
+        "/v1/%2E%2e/chat/completions",
+        "/x/..;/chat/completions",
+        "/v1\\chat/completions",
+        *(f"/v1{odd}/chat/completions" for odd in ("%2f", "%5C", "%00", "%3F", "%23")),
+        *(f"/v1{odd}/chat/completions" for odd in ("%25", "%1b", "%7f", "%c3%a9", "%")),
+        *(f"/v1/chat/completions?{odd}" for odd in ("\r\nHost: evil", "\xe9", "a b")),
+    ],
+)
+def test_key_and_route_are_for_plain_paths_alone(proxy: Proxy, path: str) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow()
+    made.response = None
+    made.request.path = path
+    send(proxy, made)
+    assert response_of(made).status_code == 404
+    assert KEY not in made.request.headers.get("authorization", "")
+
+
+def test_key_does_not_leave_unencrypted_for_a_host_that_a_client_chose(
+    proxy: Proxy,
+) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow()
+    made.response = None
+    made.request.scheme, made.request.port = "http", 80
+    send(proxy, made)
+    assert response_of(made).status_code == 403
+    assert KEY not in made.request.headers["authorization"]
+
+
+def test_key_goes_unencrypted_where_the_user_says_so_or_to_this_machine(
+    proxy: Proxy,
+) -> None:
+    for host, mode in ((HOST, "reverse:http://x.test"), ("127.1", "regular")):
+        proxy.set(normalize_hosts=[host], normalize_keys=[f"{host}=env:A_KEY"])
+        made = chat_flow(host=host)
+        made.response = None
+        made.request.scheme = "http"
+        made.client_conn.proxy_mode = ProxyMode.parse(mode)
+        made.request.host_header = "localhost"
+        send(proxy, made)
+        assert made.request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_connection_that_was_opened_for_a_route_stays_one_of_tls(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    made = chat_flow(host=OPENAI)
+    made.response = None
+    context = Context(made.client_conn, proxy.context.options)
+    context.server.address = (OPENAI, 443)
+    client_hello = cast(tls.ClientHello, SimpleNamespace(sni=OPENAI))
+    proxy.addon.tls_clienthello(tls.ClientHelloData(context, client_hello))
+    proxy.set(normalize_routes=[])
+    made.request.scheme = "http"
+    send(proxy, made)
+    assert made.request.scheme == "https"
+
+
+def test_what_is_answered_at_once_leaves_nothing_behind(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    for _ in range(3):
+        made = chat_flow()
+        made.response = None
+        made.request.headers["origin"] = "https://evil.test"
+        send(proxy, made)
+        proxy.addon.response(made)
+    assert proxy.addon._answers._expected == {}
+
+
+# -- the gate --------------------------------------------------------------------------
+
+
+def gated(proxy: Proxy, token: str, **more: Any) -> http.HTTPFlow:
+    made = chat_flow(**more)
+    made.response = None
+    made.request.headers["authorization"] = token
+    send(proxy, made)
+    return made
+
+
+def test_who_has_the_token_is_let_in_and_it_goes_no_further(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN", normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = gated(proxy, "Bearer token-0815")
+    assert made.response is None
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    proxy.set(normalize_keys=[])
+    assert "authorization" not in gated(proxy, "Bearer token-0815").request.headers
+
+
+def test_who_was_not_at_the_gate_gets_no_key(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = chat_flow()
+    made.response = None
+    proxy.addon.requestheaders(made)
+    proxy.set(normalize_gate="env:A_TOKEN")  # meanwhile
+    proxy.addon.request(made)
+    assert KEY not in made.request.headers["authorization"]
+
+
+def test_token_goes_no_further_wherever_it_stands(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made = chat_flow()
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    made.request.headers["api-key"] = "token-0815"
+    made.request.trailers = http.Headers(x="token-0815")
+    send(proxy, made)
+    assert made.response is None
+    assert "token-0815" not in str(made.get_state())
+
+
+def test_who_has_no_token_is_not(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN", normalize_keys=[f"{HOST}=env:A_KEY"])
+    made = gated(proxy, "Bearer other")
+    assert response_of(made).status_code == 401
+    error = loads(response_of(made).content or b"")["error"]
+    assert (error["code"], set(error)) == (
+        "invalid_api_key",
+        {"message", "type", "param", "code"},
+    )
+    assert "authorization" not in made.request.headers
+    assert KEY not in str(made.get_state())
+
+
+def test_what_is_not_served_is_not_found(proxy: Proxy) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    made = gated(proxy, "Bearer token-0815", path="/v1/files\x1b", method="GET")
+    assert response_of(made).status_code == 404
+    assert "unknown_url" in str(response_of(made).text)
+    assert (
+        gated(proxy, "Bearer token-0815", path="/v1/models", method="GET").response
+        is None
+    )
+    assert gated(proxy, "x", host="other.test").response is None  # not ours
+
+
+def test_nobody_comes_through_a_gate_that_fails(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    monkeypatch.setattr("llm_normalize.exchange.outbound.refused", fail)
+    made = gated(proxy, "Bearer token-0815")
+    assert response_of(made).status_code == 500
+    assert form.check_error_body(response_of(made).content or b"") == []
+
+
+def test_gate_without_its_token_lets_nobody_in(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_gate="env:A_TOKEN")
+    monkeypatch.setenv("A_TOKEN", "")
+    assert response_of(gated(proxy, "Bearer ")).status_code == 401
+    assert "nobody is let in" in messages(caplog)[0]
+
+
+def test_reverse_proxy_that_stands_open_is_warned_of(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.context.master.addons.add(ProxyAuth())
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
+    proxy.set(mode=["reverse:https://a.test"], listen_host="")
+    proxy.addon.running()
+    (warned,) = [each for each in messages(caplog) if "reverse proxy" in each]
+    assert "any address of this machine can use" in warned
+    assert "and its key" in warned
+    proxy.set(normalize_gate="env:A_TOKEN")
+    proxy.addon.running()
+    assert len([each for each in messages(caplog) if "reverse proxy" in each]) == 1
+
+
+# -- a provider with a protocol of its own -----------------------------------------------
+
+NATIVE = f"{OPENAI}=workers-ai:https://{HOST}/accounts/1"
+TOLD = {"result": {"response": "Hi"}, "success": True, "errors": [], "messages": []}
+FAILED = {"success": False, "errors": [{"code": 5007, "message": "No such model"}]}
+
+
+def native(proxy: Proxy, **asked: Any) -> http.HTTPFlow:
+    proxy.set(normalize_routes=[NATIVE], normalize_models=["gpt-4o=@cf/acme/brook"])
+    messages = [{"role": "user", "content": "Hi"}]
+    request = {"model": "gpt-4o", "messages": messages, "store": True} | asked
+    return ask(proxy, host=OPENAI, path="/v1/chat/completions", request=request)
+
+
+def answered(proxy: Proxy, made: http.HTTPFlow, value: Any, status: int = 200) -> bytes:
+    data = value if isinstance(value, bytes) else dumps(value)
+    kind = "text/event-stream" if data.startswith(b"data") else "application/json"
+    made.response = http.Response.make(status, data, {"content-type": kind})
+    proxy.addon.responseheaders(made)
+    if callable(made.response.stream):
+        out = proxy.feed(made, data) + proxy.feed(made, b"")
+        proxy.addon.response(made)
+        return out
+    proxy.addon.response(made)
+    return made.response.content or b""
+
+
+def test_request_is_put_into_the_form_of_its_provider_and_back(proxy: Proxy) -> None:
+    made = native(proxy, prompt_cache_key="x")
+    assert made.request.url == f"https://{HOST}/accounts/1/ai/run/@cf/acme/brook"
+    sent = loads(made.request.get_content() or b"")
+    assert {"model", "prompt_cache_key"} & sent.keys() == set()
+    body = loads(answered(proxy, made, TOLD))
+    assert body["model"] == "gpt-4o"
+    assert body["choices"][0]["message"]["content"] == "Hi"
+    assert made.request.url == f"https://{OPENAI}/v1/chat/completions"
+    assert made.metadata[NOTED]["host"] == HOST
+    told = made.metadata[NOTED]["request"]
+    assert told[0] == ["model-mapped", "changed", "model"]
+    assert ["request-not-native", "dropped", "prompt_cache_key"] in told
+    (record,) = proxy.records("flow")
+    assert record["path"] == "/v1/chat/completions"
+
+
+def test_answer_in_one_piece_becomes_the_stream_that_was_asked_for(
+    proxy: Proxy,
+) -> None:
+    out = answered(proxy, native(proxy, stream=True), TOLD)
+    assert form.check_stream(out, form.Request()) == []
+    assert b'"model":"gpt-4o"' in out
+    assert form.meaning_of_stream(out).choices[0].text == "Hi"
+
+
+def test_native_stream_becomes_one_of_openais(proxy: Proxy) -> None:
+    events = b'data: {"response":"Hi","p":"ab"}\n\ndata: [DONE]\n\n'
+    out = answered(proxy, native(proxy, stream=True), events)
+    assert form.check_stream(out, form.Request()) == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_native_refusal_is_an_error_with_its_status(proxy: Proxy, stream: bool) -> None:
+    made = native(proxy, stream=stream)
+    body = answered(proxy, made, FAILED)
+    assert form.check_error_body(body) == []
+    assert response_of(made).status_code >= 400
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
+    made = native(proxy, stream=stream)
+    assert b"Bad gateway" in answered(proxy, made, b"<h1>Bad gateway</h1>", 502)
+
+
+@pytest.mark.parametrize("told", [TOLD, FAILED])
+def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, told: Any
+) -> None:
+    async def answer_to(flow: http.HTTPFlow, _: bytes) -> Reply:
+        assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
+        return Reply(200, "OK", [("content-type", "application/json")], dumps(told))
+
+    monkeypatch.setattr("llm_normalize.exchange.native_provider.answer_to", answer_to)
+    made = native(proxy, stream=True)
+    made.server_conn.timestamp_start = 1.0
+    empty = dumps({"result": {}, "success": True})
+    kind = {"content-type": "application/json"}
+    made.response = http.Response.make(200, empty, kind)
+    proxy.addon.responseheaders(made)
+    awaitable = proxy.addon.response(made)
+    assert awaitable is not None
+
+    async def run() -> None:
+        await awaitable
+
+    asyncio.run(run())
+    body = response_of(made).content or b""
+    if told is TOLD:
+        assert form.check_stream(body, form.Request()) == []
+    else:
+        assert form.check_error_body(body) == []
+    assert made.request.host == OPENAI
+
+
+def test_request_that_cannot_be_translated_is_refused(proxy: Proxy) -> None:
+    strange: list[dict[str, Any]] = [{"messages": []}, {"model": ""}]
+    for asked in strange:
+        made = native(proxy, **asked)
+        assert response_of(made).status_code == 400
+        assert form.check_error_body(response_of(made).content or b"") == []
+
+
+def test_native_provider_serves_nothing_but_its_models(proxy: Proxy) -> None:
+    native(proxy)
+    listed = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    assert loads(response_of(listed).content or b"")["data"][0]["id"] == "gpt-4o"
+    other = ask(proxy, host=OPENAI, path="/v1/files", method="GET")
+    assert response_of(other).status_code == 404
+    proxy.set(normalize_models=[])
+    listed = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    assert loads(response_of(listed).content or b"")["data"] == []
+
+
+# -- pages of the web ------------------------------------------------------------------
+
+
+def page(proxy: Proxy, origin: str, **more: Any) -> http.HTTPFlow:
+    made = chat_flow(**more)
+    made.response = None
+    made.client_conn.proxy_mode = REVERSE
+    made.request.headers["origin"] = origin
+    made.request.headers["access-control-request-method"] = "POST"
+    send(proxy, made)
+    return made
+
+
+def test_page_of_a_known_origin_may_call_and_read(proxy: Proxy) -> None:
+    proxy.set(normalize_cors=["https://chat.test"], normalize_gate="env:A_TOKEN")
+    asked = page(proxy, "https://chat.test", method="OPTIONS")
+    assert response_of(asked).status_code == 204
+    refused = page(proxy, "https://chat.test")
+    assert response_of(refused).status_code == 401
+    proxy.addon.response(refused)
+    for made in (asked, refused):
+        granted = response_of(made).headers["access-control-allow-origin"]
+        assert granted == "https://chat.test"
+
+
+def test_other_pages_may_not(proxy: Proxy) -> None:
+    proxy.set(normalize_cors=["https://chat.test"])
+    asked = page(proxy, "https://evil.test", method="OPTIONS")
+    assert asked.response is None
+    made = page(proxy, "https://evil.test")
+    answer(proxy, made)
+    assert "access-control-allow-origin" not in response_of(made).headers
+
+
+def test_stream_for_a_page_is_not_cached(proxy: Proxy) -> None:
+    proxy.set(normalize_cors=["https://chat.test"])
+    made = page(proxy, "https://chat.test")
+    answer(proxy, made)
+    assert response_of(made).headers["cache-control"] == "no-cache"
+
+
+# -- options ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ({"normalize_routes": ["a.test"]}, "normalize_routes: 'a.test': give host="),
+        (
+            {"normalize_routes": ["a.test=http://127.0.0.1:8080/v1"]},
+            "normalize_routes: 'a.test=http://127.0.0.1:8080/v1' leads to this proxy",
+        ),
+        ({"normalize_models": ["a"]}, "normalize_models: 'a': give asked=sent"),
+        (
+            {"normalize_keys": [f"a.test={KEY}"]},
+            "normalize_keys: a.test: give env:NAME",
+        ),
+        ({"normalize_gate": KEY}, "normalize_gate: give env:NAME"),
+        ({"normalize_cors": ["*"]}, "normalize_cors: '*' lets every page"),
+    ],
+)
+def test_bad_value_is_refused_and_the_old_one_stays(
+    proxy: Proxy, option: dict[str, Any], said: str
+) -> None:
+    proxy.set(normalize_routes=[ROUTE])
+    with pytest.raises(exceptions.OptionsError) as caught:
+        proxy.set(**option)
+    assert said in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert ask(proxy, host=OPENAI).request.host == HOST
+
+
+def test_flow_of_no_interest_is_not_looked_at(proxy: Proxy) -> None:
+    made = tflow.tflow()
+    assert not proxy.addon._reach.answers(made, is_selected=False)
+    proxy.addon._reach.end(made)
+
+
+# -- bodies that are not read ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status"),
+    [
+        ("br", brotli.compress(bytes(100_000_000), quality=3), 413),
+        ("gzip", b"nonsense", 400),
+        ("what", b"{}", 400),
+        ("", b"[" + b"{}," * 60_000 + b"{}]", 413),
+    ],
+)
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"normalize_routes": [ROUTE]},
+        {"normalize_routes": [f"{OPENAI}=workers-ai:https://cf.test/base"]},
+        {"normalize_keys": [f"{OPENAI}=env:A_KEY"]},
+        {"normalize_gate": "env:A_TOKEN"},
+        {},
+    ],
+)
+def test_nothing_unread_goes_where_the_proxy_lends_its_own(
+    proxy: Proxy, encoding: str, body: bytes, status: int, option: dict[str, Any]
+) -> None:
+    proxy.set(normalize_hosts=[OPENAI], normalize_models=["gpt*=m"], **option)
+    made = chat_flow(host=OPENAI)
+    made.response = None
+    made.request.headers["authorization"] = "Bearer token-0815"
+    if encoding:
+        made.request.headers["content-encoding"] = encoding
+    made.request.raw_content = body
+    send(proxy, made)
+    assert made.request.raw_content is body
+    if not option:
+        assert made.response is None
+        return
+    assert response_of(made).status_code == status
+    assert KEY not in str(made.request.headers)
+
+
+def test_model_in_a_compressed_request_is_mapped(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt*=m"])
+    made = chat_flow(request={"model": "gpt-4"})
+    made.response = None
+    made.request.headers["content-encoding"] = "gzip"
+    made.request.content = b'{"model":"gpt-4"}'
+    send(proxy, made)
+    assert made.request.content == b'{"model":"m"}'
+    other = chat_flow(path="/v1/embeddings", request={"model": "gpt-4"})
+    other.response = None
+    send(proxy, other)
+    assert other.request.content == b'{"model":"m"}'
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("zstd", zstandard.compress(bytes(100_000_000))),
+        ("br", b"nonsense"),
+        ("", b'{"data":[' + b"{}," * 60_000 + b"{}]}"),
+    ],
+)
+def test_list_of_models_that_is_not_read_passes(
+    proxy: Proxy, encoding: str, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    proxy.set(normalize_models=["gpt-4=m"])
+    made = chat_flow(path="/v1/models", method="GET")
+    response, made.response = made.response, None
+    send(proxy, made)
+    made.response = response
+    response_of(made).headers["content-encoding"] = encoding
+    response_of(made).raw_content = body
+    proxy.addon.responseheaders(made)
+    proxy.addon.response(made)
+    assert response_of(made).raw_content is body
+    begins = f"normalize: the list of models of {HOST} passes as it is ("
+    assert messages(caplog)[0].startswith(begins)
+
+
+def test_log_lines_are_searched_for_each_key_and_the_gates_token(proxy: Proxy) -> None:
+    proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"], normalize_gate="env:A_TOKEN")
+    found = [each.text for each in proxy.addon._reach._secrets()]
+    assert found == ["env:A_KEY", "env:A_TOKEN"]
+
+
+def test_a_body_that_is_renamed_is_sent_as_it_is(proxy: Proxy) -> None:
+    proxy.set(normalize_models=["gpt-4o=meta/llama"])
+    made = chat_flow(request={"model": "gpt-4o"})
+    made.response = None
+    made.request.headers["content-encoding"] = "utf-8"  # none at all, and sent as if
+    send(proxy, made)
+    assert made.response is None
+    assert made.request.raw_content == b'{"model":"meta/llama"}'
+    assert "content-encoding" not in made.request.headers

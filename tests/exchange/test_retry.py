@@ -1,0 +1,313 @@
+import asyncio
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_normalize.exchange import polling, retry
+from llm_normalize.exchange.adapting import key_of
+from llm_normalize.exchange.own_request import Asking, Reply, UpstreamError, Way
+from llm_normalize.exchange.retry import Refused
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.request.learned_rejections import Learned
+from llm_normalize.wire.json_text import dumps, loads
+from proxies import BAD_BODY, GOOD_BODY, Proxy, broken, chat_flow, messages, response_of
+
+SEED = b'{"error":{"message":"Unknown parameter: \'seed\'"}}'
+STORE = b'{"error":{"message":"Unknown parameter: \'store\'"}}'
+ASKED = {"model": "m", "seed": 7, "store": True, "stream": False}
+JSON = [("content-type", "application/json")]
+
+
+class Upstream:
+    """What stands in for `upstream.ask`."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asking] = []
+        self.ways: list[tuple[Way, str]] = []
+        self.replies: list[Reply | Exception] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    async def ask(self, asking: Asking, way: Way, *, name: str = "") -> Reply:
+        self.asked.append(asking)
+        self.ways.append((way, name))
+        self.meanwhile()
+        await asyncio.sleep(0)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [loads(each.body) for each in self.asked]
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Upstream:
+    made = Upstream()
+    monkeypatch.setattr(retry, "ask", made.ask)
+    monkeypatch.setattr(polling, "_LOOK", 0.001)
+    return made
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        made.context.options.add_option("upstream_auth", str | None, None, "")
+        yield made
+
+
+def refused(body: bytes = SEED, request: Any = ASKED, **more: Any) -> Any:
+    made = chat_flow(request=request, status=400, headers=dict(JSON), **more)
+    made.server_conn.via = None
+    made.server_conn.sni = None
+    response_of(made).raw_content = body
+    return made
+
+
+def play(proxy: Proxy, made: Any) -> Any:
+    """Let *made* pass all hooks, and return its response."""
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    return response_of(made)
+
+
+def test_answer_takes_the_place_of_the_refusal(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(BAD_BODY))]
+    made = refused()
+    response = play(proxy, made)
+    message = loads(response.content)["choices"][0]["message"]
+    assert (response.status_code, message["content"]) == (200, "")
+    assert made.request.content == b'{"model":"m","store":true,"stream":false}'
+    assert made.metadata[KEY]["request"] == [["parameter-learned", "dropped", "seed"]]
+    assert made.comment.endswith("request: seed dropped")
+    request, flow = proxy.records("request") + proxy.records("flow")
+    assert request["dropped"] == ["seed"]
+    assert (flow["status"], flow["fixes"]) == (200, {"content-null": 1})
+
+
+def test_own_request_is_the_clients(proxy: Proxy, upstream: Upstream) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused(host="a.test:8443")
+    proxy.set(normalize_hosts=["a.test"], body_size_limit="3k", ssl_insecure=True)
+    made.request.headers.fields = (
+        (b"Host", b"kept.test"),
+        (b"Authorization", b"Bearer \xc3\xbc\xff"),
+        (b"X-Own", b"1"),
+        (b"X-Own", b"2"),
+        (b"Connection", b"X-Hop"),
+        (b"X-Hop", b"1"),
+        (b"Content-Length", b"999"),
+        (b"Content-Type", b"application/json"),
+        (b"Accept-Encoding", b"br"),
+        (b"Expect", b"100-continue"),
+        (b"Proxy-Authorization", b"Basic x"),
+    )
+    play(proxy, made)
+    (asking,) = upstream.asked
+    assert asking.method == "POST"
+    assert asking.url == "https://a.test:8443/v1/chat/completions?key=SECRET"
+    assert list(asking.headers) == [
+        ("host", "kept.test"),
+        ("authorization", "Bearer \xc3\xbc\xff"),
+        ("x-own", "1"),
+        ("x-own", "2"),
+        ("content-type", "application/json"),
+        ("accept-encoding", "identity"),
+    ]
+    ((way, name),) = upstream.ways
+    assert (way.limit, way.insecure, name) == (3072, True, "a.test")
+
+
+def test_answer_is_bounded_without_a_limit_of_mitmproxys(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    made = refused()
+    made.server_conn.sni = "sni.test"
+    play(proxy, made)
+    ((way, name),) = upstream.ways
+    assert (way.limit, name) == (64 * 1024 * 1024, "sni.test")
+
+
+def test_each_refusal_is_answered_until_none_is_left(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [
+        Reply(422, "No", JSON, gzip.compress(STORE)),
+        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
+    ]
+    upstream.replies[0].headers = [*JSON, ("content-encoding", "gzip")]  # type: ignore[union-attr]
+    assert play(proxy, refused()).status_code == 200
+    assert upstream.bodies[-1] == {"model": "m", "stream": False}
+    # The next request is right at once.
+    made = refused()
+    response, made.response = made.response, None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert made.request.content == b'{"model":"m","stream":false}'
+    made.response = response
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(429, "", JSON, b"{}"), Reply(400, "", JSON, SEED), Reply(307)]
+)
+def test_what_did_not_help_is_not_learned(
+    proxy: Proxy, upstream: Upstream, reply: Reply
+) -> None:
+    upstream.replies = [reply]
+    assert play(proxy, refused()).status_code == reply.status
+    assert len(upstream.asked) == 1
+    made = refused()
+    made.response = None
+    proxy.addon.request(made)
+    assert loads(made.request.content) == ASKED
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UpstreamError("https://a.test: it broke off"), "https://a.test: it broke off"),
+        (RuntimeError("Bearer canary"), "RuntimeError"),
+    ],
+)
+def test_without_an_answer_the_refusal_stays(
+    proxy: Proxy,
+    upstream: Upstream,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    said: str,
+) -> None:
+    upstream.replies = [Reply(400, "", JSON, STORE), error]
+    made = refused()
+    response = play(proxy, made)
+    assert response.status_code == 400
+    assert loads(response.content)["error"]["message"] == "Unknown parameter: 'store'"
+    assert messages(caplog) == [f"normalize: cannot ask again: {said}"]
+    assert made.metadata[KEY]["request"] == [["parameter-learned", "dropped", "seed"]]
+    assert "store" in loads(made.request.content)
+
+
+def test_answer_that_takes_too_long_leaves_the_refusal(
+    proxy: Proxy, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "LIMIT", 0)
+    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    assert play(proxy, refused()).status_code == 400
+
+
+def test_client_that_leaves_gets_nothing_and_nothing_is_learned(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    made = refused()
+    upstream.meanwhile = lambda: broken(made, "Client disconnected.")
+    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    assert play(proxy, made).status_code == 400
+    assert proxy.end() == "client-left"
+    again = refused()
+    again.response = None
+    proxy.addon.request(again)
+    assert loads(again.request.content) == ASKED
+
+
+def test_replayed_request_is_asked_again_too(proxy: Proxy, upstream: Upstream) -> None:
+    made = refused()
+    made.is_replay = "request"
+    broken(made, "Client disconnected.", connected=False)
+    made.error = None
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    assert play(proxy, made).status_code == 200
+
+
+def test_logs_stay_open_for_it_during_a_reload(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused()
+    proxy.addon.responseheaders(made)
+    waits = proxy.addon.response(made)
+    assert waits is not None
+    idle: list[bool] = []
+    proxy.addon._answers.hand_over(lambda: idle.append(True))
+    assert idle == []
+    proxy.context.master.event_loop.run_until_complete(waits)
+    assert idle == [True]
+
+
+def test_observing_tells_what_would_be_dropped(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    proxy.set(normalize_mode="observe")
+    made = refused()
+    before = made.request.content
+    response = play(proxy, made)
+    assert (response.status_code, response.content) == (400, SEED)
+    assert (upstream.asked, made.request.content) == ([], before)
+    (request,) = proxy.records("request")
+    assert (request["mode"], request["dropped"]) == ("observe", ["seed"])
+    assert made.comment.endswith("request: seed would be dropped")
+
+
+def test_what_is_no_refusal_is_not_asked_again(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    proxy.set(normalize_skip=["parameter-learned"])
+    assert play(proxy, refused()).status_code == 400
+    proxy.set(normalize_skip=[])
+    assert play(proxy, refused(b"{}")).status_code == 400
+    assert play(proxy, refused(STORE, {"model": "m"})).status_code == 400
+    another = refused()
+    response_of(another).status_code = 404
+    assert play(proxy, another).status_code == 404
+    unread = refused()
+    unread.request.raw_content = None
+    assert play(proxy, unread).status_code == 400
+    # A replay of what a server once said: it has not been asked.
+    replayed = refused()
+    replayed.server_conn.timestamp_start = None
+    assert play(proxy, replayed).status_code == 400
+    assert upstream.asked == []
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("zstd", SEED),
+        ("gzip", SEED),
+        ("gzip", gzip.compress(b'{"a":"' + b" " * 300_000 + SEED)),
+    ],
+)
+def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None:
+    made = refused(body)
+    response_of(made).headers["content-encoding"] = encoding
+    assert Refused.of(made) is None
+
+
+def test_request_is_not_shown_by_its_representation() -> None:
+    found = Refused.of(refused(request={**ASKED, "messages": ["canary"]}))
+    assert found
+    assert "canary" not in repr(found)
+
+
+def test_what_helped_is_learned_though_more_is_refused_than_tries(
+    upstream: Upstream, proxy: Proxy
+) -> None:
+    learned = Learned()
+    names = ["seed", "a", "b", "c", "d"]
+    made = refused(request={"model": "m"} | dict.fromkeys(names, 1))
+    upstream.replies = [
+        Reply(400, "", JSON, SEED.replace(b"seed", name.encode())) for name in names[1:]
+    ]
+    found = Refused.of(made)
+    assert found
+    loop = proxy.context.master.event_loop
+    assert loop.run_until_complete(found.ask_again(made, learned))
+    assert len(upstream.asked) == retry.TIMES == 3
+    known = learned.of(key_of(made, {"model": "m"}))
+    assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
+    assert b"'c'" in (response_of(made).content or b"")

@@ -1,0 +1,403 @@
+import asyncio
+import collections
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mitmproxy import connection, flow, http
+from mitmproxy.addons.proxyserver import Proxyserver
+from mitmproxy.options import Options
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import modes
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+)
+from mitmproxy.proxy.layers.http._http1 import Http1Server
+from mitmproxy.proxy.layers.http._http2 import Http2Server
+from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
+from mitmproxy.test import taddons
+
+from llm_normalize.exchange.sending import Outlet, close, handler_of, slow_down
+from proxies import chat_flow
+
+
+class Side:
+    """The client's or the provider's connection, which notes what it has to send."""
+
+    def __init__(self) -> None:
+        self.events: list[events.Event] = []
+
+    def handle_event(self, event: events.Event) -> Iterator[commands.Command]:
+        self.events.append(event)
+        return iter(())
+
+
+class Connections:
+    """A client's connection whose streams get their answers over one other.
+
+    Args:
+        tunnelled: Whether the client uses CONNECT.
+        count: How many streams.
+    """
+
+    def __init__(self, *, tunnelled: bool = False, count: int = 2) -> None:
+        self.flows = [chat_flow() for _ in range(count)]
+        self.client, self.provider = Side(), Side()
+        first = self.flows[0]
+        context = Context(first.client_conn, Options())
+        context.server = first.server_conn
+        modes.HttpProxy(
+            context
+        )  # what mitmproxy has above the first of its HTTP layers
+        self.top = self.http = HttpLayer(context, HTTPMode.regular)
+        if tunnelled:
+            connect = chat_flow()
+            tunnel = self._stream(1, connect)
+            tunnel._handle_event = tunnel.passthrough
+            self.http = HttpLayer(tunnel.context, HTTPMode.transparent)
+            tunnel.child_layer = self.http
+        sides: Any = {first.client_conn: self.client, first.server_conn: self.provider}
+        self.http.connections = sides
+        self.streams = [
+            self._stream(2 * at + 1, each) for at, each in enumerate(self.flows)
+        ]
+
+    def _stream(self, number: int, its: http.HTTPFlow) -> HttpStream:
+        made = self.http.streams[number] = HttpStream(self.http.context.fork(), number)
+        made.flow = its
+        made.client_state = made.state_done
+        made.server_state = made.state_stream_response_body
+        return made
+
+    def handler(self, hooks: list[str]) -> Any:
+        """Return what carries commands out; *hooks* takes the hooks that run."""
+
+        async def take(event: events.Event) -> None:
+            for command in self.top.handle_event(event):
+                assert isinstance(command, commands.StartHook)
+                hooks.append(command.name)
+                await take(events.HookCompleted(command, None))
+
+        return SimpleNamespace(layer=self.top, server_event=take)
+
+    def outlet(self, its: http.HTTPFlow) -> Outlet:
+        found = Outlet.of(its, self.handler([]))
+        assert found is not None
+        return found
+
+    def reset(self, its: http.HTTPFlow) -> tuple[bool, list[str]]:
+        """Reset a stream; return whether it was found, and the hooks that ran."""
+        hooks: list[str] = []
+
+        async def ask() -> bool:
+            outlet = Outlet.of(its, self.handler(hooks))
+            if outlet is None:
+                return False
+            outlet.reset()
+            assert not hooks, "mitmproxy was in the middle of an event"
+            await asyncio.sleep(0.01)
+            return True
+
+        return asyncio.run(ask()), hooks
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_one_stream_is_reset_on_both_sides(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    assert made.reset(made.flows[1]) == (True, ["error"])
+    killed = flow.Error.KILLED_MESSAGE
+    cancel = RequestProtocolError(3, killed, ErrorCode.CANCEL)
+    assert made.provider.events == [cancel]
+    assert made.client.events == [ResponseProtocolError(3, "killed", ErrorCode.KILL)]
+    assert made.flows[1].error is not None
+    assert made.flows[1].error.msg == killed
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_other_streams_go_on(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    made.reset(made.flows[1])
+    assert made.flows[0].error is None
+    kept = made.streams[0]
+    assert made.http.streams == {1: kept}
+    assert kept.server_state == kept.state_stream_response_body
+
+
+def test_nothing_is_kept_of_a_stream_that_was_reset() -> None:
+    made = Connections(tunnelled=True)
+    made.reset(made.flows[1])
+    assert made.top.command_sources == made.http.command_sources == {}
+
+
+def test_stream_that_has_ended_meanwhile_is_left_alone() -> None:
+    made = Connections()
+
+    async def ask() -> None:
+        made.outlet(made.flows[1]).reset()
+        del made.http.streams[3]
+        await asyncio.sleep(0.01)
+
+    asyncio.run(ask())
+    assert made.client.events == made.provider.events == []
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_stream_that_cannot_be_found_is_not_reset(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    assert made.reset(chat_flow()) == (False, [])
+
+
+def test_stream_that_has_no_request_yet_is_passed_over() -> None:
+    made = Connections()
+    made.http.streams[5] = HttpStream(made.http.context.fork(), 5)
+    assert made.reset(chat_flow()) == (False, [])
+
+
+# -- what is sent ------------------------------------------------------------------
+
+
+def test_more_of_an_answer_is_sent_while_it_streams() -> None:
+    made = Connections(tunnelled=True)
+    outlet = made.outlet(made.flows[1])
+    assert asyncio.run(outlet.send(b": still there\n\n"))
+    assert made.client.events == [ResponseData(3, b": still there\n\n")]
+    assert not asyncio.run(outlet.send(b"")), "an empty chunk would be the end"
+    stream = made.streams[1]
+    stream.server_state = stream.state_done
+    assert not asyncio.run(outlet.send(b"too late"))
+    stream.server_state = stream.state_wait_for_response_headers
+    assert not asyncio.run(outlet.send(b"too early"))
+    assert len(made.client.events) == 1
+    assert made.top.command_sources == made.http.command_sources == {}
+
+
+def failing(version: str = "HTTP/1.1", method: str = "POST") -> Connections:
+    """Return connections whose second flow has no answer yet, and an error."""
+    made = Connections()
+    made.streams[1].server_state = made.streams[1].state_wait_for_response_headers
+    made.flows[1].request.http_version = version
+    made.flows[1].request.method = method
+    return made
+
+
+def answered(made: Connections, *, ends: bool = True) -> tuple[bool, http.Response]:
+    response = http.Response.make(502, b"{}")
+    outlet = made.outlet(made.flows[1])
+    return asyncio.run(outlet.answer(response, ends=ends)), response
+
+
+@pytest.mark.parametrize("method", ["POST", "HEAD"])
+def test_answer_is_sent_in_mitmproxys_place(method: str) -> None:
+    made = failing(method=method)
+    lost = made.flows[0].server_conn
+    lost.error, lost.state = "refused", connection.ConnectionState.CLOSED
+    sent, response = answered(made)
+    assert sent
+    body = [] if method == "HEAD" else [ResponseData(3, b"{}")]
+    head = ResponseHeaders(3, response)
+    assert made.client.events == [head, *body, ResponseEndOfMessage(3)]
+    assert "connection" not in response.headers
+    stream = made.streams[1]
+    assert stream.client_state == stream.state_errored, "mitmproxy would go on"
+    assert lost.error is None, "mitmproxy would not connect again"
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0", "HTTP/3"])
+def test_connection_of_http_1_closes_where_mitmproxy_reports_the_error(
+    version: str,
+) -> None:
+    made = failing(version)
+    sent, response = answered(made, ends=False)
+    assert sent
+    closes = version == "HTTP/1.1"
+    assert (response.headers.get("connection") == "close") is closes
+    end = [] if closes else [ResponseEndOfMessage(3)]
+    assert made.client.events[2:] == end
+    stream = made.streams[1]
+    assert stream.client_state == stream.state_done
+
+
+def test_there_is_no_second_answer() -> None:
+    made = Connections()
+    assert not answered(made)[0]
+    assert made.client.events == []
+
+
+def test_client_that_has_left_gets_nothing() -> None:
+    made = failing()
+    made.flows[0].client_conn.state = connection.ConnectionState.CAN_WRITE
+    assert not answered(made)[0]
+    assert made.client.events == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "is_open"),
+    [
+        (Http1Server, {"stream_id": 3}, True),
+        (Http1Server, {"stream_id": 5}, False),
+        (Http2Server, {"is_open_for_us": lambda _, number: number == 3}, True),
+        (Http2Server, {"is_open_for_us": lambda _, number: number == 5}, False),
+    ],
+)
+def test_stream_of_the_client_is_open_until_its_end(
+    kind: type[Any], state: dict[str, Any], *, is_open: bool
+) -> None:
+    made = Connections()
+    side: Any = type("Side", (kind,), {**state, "__init__": lambda _: None})
+    made.http.connections[made.flows[0].client_conn] = side()
+    assert made.outlet(made.flows[1]).is_open is is_open
+
+
+# -- before a reset ----------------------------------------------------------------
+
+
+class Buffered(Http2Server):
+    """A client's HTTP/2 connection with *data* that waits for its window."""
+
+    is_open = True
+
+    def __init__(self, *data: bytes) -> None:
+        waits = collections.deque(SendH2Data(each, end_stream=False) for each in data)
+        self.h2_conn = SimpleNamespace(stream_buffers={3: waits})  # type: ignore[assignment]
+
+    def is_open_for_us(self, stream_id: int) -> bool:
+        return self.is_open
+
+
+def drain(side: Any, act: Callable[[], object] = lambda: None) -> None:
+    """Wait as long as *side* has data under way; *act* comes meanwhile."""
+    made = Connections()
+    made.http.connections[made.flows[0].client_conn] = side
+
+    async def wait() -> None:
+        asyncio.get_running_loop().call_later(0.05, act)
+        await asyncio.wait_for(made.outlet(made.flows[1]).drain(), 20)
+
+    asyncio.run(wait())
+
+
+def test_reset_waits_for_what_http_2_holds_back() -> None:
+    side = Buffered(b"a", b"b")
+    drain(side, side.h2_conn.stream_buffers[3].clear)
+    assert not side.h2_conn.stream_buffers[3]
+
+
+def test_reset_does_not_wait_for_a_client_that_has_left() -> None:
+    side = Buffered(b"a")
+    drain(side, lambda: setattr(side, "is_open", False))
+    assert side.h2_conn.stream_buffers[3]
+
+
+def test_reset_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm_normalize.exchange.sending._PATIENCE", 0.1)
+    side = Buffered(b"a", b"b")
+    drain(side, side.h2_conn.stream_buffers[3].pop)
+    assert len(side.h2_conn.stream_buffers[3]) == 1
+
+
+def test_by_http_1_nothing_has_to_be_waited_for() -> None:
+    drain(Side())
+
+
+# -- mitmproxy's connections -------------------------------------------------------
+
+
+class Writer:
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_connection_that_has_ended_is_closed() -> None:
+    made, server = chat_flow(), Proxyserver()
+    with (
+        taddons.context(server) as context,
+        closing(context.master.event_loop),  # mitmproxy 12.0 leaves it open
+    ):
+        writer = Writer()
+        transports = {
+            made.client_conn: SimpleNamespace(writer=writer),
+            made.server_conn: SimpleNamespace(writer=None),
+        }
+        handler: Any = SimpleNamespace(transports=transports)
+        close(made.client_conn, made.client_conn)
+        server.connections[made.client_conn.id] = handler
+        assert not writer.closed
+        for each in (made.client_conn, made.server_conn, made.server_conn):
+            close(made.client_conn, each)
+        assert transports == {}
+        assert writer.closed
+
+
+def test_without_connections_nobody_is_found() -> None:
+    with taddons.context() as context, closing(context.master.event_loop):
+        assert handler_of(chat_flow().client_conn) is None
+
+
+# -- who has given up ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tunnelled", [False, True])
+def test_client_that_gave_up_is_known_whoever_is_named(*, tunnelled: bool) -> None:
+    made = Connections(tunnelled=tunnelled)
+    first, second = map(made.outlet, made.flows)
+    before = second.has_left
+    made.streams[1].client_state = made.streams[1].state_errored
+    assert (before, second.has_left, first.has_left) == (False, True, False)
+
+
+def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
+    made = Connections()
+    client: Any = made.client
+    client.streams = {1: "headers", 3: "headers"}
+    first, second = map(made.outlet, made.flows)
+    before = second.has_left
+    del client.streams[3]
+    assert (before, second.has_left, first.has_left) == (False, True, False)
+
+
+# -- what is read --------------------------------------------------------------------
+
+
+def test_nothing_more_is_read_until_others_had_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    its = chat_flow()
+
+    async def read(handler: Any) -> list[str]:
+        monkeypatch.setattr(
+            "llm_normalize.exchange.sending.handler_of", lambda _: handler
+        )
+        done = list[str]()
+        for _ in range(2):  # the second changes nothing
+            slow_down(its.client_conn, lambda: "others" in done)
+            await asyncio.sleep(0)
+        lock = getattr(handler, "_drain_lock", None) or asyncio.Lock()
+
+        async def drain_writers() -> None:
+            async with lock:
+                done.append("read on")
+
+        reading = asyncio.create_task(drain_writers())
+        await asyncio.sleep(0.01)
+        done.append("others")
+        await reading
+        return done
+
+    async def both() -> tuple[list[str], list[str]]:
+        lock = asyncio.Lock()
+        return await read(SimpleNamespace(_drain_lock=lock)), await read(None)
+
+    slowed, later = asyncio.run(both())
+    assert slowed == ["others", "read on"]
+    assert later == ["read on", "others"]  # of a mitmproxy that has no such lock

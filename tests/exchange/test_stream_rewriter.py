@@ -1,0 +1,548 @@
+import gzip
+import random
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import brotli
+import pytest
+import zstandard
+
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.exchange.stream_rewriter import Rewriter, Turn
+from llm_normalize.fixes import FIXES
+from llm_normalize.records.snapshot import Kept, unpacked
+from llm_normalize.repair import pipeline
+from llm_normalize.repair.fast_path.learning import Templates
+from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import MOST, Decoder, decoder_for
+from llm_normalize.wire.event_boundary import Boundary, ValueScan
+from llm_normalize.wire.json_text import dumps, loads
+from streams import cuts
+
+HEAD = chunk({"role": "assistant", "content": ""})
+TEXT = chunk({"content": "Hi"})
+FINISH = chunk({}, finish="stop")
+GOOD = wire([HEAD, TEXT, FINISH, DONE])
+BAD = b": ping\n\n" + GOOD.replace(b"data: ", b"data:").replace(b"\n\n", b"\r\n\r\n")
+
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {
+    "identity": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+    "deflate, zstd": lambda data: zstandard.compress(zlib.compress(data)),
+}
+
+
+class Client:
+    """One rewriter, and what it says."""
+
+    def __init__(self, encoding: str = "", *, repair: bool = True) -> None:
+        self.steps: list[Step] = []
+        self.given_up = 0
+        decoder = decoder_for(encoding)
+        assert decoder is not None
+        self.pipeline = Pipeline(Asked(stream=True), FIXES, self.steps.append)
+        self.rewriter = Rewriter(
+            self.pipeline,
+            decoder,
+            repair=repair,
+            give_up=self.give_up,
+            label="label",
+        )
+
+    def give_up(self) -> None:
+        self.given_up += 1
+
+    def read(self, data: bytes) -> bytes:
+        out = self.rewriter(data)
+        assert isinstance(out, list)
+        # An empty element would end an HTTP/1.1 answer.
+        assert all(out)
+        return b"".join(out)
+
+    def run(self, reads: Sequence[bytes]) -> bytes:
+        return b"".join(map(self.read, [*(each for each in reads if each), b""]))
+
+
+def rewrite(data: bytes, encoding: str = "", *, repair: bool = True) -> bytes:
+    """Return what *data* becomes, which must be the same in any cut."""
+    whole = Client(encoding, repair=repair).run([data])
+    for reads in cuts(data):
+        assert Client(encoding, repair=repair).run(reads) == whole, reads
+    return whole
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_a_stream_is_decoded_and_repaired_in_any_cut(encoding: str) -> None:
+    assert rewrite(ENCODERS[encoding](GOOD), encoding) == GOOD
+    assert rewrite(ENCODERS[encoding](BAD), encoding) == b"\n" + GOOD
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_observing_leaves_every_byte_encoded_as_it_came(encoding: str) -> None:
+    data = ENCODERS[encoding](BAD)
+    assert rewrite(data, encoding, repair=False) == data
+
+
+def test_observing_sees_what_repair_would_do() -> None:
+    watched, repaired = Client("gzip", repair=False), Client("gzip")
+    for each in (watched, repaired):
+        each.run([gzip.compress(BAD)])
+    assert watched.steps == repaired.steps
+    assert any(step.changed for step in watched.steps)
+
+
+def test_nothing_to_send_is_an_empty_list() -> None:
+    rewriter = Client().rewriter
+    assert rewriter(b"data: ") == []
+    assert rewriter(b"{") == []
+    assert Client().rewriter(b"") == []
+
+
+def test_an_event_leaves_with_its_last_byte() -> None:
+    client = Client()
+    assert client.read(wire([HEAD, TEXT])) == wire([HEAD, TEXT])
+    assert client.read(wire([TEXT])[:-1]) == b""
+    assert client.read(b"\n") == wire([TEXT])
+
+
+def test_bytes_are_counted_as_they_come_and_leave() -> None:
+    client = Client("gzip")
+    data = gzip.compress(BAD)
+    out = client.run([data[:30], data[30:]])
+    rewriter = client.rewriter
+    assert (rewriter.bytes_in, rewriter.bytes_out) == (len(data), len(out))
+
+
+@pytest.mark.parametrize("repair", [True, False])
+def test_what_leaves_is_kept(repair: bool) -> None:
+    client = Client(repair=repair)
+    out = client.run([BAD[:50], BAD[50:]])
+    assert client.rewriter.kept.body == out
+    assert not client.rewriter.kept.is_cut
+
+
+def test_bytes_after_an_empty_read_are_not_lost() -> None:
+    # mitmproxy also forwards empty HTTP/2 frames that are not the last.
+    client = Client()
+    client.run([GOOD])
+    assert client.read(b"data:late\n\n") == b"data:late\n\n"
+    assert client.read(b"") == b""
+    assert client.read(b"x") + client.read(b"") == b"x"
+    assert client.rewriter.bytes_out == len(GOOD) + len(b"data:late\n\nx")
+
+
+def test_bytes_after_an_empty_read_are_decoded_all_the_same() -> None:
+    # The client was told that nothing is encoded.
+    client = Client("gzip")
+    data = gzip.compress(GOOD)
+    out = client.read(data[:40]) + client.read(b"") + client.read(data[40:])
+    assert out == GOOD
+
+
+def test_a_missing_done_is_added_at_the_end() -> None:
+    assert rewrite(wire([HEAD, TEXT, FINISH])) == GOOD
+
+
+# -- a corrupt body ----------------------------------------------------------------
+
+
+def broken_gzip(body: bytes) -> bytes:
+    deflate = zlib.compressobj(wbits=31)
+    return deflate.compress(body) + deflate.flush(zlib.Z_FULL_FLUSH) + b"\xff" * 9
+
+
+def test_a_corrupt_body_is_given_up_once_and_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = Client("gzip")
+    assert client.read(b"no gzip") == b""
+    assert client.read(b"more") == b""
+    client.read(b"")
+    assert client.given_up == 1
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith("label: the compressed body is corrupt (")
+    assert record.getMessage().endswith("; the answer is broken off")
+
+
+def test_what_came_before_the_corrupt_part_leaves() -> None:
+    client = Client("gzip")
+    data = broken_gzip(wire([HEAD, TEXT]))
+    assert client.read(data[:-9]) == wire([HEAD, TEXT])
+    assert client.read(data[-9:]) == b""
+    assert client.given_up == 1
+
+
+def test_what_came_before_the_corrupt_part_leaves_even_in_one_read() -> None:
+    client = Client("gzip")
+    assert client.read(broken_gzip(wire([HEAD, TEXT]))) == wire([HEAD, TEXT])
+    assert client.given_up == 1
+
+
+def test_a_corrupt_body_gets_no_done() -> None:
+    client = Client("gzip")
+    data = broken_gzip(wire([HEAD, TEXT, FINISH]))
+    client.run([data[:-9], data[-9:]])
+    assert b"[DONE]" not in client.rewriter.kept.body
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_inflates_to_too_much_at_once_is_broken_off(
+    encoding: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(encoding)
+    out = client.read(ENCODERS[encoding](b"\n" * (MOST + 1)))
+    assert len(out) <= MOST
+    assert client.given_up == 1
+    assert client.read(b"more") == b""
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "label: it inflates to more than 16 MiB at once; the answer is broken off"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_inflates_to_as_much_as_may_be_leaves(encoding: str) -> None:
+    client = Client(encoding)
+    out = client.read(ENCODERS[encoding](b"\n" * MOST))
+    assert (len(out), client.given_up) == (MOST, 0)
+
+
+def test_observing_a_corrupt_body_breaks_nothing_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert rewrite(b"no gzip", "gzip", repair=False) == b"no gzip"
+    client = Client("gzip", repair=False)
+    client.run([b"no gzip"])
+    assert client.given_up == 0
+    assert caplog.records[-1].getMessage().endswith(")")
+
+
+def test_giving_up_may_fail() -> None:
+    # A flow that the user has killed meanwhile cannot be killed again.
+    client = Client("gzip")
+
+    def fail() -> None:
+        raise RuntimeError
+
+    client.rewriter._give_up = fail
+    assert client.rewriter(b"no gzip") == []
+    assert client.rewriter(b"") == []
+
+
+# -- bugs --------------------------------------------------------------------------
+
+
+class BrokenDecoder(Decoder):
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        raise RuntimeError
+
+
+def test_an_observer_that_fails_costs_no_byte() -> None:
+    def fail(_: Step) -> None:
+        raise RuntimeError
+
+    pipeline = Pipeline(Asked(stream=True), FIXES, fail)
+    rewriter = Rewriter(pipeline, Decoder())
+    out = [piece for data in (GOOD, b"") for piece in rewriter(data)]
+    assert b"".join(out) == GOOD
+
+
+@pytest.mark.parametrize("names", [("quick",), ("feed", "end")])
+def test_a_pipeline_that_fails_costs_no_byte(
+    names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client()
+    half = len(wire([HEAD])) + 9
+    out = client.read(GOOD[:half])
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    for name in names:
+        monkeypatch.setattr(client.pipeline, name, fail)
+    out += client.read(GOOD[half:]) + client.read(b"")
+    assert out == GOOD
+
+
+def test_growth_is_told_with_the_first_bytes_and_now_and_then() -> None:
+    rewriter = Client(repair=False).rewriter
+    told: list[int] = []
+    rewriter.on_growth = lambda: told.append(rewriter.bytes_out)
+    for _ in range(100):
+        rewriter(b"x" * 1000)
+    assert told[0] == 1000
+    assert 3 <= len(told) <= 10
+
+
+def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    client = Client(repair=False)
+
+    def fail() -> None:
+        raise RuntimeError
+
+    client.rewriter.on_growth = fail
+    assert client.read(BAD) == BAD
+    assert "it is not shown" in caplog.text
+
+
+def test_what_came_is_kept_decoded() -> None:
+    kept, decoder = Kept(both=True), decoder_for("gzip")
+    assert decoder is not None
+    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder, kept=kept)
+    out = rewriter(gzip.compress(BAD)) + rewriter(b"")
+    assert kept.body == b"".join(out)
+    assert unpacked(kept.came or []) == BAD
+
+
+def test_a_decoder_that_fails_never_raises() -> None:
+    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), BrokenDecoder())
+    assert isinstance(rewriter(GOOD), list)
+    assert isinstance(rewriter(b""), list)
+
+
+@pytest.mark.parametrize("encoding", ENCODERS)
+def test_any_bytes_never_raise(encoding: str) -> None:
+    dice = random.Random(encoding)
+    for _ in range(50):
+        data = bytearray(ENCODERS[encoding](BAD))
+        for _ in range(dice.randrange(4)):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        client = Client(encoding)
+        client.run(list(cuts(bytes(data)))[2])
+        assert client.rewriter.bytes_in == len(data)
+
+
+def test_a_plain_read_of_any_size_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A replayed answer comes in one read: only what inflates is limited.
+    due = Client().run([BAD])
+    monkeypatch.setattr("llm_normalize.exchange.stream_rewriter.MOST", 10)
+    client = Client()
+    assert client.run([BAD]) == due
+    assert client.given_up == 0
+
+
+HOSTILE: dict[str, bytes] = {
+    "values": b"[]" * 2_000_000,
+    "values on one line": b"data: " + b"{}" * 2_000_000 + b"\n\n",
+    "values on lines": (b"data: " + b"{}" * 400 + b"\n\n") * 4_000,
+    "small events": b"data:{}\n\n" * 400_000,
+    "one line ends": b"data: {}\n" * 400_000,
+    "lines of a block": b"data: {\n" * 400_000 + b"\n",
+    "carriage returns": b"data: {}\r\r" * 400_000,
+    "brackets": b"data: [" + b"[]," * 1_000_000 + b"1]\n\n",
+    "errors": b'data: {"error":{"message":"x"}}\n\n' * 100_000,
+    "calls": wire([chunk({"tool_calls": [{"index": 0, "id": "c"}] * 3_000})] * 10),
+    "choices": wire([chunk(None, choices=[{"delta": {"content": "a"}}] * 4_000)] * 10),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_little_of_what_one_read_inflates_to_is_looked_at(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = 0
+    steps = (Pipeline._event, ValueScan.__init__, Boundary._next_line, Templates.watch)
+
+    def count(step: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any) -> Any:
+            nonlocal looked
+            looked += 1
+            return step(*given)
+
+        return counted
+
+    for step in steps:
+        owner = {"_event": Pipeline, "__init__": ValueScan, "watch": Templates}
+        monkeypatch.setattr(
+            owner.get(step.__name__, Boundary), step.__name__, count(step)
+        )
+    client = Client("gzip")
+    client.rewriter.turn = Turn(lambda _: None)  # all reads are of one turn
+    data = gzip.compress(HOSTILE[name], 1)
+    out = b"".join(
+        client.read(data[at : at + 65536]) for at in range(0, len(data), 65536)
+    )
+    assert looked < 30_000
+    out += client.read(b"")
+    assert len(out) > 0.95 * len(HOSTILE[name])  # it passes as it is
+
+
+ORDINARY: dict[str, Callable[[int], Any]] = {
+    "texts": lambda n: chunk({"content": f"w{n}"}),
+    "keys": lambda n: chunk({"content": f"w{n}"}, **{f"k{n}": 1}),
+    "ids": lambda n: chunk({"content": f"w{n}"}, id=f"c{n}"),
+    "calls": lambda n: chunk({"tool_calls": [rest(0, f"a{n}")]}, **{f"k{n}": 1}),
+    "choices": lambda n: chunk(
+        None,
+        choices=[{"index": at, "delta": {"content": f"w{n}"}} for at in range(2)],
+        **{f"k{n}": 1},
+    ),
+}
+
+
+ODD_BURSTS = [(name, 400) for name in ("keys", "ids", "calls")] + [("choices", 250)]
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+@pytest.mark.parametrize(("name", "count"), [("texts", 1000), *ODD_BURSTS])
+def test_ordinary_burst_is_repaired_wholly(
+    name: str, count: int, encoding: str
+) -> None:
+    client = Client(encoding)
+    client.rewriter.turn = Turn(lambda _: None)
+    opening = chunk(
+        {"tool_calls": [head()]} if name == "calls" else {"role": "assistant"}
+    )
+    data = wire([opening, *map(ORDINARY[name], range(count))]).replace(b": {", b":{")
+    client.read(ENCODERS[encoding](data))
+    assert client.pipeline.raw_events.total() == 0
+    assert len(client.steps) > count / 2
+
+
+def test_streams_share_what_may_be_looked_at_in_one_turn() -> None:
+    later = list[Callable[[], None]]()
+    turn = Turn(later.append)
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(300)]
+    data = wire([HEAD, *odd]).replace(b": {", b":{")
+    few = wire([HEAD, *odd[:40]]).replace(b": {", b":{")
+
+    def raw(data: bytes) -> int:
+        client = Client()
+        client.rewriter.turn = turn
+        client.read(data)
+        return client.pipeline.raw_events.total()
+
+    found = [raw(data) for _ in range(9)]
+    assert found == sorted(found)
+    assert (found[0], found[-1]) == (0, 1)
+    assert raw(few) == 0  # each has some of its own
+    begun, go_on = turn.number, [later.pop()]
+    assert not later
+    for act in go_on:
+        act()
+    assert turn.number == begun
+    later.pop()()
+    assert turn.number == begun + 1
+    assert raw(data) == 0
+
+
+def test_provider_is_slowed_down_that_sends_much_in_one_turn() -> None:
+    client = Client()
+    turn = client.rewriter.turn = Turn(lambda _: None)
+    asked = list[int]()
+    client.rewriter.on_much = lambda: asked.append(client.pipeline.events)
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(220)]
+    data = wire([HEAD, *odd]).replace(b": {", b":{")
+    client.read(data[: len(data) // 3])
+    assert not asked
+    client.read(data[len(data) // 3 :])
+    assert asked == [221]
+    turn._end()
+    client.read(wire([TEXT]))
+    assert asked == [221]
+
+
+def test_what_is_not_looked_at_makes_up_no_end() -> None:
+    client = Client()
+    odd = [chunk({"content": "a"}, **{f"k{at}": 1}) for at in range(3000)]
+    out = client.read(wire([HEAD, *odd, FINISH]).replace(b": {", b":{"))
+    assert client.pipeline.raw_events == {"too-many": 1}
+    assert client.read(wire([TEXT]).replace(b": {", b":{")) == wire([TEXT])
+    assert b"[DONE]" not in out + client.read(b"")
+    assert client.pipeline.events == 3003
+
+
+def test_comments_in_any_number_become_newlines_at_once() -> None:
+    client = Client()
+    odd = (b": ping\n: pong\n\n" + b":\n\n") * 500
+    assert client.read(wire([HEAD]) + odd) == wire([HEAD]) + b"\n" * 1000
+    assert client.read(b": a\n" * 20_000) == b""
+    assert client.read(b"\n" + wire([TEXT])) == b"\n" + wire([TEXT])
+    assert client.read(b": a\n" * 20_000 + wire([TEXT])) == wire([TEXT])
+    steps = {step.n: step for step in client.steps if step.changed}
+    assert [*steps] == [*range(1, 52), 1001, 1003]
+    assert steps[1].before == b": ping\n: pong\n\n"
+    assert steps[1].after == [b"\n"]
+    assert steps[51].after == [b"\n" * 950]
+    assert b"".join(step.before or b"" for step in client.steps[1:52]) == odd
+    assert client.pipeline.events == 1004
+
+
+def test_comments_pass_where_they_are_not_to_be_dropped() -> None:
+    fixes = [fix for fix in FIXES if fix.name != "comment-sent"]
+    data = b": a\n\n: b\n\n\n"
+    assert b"".join(Pipeline(Asked(stream=True), fixes).feed(data)) == data
+    many = b": a\n" * 20_000 + wire([TEXT])
+    assert b"".join(Pipeline(Asked(stream=True), fixes).feed(many)) == many
+
+
+def test_event_of_very_many_values_passes_as_it_is() -> None:
+    client = Client()
+    data = b"data: " + b'{"choices":[]}' * 600 + b"\n\n"
+    assert client.read(data) == data
+    assert client.pipeline.raw_events == {"too-many": 1}
+
+
+def parted(data: bytes) -> list[bytes]:
+    """Return *data* as mitmproxy reads it."""
+    return [data[at : at + 65535] for at in range(0, len(data), 65535)]
+
+
+LARGE_EVENTS = {
+    "numbers": b'"a":[' + b"1," * 120_000 + b"1]",
+    "objects": b'"a":[' + b"{}," * 20_000 + b"{}]",
+    "texts": b'"a":[' + b'"",' * 90_000 + b'""]',
+    "quotes": b'"a":"' + b'\\"' * 300_000 + b'"',
+}
+
+
+@pytest.mark.parametrize("name", LARGE_EVENTS)
+def test_event_that_takes_long_to_read_passes_as_it_is(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[int]()
+
+    def counted(data: bytes) -> Any:
+        read.append(len(data))
+        return loads(data)
+
+    monkeypatch.setattr(pipeline, "loads", counted)
+    client = Client()
+    data = b"data:{" + LARGE_EVENTS[name] + b',"choices":[]}\n\n'
+    assert client.read(data) == data
+    assert client.pipeline.raw_events.total() == 1
+    assert not read
+
+
+@pytest.mark.parametrize("count", [3, 6_000_000])
+def test_long_text_is_repaired_however_long(count: int) -> None:
+    client = Client()
+    data = wire([chunk({"role": None, "content": "A" * count})])
+    assert b'"role":"assistant"' in client.run(parted(data))
+    assert client.pipeline.raw_events.total() == 0
+
+
+def test_body_in_a_stream_is_repaired_up_to_its_bound() -> None:
+    for count, unread in ((1, 0), (2 << 20, 1)):
+        client = Client()
+        message = {"role": "assistant", "content": "A" * count}
+        body = {"object": "chat.completion", "choices": [{"message": message}]}
+        out = client.run(parted(dumps(body)))
+        assert client.pipeline.raw_events == Counter({"too-large": unread})
+        assert (out == dumps(body)) is bool(unread)
+
+
+def test_what_very_many_choices_have_sent_is_not_compared() -> None:
+    for count, compared in ((100, True), (150, False)):
+        client = Client()
+        found = [{"index": at, "delta": {"content": "a"}} for at in range(count)]
+        client.read(wire([chunk(None, choices=found)]))
+        assert (client.pipeline._state() is not None) is compared

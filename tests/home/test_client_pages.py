@@ -1,0 +1,193 @@
+"""The pages for clients, and the file that they come from."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from llm_normalize.home.client_pages import PATH, Block, Client, Span, read, slug
+
+TEXT = """\
+# Clients
+
+Words before the first section.
+
+## VS Code (Copilot & co.)
+<!-- agents: Code/, vscode -->
+
+Set **`http.proxy`** to `http://127.0.0.1:8080`,
+and see [the page](https://example.test/a_b) or [*this*](#curl).
+- one
+- two, which
+  goes on
+Then more.
+
+```sh
+## no heading
+curl -x http://127.0.0.1:8080 --cacert ~/.mitmproxy/mitmproxy-ca-cert.pem
+
+| no table |
+```
+| what | value |
+| --- | :-: |
+| `a\\|b` | **x** |
+| c |
+After it.
+
+## curl
+Its text.
+## No page
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "clients.md"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def client(path: Path) -> Client:
+    return read("[::1]:9", "/c/conf", path)[0]
+
+
+def test_sections_are_clients(path: Path) -> None:
+    found = read("x:1", "/conf", path)
+    assert [(each.name, each.slug, each.agents) for each in found] == [
+        ("VS Code (Copilot & co.)", "vs-code-copilot--co", ("Code/", "vscode")),
+        ("curl", "curl", ()),
+        ("No page", "no-page", ()),
+    ]
+    assert [each.text for each in found[1:]] == ["Its text.", ""]
+    assert [*found[2].blocks()] == []
+
+
+def test_a_client_is_known_by_its_user_agent(client: Client) -> None:
+    assert client.fits("Mozilla/5.0 VSCODE/1.99")
+    assert not client.fits("curl/8")
+    assert not client.fits("")
+
+
+def test_addresses_are_the_real_ones(client: Client) -> None:
+    assert "127.0.0.1" not in client.text
+    assert "curl -x http://[::1]:9 --cacert /c/conf/mitmproxy-ca" in client.text
+    assert "agents" not in client.text
+
+
+def test_a_folder_with_blanks_is_one_word_in_commands_alone(tmp_path: Path) -> None:
+    path = tmp_path / "clients.md"
+    lines = ["## A", "", "Add `~/.mitmproxy/x.pem`, or `A=~/.mitmproxy/x.pem`.", ""]
+    lines += ["```sh", "cat ~/.mitmproxy/x.pem:/y > ~/.mitmproxy/both.pem", "```"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    text = read("x:1", "/c d", path)[0].text
+    assert "Add `/c d/x.pem`, or `A='/c d/x.pem'`." in text
+    assert "cat '/c d/x.pem':/y > '/c d/both.pem'" in text
+    assert "A=~/.mitmproxy/x.pem" in read("x:1", "~/.mitmproxy", path)[0].text
+
+
+def test_blocks(client: Client) -> None:
+    paragraph, items, code, table, end = client.blocks()
+    assert paragraph == Block(
+        "paragraph",
+        [
+            [
+                [
+                    Span("Set "),
+                    Span("http.proxy", is_code=True, is_bold=True),
+                    Span(" to "),
+                    Span("http://[::1]:9", is_code=True),
+                    Span(", and see "),
+                    Span("the page", href="https://example.test/a_b"),
+                    Span(" or "),
+                    Span("*this*", href="#curl"),
+                    Span("."),
+                ]
+            ]
+        ],
+    )
+    two = "two, which goes on Then more."  # as Markdown has it: a lazy line
+    assert items == Block("list", [[[Span("one")]], [[Span(two)]]])
+    assert code.kind == "code"
+    assert code.code.startswith("## no heading\ncurl")
+    assert code.code.endswith("pem\n\n| no table |")
+    assert table == Block(
+        "table",
+        [
+            [[Span("what")], [Span("value")]],
+            [[Span("a|b", is_code=True)], [Span("x", is_bold=True)]],
+            [[Span("c")]],
+        ],
+    )
+    assert end == Block("paragraph", [[[Span("After it.")]]])
+
+
+def test_code_without_its_end_goes_to_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "clients.md"
+    path.write_text("## A\ntext\n```\na\n\nb", encoding="utf-8")
+    (found,) = read("x:1", "/conf", path)
+    assert [each.kind for each in found.blocks()] == ["paragraph", "code"]
+    assert [*found.blocks()][1].code == "a\n\nb"
+
+
+def test_without_the_file_there_are_no_clients(tmp_path: Path) -> None:
+    assert read("x:1", "/conf", tmp_path / "gone.md") == []
+    (tmp_path / "empty.md").write_text("# Clients\n", encoding="utf-8")
+    assert read("x:1", "/conf", tmp_path / "empty.md") == []
+
+
+# -- the file itself -----------------------------------------------------------------------
+
+
+def prose() -> list[str]:
+    """Return the lines of the sections that are no code and no comment."""
+    text = PATH.read_text(encoding="utf-8")
+    text = text[text.index("\n## ") + 1 :]  # what introduces them is for GitHub
+    text = re.sub(r"(?ms)^ {0,3}```.*?^ {0,3}```$", "", text)
+    return re.sub(r"(?s)<!--.*?-->", "", text).splitlines()
+
+
+def test_each_line_of_the_file_is_of_the_kind_that_is_read() -> None:
+    bad = r"#(?!# \w)|\s+\S|\* |\+ |\d+[.)] |>|!\[|---|==="
+    lines = prose()
+    assert lines[0].startswith("## ")
+    strays = [
+        line for line in lines if re.match(bad, line) and not re.match("  +[^-]", line)
+    ]
+    assert strays == []
+    words = [re.sub(r"`[^`]*`", "", line) for line in lines]
+    assert [line for line in words if re.search(r"</?\w+[^>]*>|!\[|__|`", line)] == []
+
+
+def test_tables_of_the_file_have_two_or_three_columns() -> None:
+    for client in read("x:1", "/conf"):
+        for block in client.blocks():
+            if block.kind == "table":
+                assert {len(row) for row in block.rows} in ({2}, {3})
+
+
+def test_no_page_of_the_file_takes_the_place_of_another() -> None:
+    clients = read("x:1", "/conf")
+    assert len({each.slug for each in clients}) == len(clients) > 1
+    assert all(each.text for each in clients)
+
+
+def test_links_of_the_file_lead_somewhere() -> None:
+    clients = read("x:1", "/conf")
+    known = {f"#{each.slug}" for each in clients}
+    for client in clients:
+        for found in re.findall(r"\]\(([^)]*)\)", client.text):
+            assert found.startswith("https://") or found in known
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("VS Code", "vs-code"),
+        ("Node.js", "nodejs"),
+        ("C_d-e", "c_d-e"),
+        ("A & B", "a--b"),
+    ],
+)
+def test_anchors_are_githubs(heading: str, anchor: str) -> None:
+    assert slug(heading) == anchor

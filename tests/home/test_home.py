@@ -1,0 +1,408 @@
+"""The proxy's own pages, asked by the addon's hooks; no socket is opened."""
+
+import html
+import json
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from mitmproxy import certs, http, tls
+from mitmproxy.addons.tlsconfig import TlsConfig
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.test import tflow
+
+from llm_normalize.home import rendering, trust_advice
+from llm_normalize.home.probe import HOST
+from proxies import Proxy, fail, headers_of, messages, response_of
+
+PLACE = "127.0.0.1:8080"
+HTML = {"accept": "text/html,*/*;q=0.8"}
+UP = "upstream:https://up.test:3128"
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path / "conf") as proxy:
+        yield proxy
+
+
+def give_ca(proxy: Proxy, mitm_ca: Path) -> str:
+    config = TlsConfig()
+    config.certstore = certs.CertStore.from_store(mitm_ca, "mitmproxy", 2048)
+    proxy.context.master.addons.add(config)
+    return (mitm_ca / "mitmproxy-ca-cert.pem").read_text()
+
+
+def asked(
+    path: str = "/",
+    place: str = PLACE,
+    *,
+    method: str = "GET",
+    mode: str = "regular",
+    here: str = "127.0.0.1",
+    there: str = "127.0.0.1",
+    headers: dict[str, str] | None = None,
+) -> http.HTTPFlow:
+    made = tflow.tflow()
+    made.request = http.Request.make(method, f"http://{place}{path}")
+    for name, value in (headers or {}).items():
+        made.request.headers[name] = value
+    made.client_conn.proxy_mode = ProxyMode.parse(mode)
+    made.client_conn.sockname = (here, 8080)
+    made.client_conn.peername = (there, 50000)
+    return made
+
+
+def get(proxy: Proxy, path: str = "/", **more: Any) -> tuple[int, str]:
+    made = asked(path, **more)
+    proxy.addon.requestheaders(made)
+    return response_of(made).status_code, response_of(made).text or ""
+
+
+@pytest.mark.parametrize("mode", ["regular", UP])
+def test_home_page_is_html_for_browsers_and_text_for_others(
+    proxy: Proxy, mode: str
+) -> None:
+    status, page = get(proxy, headers=HTML, mode=mode)
+    assert (status, page[:15]) == (200, "<!doctype html>")
+    status, page = get(proxy, headers={"accept": "*/*"}, mode=mode)
+    assert (status, page.splitlines()[0]) == (200, f"llm_normalize on {PLACE}")
+
+
+@pytest.mark.parametrize(
+    "mode", ["reverse:http://up.test", "transparent", "socks5", "wireguard"]
+)
+@pytest.mark.parametrize("path", ["/", "/proxy.pac", "/status.json"])
+def test_other_modes_are_left_alone(proxy: Proxy, mode: str, path: str) -> None:
+    made = asked(path, mode=mode)
+    proxy.addon.requestheaders(made)
+    assert made.response is None
+
+
+@pytest.mark.parametrize(
+    "place", ["127.0.0.1:80", "evil.test:8080", "192.0.2.1:8080", "api.test"]
+)
+def test_other_places_are_left_alone(proxy: Proxy, place: str) -> None:
+    made = asked(place=place)
+    proxy.addon.requestheaders(made)
+    assert made.response is None
+
+
+def test_answers_of_others_and_flows_that_are_over_are_left_alone(proxy: Proxy) -> None:
+    made = asked()
+    made.response = refused = http.Response.make(407)
+    proxy.addon.requestheaders(made)
+    assert made.response is refused
+    made = asked()
+    made.live = False
+    proxy.addon.requestheaders(made)
+    assert made.response is None
+    made = asked()
+    made.is_replay = "request"
+    proxy.addon.requestheaders(made)
+    assert made.response is None
+
+
+def test_proxy_does_not_ask_itself_for_ever(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_normalize.home.home.is_from_proxy", lambda _: True)
+    for place in ("evil.test:8080", PLACE):  # the latter, too, may be another's request
+        status, page = get(proxy, "/status.json", place=place)
+        assert status == 403
+        assert page == "This name leads to the proxy itself. Ask it by its address.\n"
+    made = asked(place="evil.test:81")
+    proxy.addon.requestheaders(made)
+    assert made.response is None
+
+
+def test_status_is_for_programs(proxy: Proxy) -> None:
+    proxy.set(normalize_hosts=["api.test"], normalize_mode="observe")
+    proxy.addon.stats.add("api.test", "m", {"role-null": 2})
+    status, page = get(proxy, "/status.json")
+    told = json.loads(page)
+    assert status == 200
+    assert (told["hosts"], told["mode"], told["ca_sha256"]) == (
+        ["api.test"],
+        "observe",
+        "",
+    )
+    assert told["counters"][0]["fixes"] == {"role-null": 2}
+    assert told["confdir"] == str(proxy.folder)
+    assert told["probe"].startswith(f"{HOST}/")
+
+
+@pytest.mark.parametrize(
+    ("options", "opens"),
+    [
+        ({}, "listed"),
+        ({"normalize_only": False}, "all"),
+        ({"normalize_only": False, "allow_hosts": ["x"]}, "allowed"),
+    ],
+)
+def test_whose_tls_is_opened_is_told(
+    proxy: Proxy, options: dict[str, Any], opens: str
+) -> None:
+    proxy.set(**options)
+    assert json.loads(get(proxy, "/status.json")[1])["opens"] == opens
+
+
+@pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac", "/nothing"])
+def test_no_other_page_can_read_frame_or_include_it(proxy: Proxy, path: str) -> None:
+    made = asked(path, headers=HTML)
+    proxy.addon.requestheaders(made)
+    headers = headers_of(made)
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_nonce_is_new_for_each_page(proxy: Proxy) -> None:
+    policies = set()
+    for _ in range(5):
+        made = asked(headers=HTML)
+        proxy.addon.requestheaders(made)
+        policy = headers_of(made)["content-security-policy"]
+        nonce = policy.partition("'nonce-")[2].partition("'")[0]
+        assert (response_of(made).text or "").count(f'nonce="{nonce}"') == 2
+        policies.add(policy)
+    assert len(policies) == 5
+
+
+@pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac"])
+def test_pages_of_other_sites_are_refused(proxy: Proxy, path: str) -> None:
+    for headers in ({"sec-fetch-site": "cross-site"}, {"origin": "https://evil.test"}):
+        status, page = get(proxy, path, headers=headers)
+        assert status == 403
+        assert page == "Pages of other sites get nothing from this proxy.\n"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"])
+def test_nothing_can_be_changed(proxy: Proxy, method: str) -> None:
+    made = asked(method=method)
+    proxy.addon.requestheaders(made)
+    assert response_of(made).status_code == 405
+    assert headers_of(made)["allow"] == "GET, HEAD"
+
+
+def test_head_is_the_same_without_the_body(proxy: Proxy) -> None:
+    made, same = asked("/proxy.pac", method="HEAD"), asked("/proxy.pac")
+    for each in (made, same):
+        proxy.addon.requestheaders(each)
+    assert response_of(made).content == b""
+    assert int(headers_of(made)["content-length"]) == len(
+        response_of(same).content or b""
+    )
+
+
+def test_who_takes_it_for_a_base_url_is_told_so(proxy: Proxy) -> None:
+    for method, path in (("POST", "/v1/chat/completions"), ("GET", "/v1/models")):
+        status, page = get(proxy, path, method=method)
+        assert status == 404
+        assert "--mode reverse:" in json.loads(page)["error"]["message"]
+
+
+def test_there_is_no_other_page(proxy: Proxy) -> None:
+    for path in ("/x", "/clients/", "/clients/none", "/../conf", "/mitmproxy-ca.pem"):
+        assert get(proxy, path)[0] == 404
+
+
+def test_path_may_have_a_query(proxy: Proxy) -> None:
+    assert get(proxy, "/proxy.pac?1")[0] == 200
+
+
+# -- the CA --------------------------------------------------------------------------------
+
+
+def test_before_mitmproxy_runs_there_is_no_certificate(proxy: Proxy) -> None:
+    proxy.context.master.addons.add(TlsConfig())
+    assert get(proxy, "/mitmproxy-ca-cert.pem")[0] == 404
+    assert get(proxy, "/status.json")[0] == 200
+
+
+def test_certificate_of_the_ca_and_never_its_key(proxy: Proxy, mitm_ca: Path) -> None:
+    for path in ("/mitmproxy-ca-cert.pem", "/mitmproxy-ca-cert.cer"):
+        assert get(proxy, path)[0] == 404  # there is none yet
+    pem = give_ca(proxy, mitm_ca)
+    made = asked("/mitmproxy-ca-cert.pem")
+    proxy.addon.requestheaders(made)
+    assert (response_of(made).text or "").strip() == pem.strip()
+    assert "KEY" not in (response_of(made).text or "")
+    assert headers_of(made)["content-type"] == "application/x-x509-ca-cert"
+    assert headers_of(made)["content-disposition"] == (
+        'attachment; filename="mitmproxy-ca-cert.pem"'
+    )
+    made = asked("/mitmproxy-ca-cert.cer")
+    proxy.addon.requestheaders(made)
+    assert response_of(made).content == ssl.PEM_cert_to_DER_cert(pem)
+    told = json.loads(get(proxy, "/status.json")[1])["ca_sha256"]
+    found = certs.Cert.from_pem(pem.encode()).fingerprint()
+    assert bytes.fromhex(told.replace(":", "")) == found
+
+
+# -- the PAC file ------------------------------------------------------------------------
+
+
+def test_pac_has_the_hosts_the_routes_and_the_probe(proxy: Proxy) -> None:
+    proxy.set(
+        normalize_hosts=["api.test:8443"],
+        normalize_routes=["old.test=https://new.test/v1"],
+        normalize_only=False,
+    )
+    made = asked("/proxy.pac")
+    proxy.addon.requestheaders(made)
+    pac = response_of(made).text or ""
+    assert headers_of(made)["content-type"] == "application/x-ns-proxy-autoconfig"
+    assert f'"PROXY {PLACE}; DIRECT"' in pac
+    for line in (
+        '[false, 8443, ["test", "api"]]',
+        '[false, -1, ["test", "old"]]',
+        '["invalid", "llm-normalize", "check"]',
+    ):
+        assert line in pac
+
+
+@pytest.mark.parametrize(
+    ("place", "here"),
+    [
+        ("127.0.0.1:8080", "127.0.0.1"),
+        ("localhost:8080", "127.0.0.1"),
+        ("[::1]:8080", "::1"),
+        ("192.0.2.1:8080", "192.0.2.1"),
+    ],
+)
+def test_pac_has_the_address_that_it_was_fetched_from(
+    proxy: Proxy, place: str, here: str
+) -> None:
+    pac = get(proxy, "/proxy.pac", place=place, here=here, there="192.0.2.9")[1]
+    assert f'"PROXY {place}; DIRECT"' in pac
+
+
+def test_pac_leads_to_the_proxy_behind_this_one(proxy: Proxy) -> None:
+    pac = get(proxy, "/proxy.pac", mode=UP)[1]
+    assert f'"PROXY {PLACE}; HTTPS up.test:3128"' in pac
+    assert "DIRECT" not in pac
+
+
+# -- who may know what -------------------------------------------------------------------
+
+
+def test_clients_of_other_machines_get_what_they_need_alone(
+    proxy: Proxy, mitm_ca: Path
+) -> None:
+    give_ca(proxy, mitm_ca)
+    proxy.addon.stats.add("api.test", "secret-model", {"role-null": 2})
+    lan = {"place": "192.0.2.1:8080", "here": "192.0.2.1", "there": "192.0.2.9"}
+    assert get(proxy, "/status.json", **lan)[0] == 404
+    for headers in (HTML, {}):
+        status, page = get(proxy, headers=headers, **lan)
+        assert status == 200
+        assert "secret-model" not in page
+        assert str(proxy.folder) not in page
+    for path in ("/proxy.pac", "/mitmproxy-ca-cert.pem", "/clients/curl"):
+        status, page = get(proxy, path, **lan)
+        assert status == 200
+        assert str(proxy.folder) not in page
+
+
+def test_pages_for_clients_have_the_real_folder_and_address(proxy: Proxy) -> None:
+    for headers in (HTML, {}):
+        status, page = get(
+            proxy, "/clients/curl", place="localhost:8080", headers=headers
+        )
+        assert status == 200
+        assert "localhost:8080" in page
+        assert str(proxy.folder) in page
+
+
+@pytest.mark.parametrize("headers", [HTML, {}])
+def test_each_page_says_how_to_trust_the_ca(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    with Proxy(tmp_path / "a folder") as proxy:
+        found = trust_advice.of(proxy.folder, f"http://{PLACE}")
+        for path in ("/", "/clients/curl", "/clients/docker-and-devcontainers"):
+            page = html.unescape(get(proxy, path, headers=headers)[1])
+            for command in (found.install, found.exports, found.curl):
+                assert command in page
+        assert f"--confdir '{proxy.folder}'" in found.install
+
+
+def test_request_that_came_through_the_proxy_is_known(proxy: Proxy) -> None:
+    assert "this one goes through" not in get(proxy)[1]
+    headers = {"proxy-connection": "keep-alive"}
+    assert "this one goes through" in get(proxy, headers=headers)[1]
+    made = asked(mode=UP)
+    made.request.authority = PLACE
+    proxy.addon.requestheaders(made)
+    assert "this one goes through" in (response_of(made).text or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "closed"),
+    [
+        ({}, False),
+        ({"allow_hosts": ["api.test"]}, True),
+        ({"allow_hosts": ["Check.*:443"]}, False),
+        ({"ignore_hosts": ["invalid"]}, True),
+        ({"ignore_hosts": ["api.test"]}, False),
+    ],
+)
+def test_what_mitmproxy_leaves_closed_is_no_distrust(
+    proxy: Proxy, options: dict[str, Any], closed: bool
+) -> None:
+    proxy.set(**options)
+    assert ('data-closed="1"' in get(proxy, headers=HTML)[1]) is closed
+
+
+def test_a_bug_costs_the_page(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rendering, "text", fail)
+    assert get(proxy) == (500, "The proxy failed at this page.\n")
+    assert "the home page cannot be shown" in messages(caplog, "ERROR")[0]
+
+
+# -- the probe ---------------------------------------------------------------------------
+
+
+def test_probe_is_answered_and_goes_no_further(proxy: Proxy) -> None:
+    place = json.loads(get(proxy, "/status.json")[1])["probe"]
+    made = asked("/" + place.partition("/")[2] + ".svg", HOST)
+    proxy.addon.http_connect(made)
+    assert response_of(made).status_code == 200
+    made.response = None
+    proxy.addon.requestheaders(made)
+    assert headers_of(made)["content-type"] == "image/svg+xml"
+
+
+def test_distrust_of_the_page_s_own_check_is_not_told(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    for host in (HOST, "api.test"):
+        client = tflow.tclient_conn()
+        client.sni, client.error = host, "unknown ca"
+        context = Context(client, proxy.context.options)
+        proxy.addon.tls_failed_client(tls.TlsData(client, context))
+    assert len(messages(caplog)) == 1
+    assert json.loads(get(proxy, "/status.json")[1])["refused"] == {"api.test": 1}
+
+
+def test_tls_of_the_probe_is_opened(proxy: Proxy) -> None:
+    context = Context(tflow.tclient_conn(), proxy.context.options)
+    context.server.address = (HOST, 443)
+    data = tls.ClientHelloData(
+        context, cast(tls.ClientHello, SimpleNamespace(sni=HOST))
+    )
+    proxy.addon.tls_clienthello(data)
+    assert not data.ignore_connection

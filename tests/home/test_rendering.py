@@ -1,0 +1,210 @@
+"""The pages as text; tests/test_end_to_end_home.py looks at them in a browser."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from llm_normalize.home.client_pages import Client
+from llm_normalize.home.rendering import Visit, client, html, sorted_for, text
+from llm_normalize.home.status import Facts, Row
+from test_facts import FACTS
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}"
+VISIT = Visit("http", "127.0.0.1:8080", False, "curl/8", "NONCE", True)
+CLIENTS = [
+    Client("Python", "python", ("python",), "Text."),
+    Client("curl", "curl", ("curl/",), "Text."),
+]
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in ("meta", "br", "wbr", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def tags(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags(page)
+    assert parser.open == []
+    return parser.seen
+
+
+def test_page_tells_what_there_is() -> None:
+    page = html(VISIT, FACTS, CLIENTS)
+    for words in (
+        "version 1.2.3",
+        "It repairs answers",
+        "<strong>m</strong>",
+        "2 of 3 answers",
+        "role-null <b>5</b>",
+        "And 1 more",
+        "api.test: 2 times",
+        "old.test, sent on to https://new.test/v1",
+        "*.many.test",
+        "AA:<wbr>BB",
+        'data-probe="check.invalid/token"',
+        "http://127.0.0.1:8080/proxy.pac",
+    ):
+        assert words in page
+    assert 'It seems that this is one: <a href="/clients/curl">' in page
+    assert page.index("/clients/curl") < page.index("/clients/python")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        FACTS,
+        replace(FACTS, rows=[], more=0, refused={}, routes=[], ca_sha256=""),
+        replace(FACTS, mode="observe", opens="all", closed_probe=True),
+        replace(FACTS, hosts=[f"{n}.test" for n in range(99)], refused={"a.test": 1}),
+    ],
+)
+@pytest.mark.parametrize("is_local", [True, False])
+def test_markup_is_whole(facts: Facts, is_local: bool) -> None:
+    visit = replace(VISIT, is_local=is_local)
+    for clients in (CLIENTS, []):
+        seen = tags(html(visit, facts, clients))
+        names = [name for name, _ in seen]
+        assert names.count("h1") == names.count("main") == 1
+        assert all(
+            each.get("nonce") == "NONCE"
+            for name, each in seen
+            if name in ("script", "style")
+        )
+        ids = [each["id"] for _, each in seen if "id" in each]
+        labels = {
+            each["aria-labelledby"] for _, each in seen if "aria-labelledby" in each
+        }
+        assert len(ids) == len(set(ids))
+        assert labels <= set(ids)
+
+
+def test_script_is_not_needed() -> None:
+    page = html(VISIT, FACTS, CLIENTS)
+    hint = re.search(r"(?s)<noscript>(.*)</noscript>", page)
+    assert hint
+    assert 'href="http://check.invalid/token.svg"' in hint[1]
+    assert 'href="https://check.invalid/token.svg"' in hint[1]
+
+
+def test_hostile_names_are_text() -> None:
+    rows = [Row(HOSTILE, HOSTILE, 1, 1, {HOSTILE: 1})]
+    facts = replace(
+        FACTS,
+        rows=rows,
+        refused={HOSTILE: 1},
+        hosts=[HOSTILE],
+        routes=[(HOSTILE, HOSTILE)],
+        confdir=HOSTILE,
+    )
+    visit = replace(VISIT, agent=HOSTILE)
+    page = html(visit, facts, CLIENTS)
+    harmless = tags(html(visit, replace(FACTS, hosts=["x"]), CLIENTS))
+    assert [name for name, _ in tags(page)] == [name for name, _ in harmless]
+    assert page.count("&lt;script&gt;alert(1)") == 12
+    assert "{{ 7*7 }}" in page
+    assert "<script>alert" not in page
+
+
+def test_others_are_told_no_counts() -> None:
+    visit = replace(VISIT, is_local=False)
+    for page in (html(visit, FACTS, CLIENTS), text(visit, FACTS, CLIENTS)):
+        for words in ("1.2.3", "role-null", "2 of 3", "refused", "new.test", "/conf"):
+            assert words not in page
+        assert "trust.py" not in page
+        assert "curl --cacert mitmproxy-ca-cert.pem" in page
+        assert "proxy.pac" in page
+        assert "/clients/python" in page
+
+
+def test_text_says_the_same() -> None:
+    page = text(VISIT, FACTS, CLIENTS)
+    trust = VISIT.advice("/conf")
+    assert page.splitlines() == [
+        "llm_normalize on 127.0.0.1:8080",
+        "version   1.2.3, running for 0 min",
+        "mode      repair",
+        "client    whether one goes through the proxy and trusts its CA, this tells:",
+        "          https://check.invalid/token.svg",
+        "CA        http://127.0.0.1:8080/mitmproxy-ca-cert.pem",
+        "          SHA-256 AA:BB",
+        "PAC       http://127.0.0.1:8080/proxy.pac",
+        f"trust     {trust.install}",
+        f"          {trust.without}:",
+        f"          {trust.exports}",
+        f"          {trust.curl}",
+        "clients   http://127.0.0.1:8080/clients/curl",
+        "          http://127.0.0.1:8080/clients/python",
+        "routed    old.test to https://new.test/v1",
+        "opened    api.test",
+        "          *.many.test",
+        "refused   api.test: 2 times by clients that do not trust the CA",
+        "answers   api.test m: 2 of 3 repaired, role-null 5",
+        "          and 1 more",
+    ]
+    quiet = replace(FACTS, rows=[], more=0, refused={}, routes=[], opens="all")
+    page = text(replace(VISIT, is_through=True), quiet, [])
+    assert "this one goes through the proxy" in page
+    assert "opened    all hosts; repaired are:\n          api.test\n" in page
+    assert page.endswith("answers   none yet\n")
+    allowed = replace(quiet, opens="allowed")
+    assert "opened    as allow_hosts says; repaired are:" in text(VISIT, allowed, [])
+    assert "says mitmproxy's <code>allow_hosts" in html(VISIT, allowed, [])
+    assert "SHA-256 none yet" in text(VISIT, replace(FACTS, ca_sha256=""), [])
+
+
+def test_names_in_text_are_not_escaped_for_html() -> None:
+    page = text(VISIT, replace(FACTS, hosts=["a&b"]), [])
+    assert "a&b" in page
+
+
+def test_page_of_a_client() -> None:
+    body = """Set `a<b` and **c** [there](https://d.test/?x="y").
+
+- [curl](#curl), [gone](#gone), [bad](javascript:alert(1))
+
+```
+<script>alert(1)</script>
+```
+
+| one | two |
+| --- | --- |
+| x | `y` |
+"""
+    chosen = Client("<b>Py</b>", "py", (), body)
+    page = client(VISIT, chosen, [chosen, *CLIENTS])
+    seen = tags(page)
+    assert [each["href"] for name, each in seen if name == "a"] == [
+        "/",
+        'https://d.test/?x="y"',
+        "/clients/curl",
+        "/clients/curl",
+        "/clients/python",
+    ]
+    for words in (
+        "&lt;b&gt;Py&lt;/b&gt;",
+        "<code>a&lt;b</code>",
+        "<strong>c</strong>",
+        "<code>&lt;script&gt;alert(1)&lt;/script&gt;</code></pre>",
+        '<th scope="col">one</th>',
+        "<td><code>y</code></td>",
+        "gone, bad",
+    ):
+        assert words in page
+
+
+def test_clients_that_fit_come_first() -> None:
+    assert [each.name for each in sorted_for("curl/8", CLIENTS)] == ["curl", "Python"]
+    assert sorted_for("", CLIENTS) == CLIENTS

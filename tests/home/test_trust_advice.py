@@ -1,0 +1,101 @@
+"""What is said of trust, and that each place says it."""
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from llm_normalize.home import trust_advice
+
+ROOT = Path(__file__).parents[2]
+TRUST = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'trust.py'))} install"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_the_command_names_this_checkout_and_any_unusual_folder(home: Path) -> None:
+    usual = trust_advice.of(home / ".mitmproxy", system="linux")
+    assert usual.install == TRUST
+    other = trust_advice.of(home / "a b", system="linux")
+    assert other.install == f"{TRUST} --confdir '{home}/a b'"
+
+
+def test_what_is_to_be_set_is_what_a_shell_understands(home: Path) -> None:
+    confdir = home / "it's a folder"
+    confdir.mkdir()
+    (confdir / trust_advice.CERTIFICATE).write_text("the certificate")
+    found = trust_advice.of(confdir, "http://127.0.0.1:9", system="linux")
+    lines = [found.exports]
+    lines += [f'cat "${name}"' for name in trust_advice.VARIABLES]
+    lines += ['echo "$HTTPS_PROXY"', found.curl.replace("curl --cacert", "cat")]
+    done = subprocess.run(
+        ["sh", "-ec", "\n".join(lines)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.count("the certificate") == len(trust_advice.VARIABLES) + 1
+    assert "http://127.0.0.1:9\n" in done.stdout
+    assert found.sentence.startswith(found.install)
+    for words in (found.install, found.exports, found.curl):
+        assert words in found.sentence
+        assert words in found.markdown
+    assert "HTTPS_PROXY" not in trust_advice.of(confdir, system="linux").sentence
+
+
+def test_another_machine_is_not_led_to_a_file_of_this_one() -> None:
+    found = trust_advice.afar("http://192.0.2.1:8080")
+    assert found.install == ""
+    assert "trust.py" not in found.markdown
+    assert "http://192.0.2.1:8080/mitmproxy-ca-cert.pem" in found.exports
+    assert 'NODE_EXTRA_CA_CERTS="$PWD/mitmproxy-ca-cert.pem"' in found.exports
+
+
+def test_a_relative_folder_is_named_whole(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    found = trust_advice.of(Path("conf"), system="linux")
+    assert f"--confdir {home}/conf" in found.install
+    assert f"{home}/conf/mitmproxy-ca-cert.pem" in found.curl
+
+
+def test_commands_of_windows() -> None:
+    confdir = Path("/C's/a b")
+    found = trust_advice.of(confdir, "http://h:1", system="windows")
+    file = str(confdir.absolute() / trust_advice.CERTIFICATE)
+    assert found.install.startswith("py ")
+    assert found.install.endswith(f'trust.py install --confdir "{confdir.absolute()}"')
+    assert "$env:HTTPS_PROXY = 'http://h:1'; $env:SSL_CERT_FILE = " in found.exports
+    assert f"'{file.replace("'", "''")}'" in found.exports
+    assert found.curl == f'curl --cacert "{file}"'
+
+
+@pytest.mark.parametrize(
+    ("there", "system", "command"),
+    [
+        ("", "linux", "sudo install -D -m 0644 /c/mitmproxy-ca-cert.pem "),
+        ("a", "linux", "sudo trust anchor --store /c/mitmproxy-ca-cert.pem"),
+        ("", "macos", "security add-trusted-cert -r trustRoot "),
+        ("", "windows", "certutil -user -addstore Root "),
+    ],
+)
+def test_a_package_without_the_scripts_names_the_systems_own_command(
+    there: str,
+    system: str,
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trust_advice, "SCRIPT", tmp_path / "trust.py")
+    (tmp_path / "a").mkdir()
+    folder = str(tmp_path / (there or "none"))
+    monkeypatch.setattr(
+        trust_advice, "_LINUX", {folder: "sudo trust anchor --store {}"}
+    )
+    found = trust_advice.of(Path("/c"), system=system)
+    assert found.install.startswith(command)
+    assert "mitmproxy-ca-cert.pem" in found.install
+    assert "trust.py" not in found.sentence

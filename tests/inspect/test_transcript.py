@@ -1,0 +1,182 @@
+import gzip
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews, http
+from mitmproxy.test import tflow
+
+from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.repair.fix import (
+    DONE,
+    USAGE,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.wire.json_text import dumps
+from test_view import RECORD
+
+VIEW = Transcript()
+OPENING = chunk({"role": "assistant", "content": ""})
+STOP = chunk({}, finish="stop")
+
+
+def answer(path: str = "/v1/chat/completions", **record: Any) -> contentviews.Metadata:
+    flow = tflow.tflow(resp=True)
+    flow.request.method, flow.request.path = "POST", path
+    if record:
+        flow.metadata[KEY] = record
+    return contentviews.Metadata(flow=flow, http_message=flow.response)
+
+
+def text(*events: Any, **record: Any) -> str:
+    return VIEW.prettify(wire(events), answer(**record))
+
+
+def test_a_stream_is_told_in_one_piece() -> None:
+    parts = [chunk({"reasoning_content": each}) for each in ("Hm", ", so")]
+    words = [chunk({"content": each}) for each in ("Hi\n", "you")]
+    usage = chunk(None, usage=USAGE)
+    assert text(OPENING, *parts, *words, STOP, usage, DONE).splitlines() == [
+        "model acme-1, id chatcmpl-1",
+        " ",
+        "reasoning_content:",
+        "  Hm, so",
+        "text:",
+        "  Hi",
+        "  you",
+        "finish: stop",
+        " ",
+        'usage: {"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}',
+    ]
+
+
+def test_calls_have_their_names_and_arguments() -> None:
+    calls = [calling(head(0, "")), calling(rest(0, '{"a":')), calling(rest(0, "1}"))]
+    told = text(OPENING, *calls, chunk({}, finish="tool_calls"), DONE)
+    assert 'call 0: f (call_0):\n  {"a":1}\nfinish: tool_calls\n' in told
+
+
+def test_a_legacy_call_is_one_too() -> None:
+    legacy = {"function_call": {"name": "f", "arguments": "{}"}}
+    told = text(OPENING, chunk(legacy), chunk({}, finish="function_call"), DONE)
+    assert "call 0: f:\n  {}\nfinish: function_call\n" in told
+
+
+def test_several_choices_are_told_apart() -> None:
+    second = [chunk({"role": "assistant", "content": "B"}, index=1)]
+    told = text(chunk({"role": "assistant", "content": "A"}), *second)
+    assert "== choice 0\ntext:\n  A\n" in told
+    assert "== choice 1\ntext:\n  B\n" in told
+
+
+def test_a_body_is_told_alike() -> None:
+    body = dumps(completion({"role": "assistant", "content": "Hi"}))
+    told = VIEW.prettify(body, answer())
+    assert "text:\n  Hi\nfinish: stop\n" in told
+    assert "usage: " in told
+
+
+@pytest.mark.parametrize(
+    "data", [b"", wire([OPENING])[:30], b"data: {\n\n", b"\x00\xff"]
+)
+def test_what_says_nothing_is_no_error(data: bytes) -> None:
+    assert VIEW.prettify(data, answer()).startswith("\n")
+
+
+def test_a_stream_that_broke_off_has_no_finish_yet() -> None:
+    told = VIEW.prettify(wire([OPENING, chunk({"content": "Hi"})]), answer())
+    assert "text:\n  Hi\nfinish: none yet\n" in told
+
+
+def test_errors_and_what_is_no_chunk_are_told() -> None:
+    busy = {"error": {"message": "Busy", "type": "t", "param": None, "code": None}}
+    told = text(OPENING, b"data: ?\n\n", busy)
+    assert 'error:\n  {"message":"Busy"' in told
+    assert "1 events that are no chunks" in told
+
+
+def test_a_cut_body_says_so() -> None:
+    assert "this is its beginning" in text(OPENING, **RECORD | {"is_cut": True})
+    assert "this is its beginning" not in text(OPENING, **RECORD)
+
+
+@pytest.mark.parametrize("encoding", ["", "gzip", "zstd", "compress"])
+def test_a_stream_on_its_way_is_told_as_far_as_it_has_come(encoding: str) -> None:
+    asked = answer(**RECORD | {"end": "running"})
+    assert isinstance(asked.flow, http.HTTPFlow)
+    asked.flow.live = True
+    sent = wire([OPENING, chunk({"content": "Hi"})])
+
+    def refresh(flow: http.HTTPFlow) -> None:
+        assert flow is asked.flow
+        assert flow.response is not None
+        if encoding:
+            flow.response.headers["content-encoding"] = encoding
+        made = gzip.compress(sent) if encoding == "gzip" else sent
+        flow.response.data.content = made
+
+    told = Transcript(refresh).prettify(wire([OPENING]), asked)
+    assert told.splitlines()[2:] == [
+        "text:",
+        "  Hi",
+        "finish: none yet",
+        " ",
+        "still running: there is more to come",
+    ]
+
+
+def test_little_is_read_of_a_bomb_on_its_way() -> None:
+    asked = answer(**RECORD | {"end": "running"})
+    assert isinstance(asked.flow, http.HTTPFlow)
+    assert asked.flow.response is not None
+    asked.flow.live = True
+    asked.flow.response.headers["content-encoding"] = "gzip"
+    bomb = wire([OPENING]) + b"\n" * 50_000_000 + wire([chunk({"content": "Hi"})])
+    asked.flow.response.data.content = gzip.compress(bomb)
+    assert "Hi" not in Transcript().prettify(b"", asked)
+
+
+def test_hostile_text_commands_nothing() -> None:
+    told = text(OPENING, chunk({"content": "\x1b[31m\u202e<script>\r\nend"}), STOP)
+    assert "  \\x1b[31m\\u202e<script>\n  end\n" in told
+
+
+def test_long_texts_are_bounded() -> None:
+    told = text(OPENING, chunk({"content": "x" * 20_000 + "\n" * 5000}), STOP)
+    assert "… and 10,000 characters more" in told
+    assert "… and 3,000 lines more" in told
+    assert len(told) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shown"),
+    [
+        (answer(), True),
+        (answer("/v1/models"), False),
+        (contentviews.Metadata(), False),
+    ],
+)
+def test_only_answers_to_chat_completions_are_shown(
+    metadata: contentviews.Metadata, shown: bool
+) -> None:
+    assert (VIEW.render_priority(b"data: ", metadata) > 0) is shown
+    if not shown:
+        with pytest.raises(ValueError, match="not an answer"):
+            VIEW.prettify(b"", metadata)
+
+
+def test_a_request_is_none() -> None:
+    metadata = answer()
+    assert isinstance(metadata.flow, http.HTTPFlow)
+    metadata.http_message = metadata.flow.request
+    assert VIEW.render_priority(b"x", metadata) < 0
+
+
+def test_it_comes_behind_what_was_repaired_and_before_raw_events() -> None:
+    assert 0 < VIEW.render_priority(b"data: ", answer()) < 1
+    assert VIEW.render_priority(b"", answer()) < 0

@@ -1,0 +1,150 @@
+"""What became of an event, told field by field."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth import MOST, growth
+from llm_normalize.records.difference import Change, aligned, changes
+
+
+def event(payload: str) -> str:
+    return f"data: {payload}\n\n"
+
+
+def chunk(delta: str, finish: str = "null") -> str:
+    return event(
+        f'{{"choices":[{{"index":0,"delta":{delta},"finish_reason":{finish}}}]}}'
+    )
+
+
+def told(before: str | None, *after: str) -> list[str]:
+    return [str(change) for change in changes(before, after)]
+
+
+def test_field_that_went_is_told_with_its_path() -> None:
+    before = chunk('{"role":null,"content":"Hi"}')
+    assert told(before, chunk('{"content":"Hi"}')) == [
+        "choices[0].delta.role: null → removed"
+    ]
+
+
+def test_field_that_came_and_one_that_changed() -> None:
+    before = event('{"choices":[],"created":0}')
+    assert told(before, event('{"choices":[],"created":7,"id":"x"}')) == [
+        "created: 0 → 7",
+        'id: added "x"',
+    ]
+
+
+def test_list_is_compared_place_by_place() -> None:
+    assert told('{"a":[1,2.50,{"b c":1},"x"]}', '{"a":[1,2.50,{"b c":true}]}') == [
+        'a[2]."b c": 1 → true',
+        'a[3]: "x" → removed',
+    ]
+    assert told('{"a":[]}', '{"a":[4]}') == ["a[0]: added 4"]
+
+
+def test_framing_shows_its_line_ends() -> None:
+    assert told('data:{"choices":[]}\r\n\r\n', event('{"choices":[]}')) == [
+        r"framing: data:…\r\n\r\n → data: …\n\n"
+    ]
+
+
+def test_several_data_lines_are_one_value() -> None:
+    before = 'data: {"choices":\ndata: []}\n\n'
+    assert told(before, event('{"choices":[]}')) == [
+        r"framing: data: …\ndata: …\n\n → data: …\n\n"
+    ]
+
+
+def test_event_that_went_and_one_that_was_added() -> None:
+    assert told(event("null")) == ["event: data: null → removed"]
+    assert told(None, event("[DONE]")) == ["event: added data: [DONE]"]
+
+
+def test_what_is_no_json_is_told_whole() -> None:
+    assert told(": ping\n\n", "\n") == ["event: : ping → a bare newline"]
+    assert told(event("[done]"), event("[DONE]")) == [
+        "event: data: [done] → data: [DONE]"
+    ]
+
+
+def test_each_part_of_a_split_chunk_is_compared() -> None:
+    before = chunk('{"content":"Hi"}', '"stop"')
+    assert told(before, chunk('{"content":"Hi"}'), chunk("{}", '"stop"')) == [
+        'event 1: choices[0].finish_reason: "stop" → null',
+        'event 2: choices[0].delta.content: "Hi" → removed',
+    ]
+
+
+def test_what_is_no_chunk_is_told_with_what_it_became() -> None:
+    glued = 'data: {"a":1}data: {"b":2}\n\n'
+    assert told(glued, event('{"a":1}'), event('{"b":2}')) == [
+        'event: data: {"a":1}data: {"b":2} → data: {"a":1}',
+        'event: added data: {"b":2}',
+    ]
+    body = '{"choices":[{"message":{"content":"Hi"}}]}'
+    assert told(body, chunk('{"content":"Hi"}'), event("[DONE]"))[1:] == [
+        "event: added data: [DONE]"
+    ]
+
+
+def test_other_json_than_an_object() -> None:
+    assert told(event("1"), event("2")) == ["data: 1 → 2"]
+    assert told(event("1"), event("1")) == []
+
+
+def test_event_of_many_lines_takes_no_longer_for_each_line() -> None:
+    def compare(block: str) -> None:
+        changes(block, [block.replace("data:", "data: ")])
+
+    assert growth(lambda n: "data:1,\n" * n, compare, 2_000) < MOST
+
+
+def test_long_values_and_many_changes_are_bounded() -> None:
+    (only,) = changes(event(json.dumps({"a": "x" * 999})), [event("{}")])
+    assert only.old is not None
+    assert len(only.old) == 160
+    many = changes(event(json.dumps(dict.fromkeys("x" * n for n in range(1, 99)))), [
+        event("{}")
+    ])  # fmt: skip
+    assert len(many) == 41
+    assert many[-1] == Change("event", "58 changes more", "…")
+
+
+def test_aligned_lines_keep_the_object_that_changed() -> None:
+    before = chunk('{"role":null,"content":"Hi"}').strip()
+    after = chunk('{"content":"Hi"}').strip()
+    told_of = (
+        'data: …"delta":{"role":null,"content":"Hi"}…',
+        'data: …"delta":{"content":"Hi"}…',
+    )
+    assert aligned(before, after) == told_of
+    named = [line.replace("{", '{"id":"1",', 1) for line in (before, after)]
+    assert aligned(*named) == told_of
+
+
+@given(
+    st.text(alphabet='{},":ab', max_size=40), st.text(alphabet='{},":ab', max_size=40)
+)
+def test_aligned_lines_differ_where_the_lines_do(one: str, other: str) -> None:
+    assert (one == other) is (len(set(aligned(one, other))) == 1)
+
+
+@given(st.one_of(st.none(), st.text()), st.lists(st.text(), max_size=3))
+def test_any_text_can_be_compared(before: str | None, after: list[str]) -> None:
+    assert all(isinstance(each, Change) for each in changes(before, after))
+
+
+@pytest.mark.parametrize("text", ["", "data:", "data: {}\n\n", "data: x", "\r\n"])
+def test_what_did_not_change_has_no_change(text: str) -> None:
+    assert changes(text, [text]) == []
+
+
+def test_changes_are_counted_as_far_as_it_pays() -> None:
+    old = {f"k{at}": at for at in range(5000)}
+    (*_, last) = changes(json.dumps(old), ["{}"])
+    assert str(last) == "event: at least 960 changes more → …"

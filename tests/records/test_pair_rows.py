@@ -1,0 +1,92 @@
+from typing import Any
+
+import pytest
+
+from llm_normalize.records import pair_rows
+from llm_normalize.records.pair_rows import Rows
+
+
+def add(made: Rows, n: int, block: bytes = b"b", count: int = 1) -> Any:
+    row = made.add(n, 1.5, ["x"], block, [b"a"])
+    made.count(row, count, (n + count - 1, block, (b"a",)))
+    return row
+
+
+def test_a_row_is_a_pair_and_how_many_more_were_changed_alike() -> None:
+    made = Rows()
+    add(made, 0)
+    add(made, 1, count=3)
+    assert made.told() == {
+        "pairs": [
+            [0, 1.5, ["x"], b"b", [b"a"], 0, []],
+            [1, 1.5, ["x"], b"b", [b"a"], 2, [3, b"b", [b"a"]]],
+        ],
+        "left_out": 0,
+        "left_out_at": 2,
+    }
+
+
+def test_what_was_told_does_not_change_later() -> None:
+    made = Rows()
+    row = add(made, 0)
+    told = made.told()
+    made.count(row, 1, (1, None, ()))
+    assert told["pairs"][0][5:] == [0, []]
+    assert made.told()["pairs"][0][5:] == [1, [1, None, []]]
+
+
+def test_the_first_and_the_last_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_rows, "FIRST", 3)
+    made = Rows()
+    for n in range(100):
+        add(made, n)
+    told = made.told()
+    assert [row[0] for row in told["pairs"]] == [0, 1, 2, *range(50, 100)]
+    assert (told["left_out"], told["left_out_at"]) == (47, 3)
+
+
+def test_events_of_a_row_that_was_left_out_are_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair_rows, "FIRST", 0)
+    made = Rows()
+    row = add(made, 0)
+    for n in range(1, 1 + pair_rows.LAST):
+        add(made, n)
+    made.count(row, 4, (60, b"b", ()))
+    assert made.told()["left_out"] == 5
+
+
+def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_rows, "_BYTES", 10)
+    monkeypatch.setattr(pair_rows, "_LONG", 5)
+    made = Rows()
+    add(made, 0, b"x" * 8)
+    add(made, 1, b"x" * 5)
+    add(made, 2, b"x" * 4)
+    add(made, 3, b"")  # it would fit, but the gap is there
+    told = made.told()
+    assert [row[0] for row in told["pairs"]] == [0, 2, 3]
+    assert (told["left_out"], told["left_out_at"]) == (1, 1)
+
+
+def test_the_same_pair_again_and_again_is_one_row() -> None:
+    made = Rows()
+    for n, before in enumerate((None, b"b", b"b", b"b", b"c", b"b")):
+        made.take(n, 1.5, ["x"], before, [b"a"])
+    assert [(row[0], row[5], row[6]) for row in made.told()["pairs"]] == [
+        (0, 0, []),
+        (1, 2, [3, b"b", [b"a"]]),
+        (4, 0, []),
+        (5, 0, []),
+    ]
+
+
+def test_last_pair_of_a_row_is_not_kept_if_it_is_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pair_rows, "_LONG", 5)
+    made = Rows()
+    row = add(made, 0)
+    made.count(row, 1, (1, b"x" * 5, [b"y"]))
+    assert made.told()["pairs"][0][5:] == [1, [1, b"b", [b"a"]]]

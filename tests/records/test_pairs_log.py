@@ -1,0 +1,623 @@
+import errno
+import json
+import os
+import stat
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm_normalize.records import log_file, pairs_log
+from llm_normalize.records.pairs_log import PairsLog
+from llm_normalize.records.record_line import Entry, Form, Known, line
+
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for the log's thread; give up rather than hang."""
+    for _ in range(20_000):
+        if true():
+            return
+        time.sleep(0.001)
+    pytest.fail("the log's thread did not get there")
+
+
+def pair(n: int, before: bytes | None = b"a", after: tuple[bytes, ...] = ()) -> Entry:
+    return Entry(
+        {
+            "type": "pair",
+            "v": 1,
+            "flow": "f",
+            "n": n,
+            "ms": 0.5,
+            "fixes": ["x"],
+            "before": before,
+            "after": list(after),
+        }
+    )
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def numbers(path: Path) -> list[int]:
+    return [line["n"] for line in lines(path) if line["type"] == "pair"]
+
+
+class Disk:
+    """Stands in for `os` in the module; its disk can be full, short or stuck."""
+
+    def __init__(self) -> None:
+        self.full = False
+        self.room: int | None = None  # bytes until the disk is full
+        self.piece: int | None = None  # bytes that one write takes
+        self.can_truncate = True
+        self.gate = threading.Event()
+        self.gate.set()
+        self.waiting = threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, file: int, data: memoryview) -> int:
+        self.waiting.set()
+        assert self.gate.wait(20)
+        if self.full or self.room == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sizes = [len(data), self.piece, self.room]
+        size = min(each for each in sizes if each is not None)
+        if self.room is not None:
+            self.room -= size
+        return os.write(file, data[:size])
+
+    def ftruncate(self, file: int, size: int) -> None:
+        if not self.can_truncate:
+            raise OSError(errno.EIO, "Input/output error")
+        os.ftruncate(file, size)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    made = Disk()
+    monkeypatch.setattr(log_file, "os", made)
+    yield made
+    made.gate.set()
+
+
+class Logs:
+    """Makes logs that are closed when the test ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.said: list[str] = []
+        self.open: list[PairsLog] = []
+
+    def make(self, size: int = 1_000_000) -> PairsLog:
+        log = PairsLog(self.path, size, self.said.append)
+        self.open.append(log)
+        return log
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Logs]:
+    monkeypatch.setattr(pairs_log, "_BATCH_SECONDS", 0)
+    made = Logs(tmp_path / "deep" / "normalize" / "pairs.jsonl")
+    yield made
+    for log in made.open:
+        log.close()
+
+
+def written(log: PairsLog) -> Callable[[], bool]:
+    return lambda: log._handed == log._taken
+
+
+# -- lines -------------------------------------------------------------------------
+
+
+def test_a_record_is_one_line_of_json(logs: Logs) -> None:
+    log = logs.make()
+    log.write(pair(3, b'data: {"a":"\xc3\xa4"}\n\n', (b"data: 1\n\n", b"\xff\\")))
+    log.write(pair(4, None))
+    log.write(Entry({"type": "flow", "v": 1, "model": "\ud83d"}))
+    log.close()
+    assert logs.path.read_bytes().decode() == (
+        '{"type":"pair","v":1,"flow":"f","n":3,"ms":0.5,"fixes":["x"],'
+        '"before":"data: {\\"a\\":\\"ä\\"}\\n\\n",'
+        '"after":["data: 1\\n\\n","\\\\xff\\\\\\\\"]}\n'
+        '{"type":"pair","v":1,"flow":"f","n":4,"ms":0.5,"fixes":["x"],'
+        '"before":null,"after":[]}\n'
+        '{"type":"flow","v":1,"model":"\\ud83d"}\n'
+    )
+
+
+def test_before_and_after_are_masked(logs: Logs) -> None:
+    log = logs.make()
+    block = b'{"error":{"input":"SECRET"},"key":"sk-1"}'
+    record = pair(0, block, (block,)).record
+    log.write(Entry(record, ("sk-1",)))
+    log.close()
+    assert b"SECRET" not in logs.path.read_bytes()
+    assert b"sk-1" not in logs.path.read_bytes()
+    assert record["before"] == block  # the view still shows it
+
+
+def test_closing_writes_all_that_was_handed_over(logs: Logs) -> None:
+    log = logs.make()
+    for n in range(10_000):
+        log.write(pair(n))
+    log.close()
+    assert numbers(logs.path) == list(range(10_000))
+    assert log.lost == 0
+
+
+def test_records_of_several_threads_stay_whole(logs: Logs) -> None:
+    log = logs.make()
+
+    def write() -> None:
+        for n in range(500):
+            log.write(pair(n))
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+    log.close()
+    assert sorted(numbers(logs.path)) == sorted([*range(500)] * 4)
+
+
+def test_closing_twice_is_harmless(logs: Logs) -> None:
+    log = logs.make()
+    log.write(pair(1))
+    log.close()
+    log.close()
+    assert numbers(logs.path) == [1]
+
+
+def test_a_log_without_records_makes_no_file(logs: Logs) -> None:
+    logs.make().close()
+    assert not logs.path.parent.exists()
+
+
+def test_an_older_file_is_continued(logs: Logs) -> None:
+    for n in (1, 2):
+        log = logs.make()
+        log.write(pair(n))
+        log.close()
+    assert numbers(logs.path) == [1, 2]
+
+
+def test_a_line_that_a_crash_left_half_does_not_spoil_the_next(logs: Logs) -> None:
+    logs.path.parent.mkdir(parents=True)
+    logs.path.write_bytes(b'{"type":"pair","v":1,"flo')
+    log = logs.make()
+    log.write(pair(1))
+    log.close()
+    assert json.loads(logs.path.read_bytes().splitlines()[-1])["n"] == 1
+
+
+@posix
+def test_only_the_owner_can_read_the_log(logs: Logs) -> None:
+    old = os.umask(0)
+    try:
+        log = logs.make(size=1)
+        log.write(pair(1))
+        log.write(pair(2))
+        log.close()
+    finally:
+        os.umask(old)
+    folder = logs.path.parent
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for each in folder.iterdir():
+        assert stat.S_IMODE(each.stat().st_mode) == 0o600, each.name
+    assert len(list(folder.iterdir())) == 3
+
+
+# -- rotation ----------------------------------------------------------------------
+
+
+def test_four_old_files_stay_and_the_newest_is_1(logs: Logs) -> None:
+    log = logs.make(size=1)
+    for n in range(7):
+        log.write(pair(n))
+    log.close()
+    names = ["pairs.jsonl", *(f"pairs.jsonl.{n}" for n in range(1, 5))]
+    assert [numbers(logs.path.with_name(name)) for name in names] == [
+        [6],
+        [5],
+        [4],
+        [3],
+        [2],
+    ]
+    assert sorted(each.name for each in logs.path.parent.iterdir()) == [
+        ".pairs.jsonl.lock",
+        *names,
+    ]
+
+
+def test_a_file_holds_as_many_lines_as_fit(logs: Logs, disk: Disk) -> None:
+    size = len(line(pair(0)))
+    log = logs.make(size=3 * size)
+    disk.gate.clear()
+    for n in range(8):
+        log.write(pair(n))
+    disk.gate.set()
+    log.close()
+    old = [logs.path.with_name(f"pairs.jsonl.{n}") for n in (2, 1)]
+    assert [numbers(each) for each in (*old, logs.path)] == [
+        [0, 1, 2],
+        [3, 4, 5],
+        [6, 7],
+    ]
+
+
+def test_a_line_longer_than_the_size_is_written_whole(logs: Logs) -> None:
+    log = logs.make(size=50)
+    log.write(pair(1, b"x" * 500))
+    log.write(pair(2, b"y" * 500))
+    log.close()
+    assert numbers(logs.path) == [2]
+    assert numbers(logs.path.with_name("pairs.jsonl.1")) == [1]
+
+
+def test_a_file_that_is_full_at_the_start_rotates_first(logs: Logs) -> None:
+    for n in (1, 2):
+        log = logs.make(size=10)
+        log.write(pair(n))
+        log.close()
+    assert numbers(logs.path) == [2]
+    assert numbers(logs.path.with_name("pairs.jsonl.1")) == [1]
+
+
+def test_a_new_size_counts_from_the_next_write(logs: Logs) -> None:
+    log = logs.make()
+    log.write(pair(1))
+    until(written(log))
+    log.size = 1
+    log.write(pair(2))
+    log.close()
+    assert numbers(logs.path) == [2]
+
+
+# -- another instance --------------------------------------------------------------
+
+
+def test_a_second_instance_takes_the_next_free_name_and_says_so(logs: Logs) -> None:
+    made = [logs.make() for _ in range(3)]
+    for n, log in enumerate(made):
+        log.write(pair(n))
+        until(written(log))
+    second, third = (logs.path.with_name(f"pairs-{n}.jsonl") for n in (2, 3))
+    assert [log.path for log in made] == [logs.path, second, third]
+    assert [numbers(log.path) for log in made] == [[0], [1], [2]]
+    assert logs.said == [
+        f"{logs.path} is written by another instance; the pairs log is {second}",
+        f"{logs.path} is written by another instance; the pairs log is {third}",
+    ]
+
+
+def test_a_name_is_free_again_once_its_instance_is_closed(logs: Logs) -> None:
+    for n in (1, 2):
+        log = logs.make()
+        log.write(pair(n))
+        log.close()
+        assert log.path == logs.path
+    assert logs.said == []
+
+
+def test_without_a_free_name_records_are_lost_and_the_wish_stays(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(log_file, "_locked", lambda _: False)
+        log = logs.make()
+        log.write(pair(1))
+        until(written(log))
+    assert log.lost == 1
+    assert len(logs.said) == 1
+    assert f"no free name for {logs.path}" in logs.said[0]
+    log.write(pair(2))
+    log.close()
+    assert numbers(logs.path) == [2]
+
+
+# -- a full or slow disk -----------------------------------------------------------
+
+
+def test_a_full_disk_costs_lines_that_are_counted_and_said_once(
+    logs: Logs, disk: Disk
+) -> None:
+    log = logs.make()
+    disk.full = True
+    for n in range(3):
+        log.write(pair(n))
+        until(written(log))
+    assert log.lost == 3
+    assert len(logs.said) == 1
+    assert str(logs.path) in logs.said[0]
+    assert "No space left" in logs.said[0]
+    disk.full = False
+    log.write(pair(3))
+    log.write(pair(4))
+    log.close()
+    first, *rest = lines(logs.path)
+    assert first == {"type": "lost", "count": 3}
+    assert [each["n"] for each in rest] == [3, 4]
+
+
+def test_each_loss_is_told_in_one_line_only(logs: Logs, disk: Disk) -> None:
+    log = logs.make()
+    for n in range(6):
+        disk.full = n in (0, 1, 3)
+        log.write(pair(n))
+        until(written(log))
+    log.close()
+    assert [each.get("count", each.get("n")) for each in lines(logs.path)] == [
+        2,
+        2,
+        1,
+        4,
+        5,
+    ]
+
+
+def test_a_disk_that_fills_up_within_a_line_leaves_no_half_line(
+    logs: Logs, disk: Disk
+) -> None:
+    log = logs.make()
+    log.write(pair(1))
+    until(written(log))
+    disk.room = 10
+    log.write(pair(2))
+    until(written(log))
+    assert numbers(logs.path) == [1]
+    disk.room = None
+    log.write(pair(3))
+    log.close()
+    assert [each["type"] for each in lines(logs.path)] == ["pair", "lost", "pair"]
+    assert numbers(logs.path) == [1, 3]
+
+
+def test_a_half_line_that_cannot_be_taken_back_does_not_spoil_the_next(
+    logs: Logs, disk: Disk
+) -> None:
+    log = logs.make()
+    disk.room = 10
+    disk.can_truncate = False
+    log.write(pair(1))
+    until(written(log))
+    disk.room = None
+    log.write(pair(2))
+    log.close()
+    _, *rest = logs.path.read_bytes().splitlines()
+    assert [json.loads(line)["type"] for line in rest] == ["lost", "pair"]
+
+
+def test_a_write_that_takes_a_part_only_is_continued(logs: Logs, disk: Disk) -> None:
+    disk.piece = 7
+    log = logs.make()
+    log.write(pair(1))
+    log.write(pair(2))
+    log.close()
+    assert numbers(logs.path) == [1, 2]
+
+
+def test_a_disk_that_fills_up_between_files_costs_the_rest_only(
+    logs: Logs, disk: Disk
+) -> None:
+    size = len(line(pair(0)))
+    log = logs.make(size=size)
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 5):  # one batch, a file each
+        log.write(pair(n))
+    disk.room = 3 * size
+    disk.gate.set()
+    until(written(log))
+    assert log.lost == 2
+    disk.room = None
+    log.size = 1_000_000
+    log.write(pair(9))
+    log.close()
+    assert [each.get("count", each.get("n")) for each in lines(logs.path)] == [2, 9]
+
+
+def test_a_loss_at_the_very_end_is_told_on_closing(logs: Logs, disk: Disk) -> None:
+    log = logs.make()
+    disk.full = True
+    log.write(pair(1))
+    until(written(log))
+    disk.full = False
+    log.close()
+    assert lines(logs.path) == [{"type": "lost", "count": 1}]
+
+
+def test_a_folder_that_cannot_be_made_costs_lines_only(logs: Logs) -> None:
+    logs.path.parent.parent.mkdir()
+    logs.path.parent.write_bytes(b"a file")
+    log = logs.make()
+    log.write(pair(1))
+    until(written(log))
+    assert log.lost == 1
+    assert "cannot write the pairs log" in logs.said[0]
+    log.close()
+    assert log.lost == 1
+
+
+def test_a_stuck_disk_never_holds_a_writer_and_its_queue_is_bounded(
+    logs: Logs, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 10_000)
+    log = logs.make()
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 101):
+        log.write(pair(n, b"x" * 744))  # a thousand with its overhead
+    assert log.lost == 91
+    log.write(pair(101, b"", (b"x" * 20_000,)))  # `after` counts as well
+    assert log.lost == 92
+    disk.gate.set()
+    until(written(log))
+    log.write(pair(102))
+    log.close()
+    told = [each for each in lines(logs.path) if each["type"] == "lost"]
+    assert sum(each["count"] for each in told) == 92
+    assert numbers(logs.path) == [*range(10), 102]
+
+
+def test_a_full_queue_is_said_once_in_the_event_log(
+    logs: Logs, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 1000)
+    log = logs.make()
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 9):
+        log.write(pair(n))
+    assert log.lost > 0
+    disk.gate.set()
+    until(written(log))
+    log.write(pair(9))
+    log.close()
+    assert len(logs.said) == 1
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Entry({"type": "flow", "model": object()}),
+        pair(7, b'{"error":{"input":' + b"[" * 100_000),
+    ],
+    ids=["no json", "deep nesting"],
+)
+def test_a_record_that_cannot_be_formatted_costs_at_most_itself(
+    logs: Logs, disk: Disk, caplog: pytest.LogCaptureFixture, bad: Entry
+) -> None:
+    log = logs.make()
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for record in (pair(1), bad, pair(2)):  # all in one batch
+        log.write(record)
+    disk.gate.set()
+    log.close()
+    assert log.lost <= 1
+    assert [n for n in numbers(logs.path) if n != 7] == [0, 1, 2]
+    assert len(caplog.records) <= 1
+
+
+def test_a_sentence_that_cannot_be_said_costs_nothing(logs: Logs, disk: Disk) -> None:
+    # mitmproxy's log handlers raise once its event loop is closed.
+    def fail(_: str) -> None:
+        raise RuntimeError
+
+    log = PairsLog(logs.path, 1000, fail)
+    logs.open.append(log)
+    disk.full = True
+    log.write(pair(0))
+    until(written(log))
+    assert log.lost == 1
+    disk.full = False
+    log.write(pair(1))
+    log.close()
+    assert numbers(logs.path) == [1]
+
+
+def test_whatever_fails_the_thread_goes_on(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError
+
+    log = logs.make()
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "_write", fail)
+        log.write(pair(0))
+        until(written(log))
+    assert log.lost == 1
+    assert len(caplog.records) == 1
+    log.write(pair(1))
+    log.close()
+    assert [each["type"] for each in lines(logs.path)] == ["lost", "pair"]
+
+
+def test_records_over_one_batch_are_all_written(logs: Logs, disk: Disk) -> None:
+    log = logs.make()
+    disk.gate.clear()
+    log.write(pair(0))
+    assert disk.waiting.wait(20)
+    for n in range(1, 5001):
+        log.write(pair(n))
+    disk.gate.set()
+    log.close()
+    assert numbers(logs.path) == list(range(5001))
+
+
+def test_a_little_time_lets_a_batch_gather(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = []
+
+    class Waiting(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout)
+            return False
+
+    monkeypatch.setattr(pairs_log, "_BATCH_SECONDS", 0.2)
+    stand_in = SimpleNamespace(Event=Waiting, Thread=threading.Thread)
+    monkeypatch.setattr(pairs_log, "threading", stand_in)
+    log = logs.make()
+    log.write(pair(0))
+    until(written(log))
+    log.close()
+    assert waits == [0.2]
+
+
+def test_the_default_is_to_warn(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    log = PairsLog(tmp_path / "file" / "pairs.jsonl", 1000)
+    log.write(pair(0))
+    log.close()
+    assert [each.levelname for each in caplog.records] == ["WARNING"]
+    assert "cannot write the pairs log" in caplog.text
+
+
+def test_a_pair_that_a_template_knew_is_written_and_weighed(
+    logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logs.make()
+    form = Form("f", (), ("x",), 0.0, (b"<", b">"), (b"[", b"]"), False)
+    known: Known = (form, 3, 1.5, b"a", b"a")
+    log.write(known)
+    until(written(log))
+    monkeypatch.setattr(pairs_log, "_QUEUE_BYTES", 100)
+    log.write(known)
+    log.close()
+    assert log.lost == 1
+    (told,) = [each for each in lines(logs.path) if each["type"] == "pair"]
+    assert (told["n"], told["before"], told["after"]) == (3, "<a>", ["[a]"])
+
+
+def test_nothing_of_a_record_is_remembered_once_it_is_written(logs: Logs) -> None:
+    log = logs.make()
+
+    class Record(dict[str, str]):
+        pass
+
+    record = Record(type="flow")
+    gone = weakref.ref(record)
+    log.write(Entry(record))
+    del record
+    until(lambda: gone() is None)

@@ -1,0 +1,151 @@
+import json
+from typing import Any
+
+import pytest
+
+from llm_normalize.records import record_line as logged_line
+from llm_normalize.records.record_line import Entry, Form, Known, line
+
+PAIR: dict[str, Any] = {
+    "type": "pair",
+    "v": 1,
+    "flow": "8f3b",
+    "n": 7,
+    "ms": 12.5,
+    "fixes": ["role-null", "field-null"],
+    "before": 'data: {"a":"\u00e9 \\\\ \\"\u2028"}\n\n'.encode(),
+    "after": [b"data: 1\n\n", b"\xff\\"],
+}
+
+
+def told(record: dict[str, Any], *secrets: str) -> Any:
+    data = line(Entry(record, secrets))
+    assert data.endswith(b"\n")
+    assert data.count(b"\n") == 1
+    return json.loads(data)
+
+
+def test_a_pair_is_told_in_full_and_in_order() -> None:
+    found = told(PAIR)
+    assert list(found) == list(PAIR)
+    assert found == PAIR | {
+        "before": PAIR["before"].decode(),
+        "after": ["data: 1\n\n", r"\xff\\"],
+    }
+
+
+@pytest.mark.parametrize("more", [{"mode": "observe"}, {}])
+@pytest.mark.parametrize("before", [None, b"", b"x"])
+@pytest.mark.parametrize("after", [[], [b"a"], [b"a", b"b"]])
+@pytest.mark.parametrize("fixes", [[], ["a-fix"]])
+def test_a_pair_reads_as_json_dumps_would_have_written_it(
+    more: dict[str, str], before: bytes | None, after: list[bytes], fixes: list[str]
+) -> None:
+    record = PAIR | {"before": before, "after": after, "fixes": fixes} | more
+    texts = {
+        "before": None if before is None else before.decode(),
+        "after": [each.decode() for each in after],
+    }
+    spelled = json.dumps(record | texts, separators=(",", ":"))
+    assert line(Entry(record)) == spelled.encode() + b"\n"
+
+
+def test_secrets_and_echoes_are_masked_in_all_texts_of_a_pair() -> None:
+    record = PAIR | {"before": b"key sk-1", "after": [b"sk-1", b'{"input": "x"}']}
+    found = told(record, "sk-1")
+    assert found["before"] == "key ***"
+    assert found["after"] == ["***", '{"input":"***"}']
+
+
+HEAD, TAIL = b'data: {"content":"', b'"}\n\n'
+
+
+def known(
+    text: bytes,
+    secrets: tuple[str, ...] = (),
+    *,
+    after: bytes | None = None,
+    head: bytes = HEAD,
+    observe: bool = False,
+) -> tuple[Known, Entry]:
+    """Return a pair as it is handed over for an event that a template knew, and as any."""
+    after = text if after is None else after
+    sides, new_sides = (head, TAIL), (b"-" + head, b", more" + TAIL)
+    form = Form(
+        "8f3b", secrets, ("role-null", "field-null"), 50.0, sides, new_sides, observe
+    )
+    record = PAIR | {"before": text.join(sides), "after": [after.join(new_sides)]}
+    if observe:
+        record |= {"mode": "observe"}
+    return (form, 7, 50.0125, text, after), Entry(record, secrets)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"Hi",
+        b"\\n\\\\",
+        "é\u2028😀".encode(),
+        b"input",
+        b"sk-1",
+        b"a 'body': b",
+        b"long " * 20,
+    ],
+)
+@pytest.mark.parametrize("secrets", [(), ("sk-1",), ('a "secret"', "sk-1"), ('Hi"}',)])
+@pytest.mark.parametrize("observe", [False, True])
+@pytest.mark.parametrize("head", [HEAD, b'data: {"request":1,"content":"'])
+def test_a_pair_that_a_template_knew_reads_as_any(
+    text: bytes, secrets: tuple[str, ...], head: bytes, observe: bool
+) -> None:
+    pair, entry = known(text, secrets, head=head, observe=observe)
+    for _ in range(2):  # the second time its text is known
+        assert line(pair) == line(entry)
+    assert b"sk-1" not in line(known(text, ("sk-1",), head=head)[0])
+
+
+def test_a_text_that_is_spelled_anew_reads_as_any() -> None:
+    for _ in range(2):
+        pair, entry = known(rb"\u00e9 \/", after="é /".encode())
+        assert line(pair) == line(entry)
+
+
+@pytest.mark.parametrize("ms", [0.0, 0.1, 9.9, 10.0, 12345.6])
+def test_milliseconds_have_one_place(ms: float) -> None:
+    (form, n, _, *texts), entry = known(b"Hi")
+    pair: Any = (form, n, form.since + ms / 1000, *texts)
+    assert line(pair) == line(Entry(entry.record | {"ms": ms}))
+
+
+def test_no_key_and_no_text_is_remembered_beyond_its_flow() -> None:
+    for at in range(3):
+        line(known(b"word-canary", (f"key-canary-{at}",))[0])
+    remembered = repr(vars(logged_line))
+    assert "key-canary" not in remembered
+    assert "word-canary" not in remembered
+
+
+def test_another_record_is_json() -> None:
+    assert told({"type": "flow", "model": "\ud83d"}) == {
+        "type": "flow",
+        "model": "\ud83d",
+    }
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    unseen = "\x7f\x80\x9b\x85\u061c\u200e\u2028\u2029\u202e\u2066\ufeff\U000e0041"
+    block = f"data: {unseen}é😀\n\n".encode()
+    record = {"flow": "f", "n": 0, "ms": 1, "fixes": [], "before": block, "after": []}
+    for entry in (
+        Entry({"type": "pair", **record}),
+        Entry({"type": "flow", "model": unseen + "é😀"}),
+        Entry({"type": "flow", "model": "\x7f"}),
+    ):
+        text = line(entry).decode()
+        assert text.removesuffix("\n").isprintable()
+        assert text.count("\n") == 1
+        assert "\\u007f" in text
+        assert json.loads(text).get("model", unseen + "é😀") in (unseen + "é😀", "\x7f")
+    assert (
+        json.loads(line(Entry({"type": "pair", **record})))["before"] == block.decode()
+    )

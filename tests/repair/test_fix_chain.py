@@ -1,0 +1,213 @@
+import json
+import logging
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fix import Fix, chunk
+from llm_normalize.repair.fix_chain import Chain, begin
+from llm_normalize.repair.outcome import Piece, Step
+from llm_normalize.wire.json_text import loads
+from llm_normalize.wire.sse import Event
+from streams import alone, run_example
+
+TEXT = chunk({"content": "Hi"})
+RAW = b"raw"
+
+
+class Mark(Fix):
+    """Writes its letter into the chunk."""
+
+    letter = "m"
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk["marks"] = chunk.get("marks", "") + self.letter
+        return True
+
+
+class A(Mark):
+    name = "mark-a"
+    letter = "a"
+
+
+class B(Mark):
+    name = "mark-b"
+    letter = "b"
+
+
+class Twice(Fix):
+    name = "chunk-twice"
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        return [{**chunk, "part": 1}, {**chunk, "part": 2}]
+
+
+class Rider(Mark):
+    name = "mark-rider"
+    letter = "r"
+    rides = True
+
+
+class Broken(Fix):
+    name = "always-broken"
+
+    def event(self, event: Event) -> list[Event] | None:
+        raise RuntimeError
+
+    def edit(self, chunk: Chunk) -> bool:
+        chunk.clear()
+        raise RuntimeError
+
+
+class Idle(Fix):
+    name = "always-idle"
+
+
+def run(*fixes: type[Fix]) -> tuple[list[Piece], Step]:
+    chain = Chain([fix(Asked(), Seen()) for fix in fixes], "test")
+    step = Step(0, RAW)
+    payload = json.dumps(TEXT).encode()
+    return list(chain.run(step, json.loads(payload), payload, RAW)), step
+
+
+def marks(pieces: list[Piece]) -> list[Any]:
+    return [(piece.chunk.get("part"), piece.chunk.get("marks")) for piece in pieces]
+
+
+def test_untouched_chunk_keeps_its_bytes() -> None:
+    pieces, step = run(Idle, Rider)
+    assert [piece.raw for piece in pieces] == [RAW]
+    assert step.fixes == []
+
+
+def test_fixes_act_in_order() -> None:
+    pieces, step = run(B, A)
+    assert marks(pieces) == [(None, "ba")]
+    assert step.fixes == ["mark-b", "mark-a"]
+    assert pieces[0].raw is None
+
+
+def test_what_a_fix_adds_runs_through_the_fixes_after_it_only() -> None:
+    assert marks(run(A, Twice, B)[0]) == [(1, "ab"), (2, "ab")]
+    assert marks(run(Twice, Twice)[0]) == [(1, None), (2, None)] * 2
+
+
+def test_rider_acts_only_behind_another_change() -> None:
+    assert marks(run(Rider, A)[0]) == [(None, "a")]
+    assert marks(run(A, Rider)[0]) == [(None, "ar")]
+    assert marks(run(Twice, Rider)[0]) == [(1, "r"), (2, "r")]
+
+
+def test_fix_that_fails_leaves_the_event_as_it_came(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pieces, step = run(A, Broken)
+    assert [(piece.raw, piece.chunk) for piece in pieces] == [(RAW, TEXT)]
+    assert step.fixes == []
+    assert [each.levelno for each in caplog.records] == [logging.ERROR]
+    assert "fix always-broken failed" in caplog.text
+
+
+def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
+    class Second(Fix):
+        name = "second-part"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if chunk.get("part") == 2:
+                raise RuntimeError
+            return False
+
+    chain = Chain([Twice(Asked(), Seen()), Second(Asked(), Seen())], "test")
+    step = Step(0, RAW)
+    parts = []
+    for piece in chain.run(step, dict(TEXT), b"{}", RAW):
+        step.after.append(b"left")
+        parts.append(piece.chunk["part"])
+    assert parts == [1, 2]
+
+
+def test_fix_that_fails_is_named_once_and_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fix = Broken(Asked(), Seen())
+    chain = Chain([fix, Twice(Asked(), Seen()), fix], "test")
+    event = Event(b"data: x\n\n", 0)
+    assert chain.frame(Step(0, b""), event) == [event]
+    payload = json.dumps(TEXT).encode()
+    pieces = list(chain.run(Step(0, RAW), dict(TEXT), payload, RAW))
+    assert [piece.chunk["part"] for piece in pieces] == [1, 2]
+    assert len(caplog.records) == 1
+
+
+def test_fix_that_fails_twice_in_one_event_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chain = Chain([Twice(Asked(), Seen()), Broken(Asked(), Seen())], "test")
+    step = Step(0, RAW, waiting=1)
+    assert len(list(chain.run(step, dict(TEXT), b"{}", RAW))) == 2
+    assert len(caplog.records) == 1
+
+
+def test_framing_fixes_see_what_the_one_before_made() -> None:
+    class Split(Fix):
+        name = "event-split"
+
+        def event(self, event: Event) -> list[Event] | None:
+            return [Event(b"a", 0), Event(b"b", 0)] if event.raw == b"ab" else None
+
+    class Drop(Fix):
+        name = "event-drop"
+
+        def event(self, event: Event) -> list[Event] | None:
+            return [] if event.raw == b"a" else None
+
+    chain = Chain([Split(Asked(), Seen()), Drop(Asked(), Seen())], "test")
+    step = Step(0, b"ab")
+    assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
+    assert step.fixes == ["event-split", "event-drop"]
+
+
+@pytest.mark.parametrize(
+    "fix", [fix for fix in FIXES if fix.key], ids=lambda fix: fix.name
+)
+def test_a_fix_is_asked_for_each_of_its_repairs_though_it_names_a_key(
+    fix: type[Fix], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    examples = [each for each in fix.examples if each.kind == "stream"]
+    with_key = [run_example(each, alone(fix)) for each in examples]
+    monkeypatch.setattr(fix, "key", "")
+    assert [run_example(each, alone(fix)) for each in examples] == with_key
+
+
+def test_a_fix_is_not_asked_where_its_key_is_not_there() -> None:
+    asked: list[Chunk] = []
+
+    class Keyed(Fix):
+        name = "keyed"
+        key = "tool_calls"
+
+        def edit(self, chunk: Chunk) -> bool:
+            asked.append(chunk)
+            return False
+
+    chain = Chain([Keyed(Asked(), Seen())], "a stream")
+    for payload in (b'{"a":1}', b'{"tool_calls":1}', b'{"tool\\u005fcalls":1}'):
+        assert len(list(chain.run(Step(0, b""), loads(payload), payload, b""))) == 1
+    assert asked == [{"tool_calls": 1}, {"tool_calls": 1}]
+
+
+def test_a_fix_that_fails_at_once_is_off_for_its_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(A):
+        name = "broken"
+
+        def __init__(self, asked: Asked, seen: Seen) -> None:
+            raise RuntimeError
+
+    made = begin([Broken, A], Asked(), Seen(), "a stream")
+    assert [fix.name for fix in made] == ["mark-a"]
+    assert "a stream: fix broken failed and is off for this stream" in caplog.text

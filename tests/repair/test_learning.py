@@ -1,0 +1,581 @@
+"""Templates are an optimisation: with and without them every byte leaves the same."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import test_recorded as recorded
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fast_path.learning import MOST, Templates, frozen
+from llm_normalize.repair.fast_path.template import Template
+from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
+from llm_normalize.repair.fix_chain import Chain
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import Number, dumps
+from llm_normalize.wire.sse import encode
+
+STREAM = Asked(stream=True)
+CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.sse"))
+
+HEAD = chunk({"role": "assistant", "content": ""})
+WORDS = ("It", " is", " tea", ", no", " doubt", " at", " all")
+
+
+class Outcome(NamedTuple):
+    """What became of a stream, whichever way its events went."""
+
+    out: list[bytes]
+    changed: list[tuple[int, bytes | None, tuple[bytes, ...], tuple[str, ...]]]
+    events: int
+    unread: dict[str, int]
+
+
+class Play:
+    """One stream, and how many of its events were patched unread."""
+
+    def __init__(
+        self, asked: Asked = STREAM, fixes: Iterable[type[Fix]] = FIXES
+    ) -> None:
+        self.steps: list[Step] = []
+        self.pipeline = Pipeline(asked, [*fixes], self.steps.append)
+
+    @property
+    def templates(self) -> Templates:
+        return self.pipeline._templates
+
+    @property
+    def fitted(self) -> int:
+        return self.pipeline.events - self.templates.long
+
+    def feed(self, *reads: bytes) -> bytes:
+        return b"".join(b"".join(self.pipeline.feed(read)) for read in reads)
+
+    def say(self, *events: Chunk | bytes) -> bytes:
+        """Feed *events*, one a read."""
+        return self.feed(*(wire([each]) for each in events))
+
+    def settle(self, event: Callable[[str], Chunk | bytes] | None = None) -> None:
+        """Let the stream learn what *event* makes of a word."""
+        make = event or text
+        self.say(HEAD, *map(make, WORDS))
+        self.say(make(" now"))
+        assert self.templates.known
+        assert self.fitted
+
+
+def text(word: str) -> Chunk:
+    return chunk({"content": word})
+
+
+def counting(word: str, count: int) -> Chunk:
+    details = {"reasoning_tokens": count // 2}
+    usage = {"prompt_tokens": 3, "completion_tokens": count, "details": details}
+    return chunk({"role": None, "content": word}, usage=usage)
+
+
+def nim(word: str) -> Chunk:
+    return chunk({"role": None, "content": word}, choice={"stop_reason": None})
+
+
+def outcome(reads: Iterable[bytes], asked: Asked, fixes: Any = FIXES) -> Outcome:
+    play = Play(asked, fixes)
+    out = [b"".join(play.pipeline.feed(read)) for read in reads]
+    out.append(b"".join(play.pipeline.end()))
+    changed = [
+        (step.n, step.before, tuple(step.after), tuple(step.fixes))
+        for step in play.steps
+        if step.changed
+    ]
+    return Outcome(out, changed, play.pipeline.events, dict(play.pipeline.raw_events))
+
+
+@contextmanager
+def the_long_way() -> Iterator[None]:
+    """Let no stream learn, and every fix be asked about every chunk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Templates, "watch", lambda *_: None)
+        patch.setattr(Chain, "_edits_for", lambda chain, _: chain._edits)
+        yield
+
+
+def assert_same(reads: list[bytes], asked: Asked, fixes: Any = FIXES) -> None:
+    known = outcome(reads, asked, fixes)
+    with the_long_way():
+        assert outcome(reads, asked, fixes) == known
+
+
+def pieces(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+ASKS = (
+    STREAM,
+    Asked(stream=True, usage=True, tools=True),
+    Asked(stream=True, strict=True, n=2),
+)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
+def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
+    data = path.read_bytes()
+    for asked in ASKS:
+        assert_same([data], asked)
+        assert_same(pieces(data, 97), asked)
+
+
+@pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
+@pytest.mark.parametrize("entry", recorded.select(stream=True))
+def test_recorded_stream_leaves_the_same_with_and_without(
+    entry: dict[str, Any],
+) -> None:
+    data, asked = recorded.data_of(entry), recorded.asked_of(entry)
+    for each in (asked, replace(asked, usage=not asked.usage)):
+        assert_same([data], each)
+        assert_same(pieces(data, 89), each)
+
+
+SAID = st.sampled_from(
+    [
+        *(
+            "a",
+            " b",
+            '"',
+            "\\",
+            "\n",
+            "é",
+            "\u2028",
+            "\ud83d",
+            "😀",
+            "null",
+            " ",
+            "{[",
+            "-0",
+        ),
+        *("growing", "growing and", "growing and growing", "growing and growing on"),
+        *("", "\x7f", "/", "input", '","reasoning":"'),
+    ]
+)
+SPELLED = st.sampled_from([True, False])
+
+
+@st.composite
+def deltas_of(draw: st.DrawFn) -> Chunk:
+    word = draw(SAID)
+    return draw(
+        st.sampled_from(
+            [
+                chunk({"content": word}),
+                chunk({"content": word, "role": "assistant"}),
+                chunk({"role": None, "content": word}),
+                chunk({"content": word}, index=1),
+                chunk({"reasoning_content": word}),
+                chunk({"reasoning": word, "reasoning_details": [{"text": word}]}),
+                chunk({"reasoning": word, "content": draw(SAID)}),
+                chunk({"content": word}, obfuscation=draw(SAID)),
+                chunk({"content": word}, created=draw(st.integers(1, 3))),
+                chunk({"content": word}, choice={"message": {"content": word}}),
+                chunk({"content": word}, finish=draw(st.sampled_from(["", "stop"]))),
+                counting(word, draw(st.integers(0, 3))),
+                calling(rest(0, word)),
+                calling(rest(1, word)),
+                calling(head(0, word)),
+                calling({**rest(0, word), "id": None, "type": "function"}),
+                chunk({"content": word, "tool_calls": [rest(0, word)]}),
+                chunk({}, finish="tool_calls"),
+            ]
+        )
+    )
+
+
+@st.composite
+def settled_streams(draw: st.DrawFn) -> list[bytes]:
+    """Return the events of a stream that says the same kinds of things for long."""
+    kinds = draw(st.lists(deltas_of(), min_size=1, max_size=3))
+    events = [wire([HEAD])] if draw(st.booleans()) else []
+    spaced, ascii_only = draw(SPELLED), draw(SPELLED)
+    for _ in range(draw(st.integers(4, 25))):
+        event = dict(draw(st.sampled_from(kinds)) if draw(st.booleans()) else kinds[0])
+        spelled = json.dumps(event, ensure_ascii=ascii_only).encode(
+            errors="backslashreplace"
+        )
+        raw = spelled if spaced else dumps(event)
+        word = json.dumps(draw(SAID), ensure_ascii=ascii_only).encode(
+            errors="backslashreplace"
+        )
+        if draw(st.booleans()):
+            raw = raw.replace(b'"content": "', b'"content": ' + word[:-1], 1)
+            raw = raw.replace(b'"content":"', b'"content":' + word[:-1], 1)
+        if draw(st.booleans()):
+            figures = b'"completion_tokens":%d' % draw(
+                st.sampled_from([0, 1, 7, 3, 12])
+            )
+            raw = re.sub(rb'"completion_tokens": ?\d', figures, raw)
+        events.append(encode(raw))
+        if draw(st.integers(0, 9)) == 0:
+            odd = [
+                b": ping\n\n",
+                b"\n",
+                b"data: \xff\n\n",
+                b"data:{}\n\n",
+                DONE,
+                b"\r\n",
+                b"data: {}\r\n\r\n",
+            ]
+            events.append(draw(st.sampled_from(odd)))
+    return events
+
+
+@given(settled_streams(), st.sampled_from(ASKS), st.integers(0, 2))
+def test_settled_stream_leaves_the_same_with_and_without(
+    events: list[bytes], asked: Asked, cut: int
+) -> None:
+    data = b"".join(events)
+    assert_same([events, [data], pieces(data, 31)][cut], asked)
+
+
+def test_event_that_is_only_counted_makes_no_step() -> None:
+    counted: list[Any] = []
+
+    def count(n: int, before: bytes, after: bytes, template: Template) -> bool:
+        counted.append((n, before, after, template.fixes))
+        return True
+
+    play = Play()
+    play.settle(nim)
+    steps = len(play.steps)
+    play.pipeline._patches._count = count
+    before, after = wire([nim(" a")]), wire([text(" a")])
+    assert play.feed(before) == after
+    assert counted == [(len(WORDS) + 2, before, after, ("role-null", "field-null"))]
+    assert len(play.steps) == steps
+
+
+def test_edges_of_a_template_part_its_events() -> None:
+    play = Play()
+    play.settle(nim)
+    (template,) = play.templates.known
+    assert template.edges is not None
+    head, tail, out_head, out_tail = template.edges
+    before, after = wire([nim(" so")]), wire([text(" so")])
+    assert before[head:-tail] == after[out_head:-out_tail] == b" so"
+
+
+# -- what is learned, and when it holds ------------------------------------------------
+
+
+def test_event_that_needs_nothing_is_not_read_once_the_stream_has_settled() -> None:
+    play = Play()
+    play.settle()
+    before = play.fitted
+    event = wire([text(' "so" \\ \n - 😀')])
+    assert play.feed(event) == event
+    assert play.fitted == before + 1
+
+
+def test_repaired_event_is_patched_and_recorded_as_before() -> None:
+    play = Play()
+    play.settle(nim)
+    steps, fitted = len(play.steps), play.fitted
+    assert play.say(nim(' "no"\n')) == wire([text(' "no"\n')])
+    assert play.fitted == fitted + 1
+    (step,) = play.steps[steps:]
+    assert (step.n, step.before) == (len(WORDS) + 2, wire([nim(' "no"\n')]))
+    assert (step.after, step.fixes) == (
+        [wire([text(' "no"\n')])],
+        ["role-null", "field-null"],
+    )
+
+
+def test_text_of_a_patched_event_is_spelled_as_of_one_written_anew() -> None:
+    play = Play()
+    play.settle(nim)
+    event = wire([nim("TEXT")]).replace(b"TEXT", rb"\u00e9\/\ud83d\ude00\ud83d \u000a")
+    fitted = play.fitted
+    assert play.feed(event) == wire([text("TEXT")]).replace(
+        b"TEXT", "é/😀".encode() + rb"\ud83d \n"
+    )
+    assert play.fitted == fitted + 1
+
+
+def test_several_events_of_a_read_are_patched_together() -> None:
+    play = Play()
+    play.settle(nim)
+    fitted = play.fitted
+    said = [nim(" a"), nim(" b"), nim(" c")]
+    assert play.feed(wire(said) + b"data: {") == wire(
+        [text(" a"), text(" b"), text(" c")]
+    )
+    assert play.fitted == fitted + 3
+    assert play.feed(b'"error":{"message":"no"}}\n\n').startswith(b'data: {"error"')
+
+
+def test_event_behind_half_a_one_is_patched_too() -> None:
+    play = Play()
+    play.settle(nim)
+    data, fitted = wire([nim(" a"), nim(" b")]), play.fitted
+    assert play.feed(data[:40]) + play.feed(data[40:]) == wire([text(" a"), text(" b")])
+    assert play.fitted == fitted + 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'"content":""',  # a text that is none
+        b'"content":null',
+        b'"content":"a","role":"b"',  # a quote ends the text
+        b'"content":"a\\"',  # it does not end
+        b'"content":"a\nb"',  # no JSON
+        b'"content":"\x01"',
+        b'"content":"\\x"',
+        b'"content":"\\u12"',
+        b'"content":"\xff"',  # no UTF-8
+        b'"content":"\xed\xa0\x80"',
+    ],
+)
+def test_event_of_another_shape_goes_the_long_way(said: bytes) -> None:
+    play = Play()
+    play.settle()
+    fitted = play.fitted
+    event = wire([text("TEXT")]).replace(b'"content":"TEXT"', said)
+    play.feed(event)
+    assert play.fitted == fitted
+
+
+def test_words_that_a_fix_still_reads_are_not_left_unread() -> None:
+    play = Play()
+    telling = "Tea comes from Asia, where"
+    said = [telling[:size] for size in range(4, len(telling), 3)]
+    out = play.say(HEAD, *map(text, said))
+    assert not play.fitted
+    assert out.count(b"Tea") < len(said)  # it was told again each time
+
+
+def test_reasoning_is_patched_before_the_text_has_begun() -> None:
+    play = Play()
+    play.say(HEAD)
+    for word in WORDS:
+        play.say(chunk({"reasoning_content": word}))
+    assert play.fitted
+    fitted = play.fitted
+    said = ["Tea", "Tea is", "Tea is a", "Tea is a leaf of a bush"]
+    out = play.say(*map(text, said), text(said[-1] + "."))
+    assert out.endswith(wire([text(".")]))
+    assert play.fitted == fitted
+
+
+def test_two_texts_that_were_alike_have_to_stay_alike() -> None:
+    def both(word: str, other: str | None = None) -> Chunk:
+        details = [{"type": "reasoning.text", "text": other or word}]
+        return chunk({"reasoning": word, "reasoning_details": details})
+
+    play = Play()
+    play.settle(both)
+    fitted = play.fitted
+    play.say(both(" a", " b"))
+    assert play.fitted == fitted
+    assert b'"reasoning_content":" c"' in play.say(both(" c"))
+    assert play.fitted == fitted + 1
+
+
+def test_text_elsewhere_is_not_taken_for_a_text_that_may_vary() -> None:
+    play = Play()
+    said = [chunk({"content": word}, choice={"text": word}) for word in WORDS * 2]
+    said += [chunk({"content": word, "x": {"content": word}}) for word in WORDS * 2]
+    play.say(HEAD, *said)
+    assert not play.fitted
+
+
+def test_arguments_of_a_call_are_counted_though_unread() -> None:
+    play = Play(Asked(stream=True, tools=True))
+    play.say(calling(head(0)))
+    arguments = ['{"a', '": "', "b\\n", "c", "d", "e", "f", '\\"', '"', "}"]
+    out = play.say(*[calling(rest(0, each)) for each in arguments])
+    assert out == wire([calling(rest(0, each)) for each in arguments])
+    assert play.fitted
+    call = play.pipeline.seen.choice(0).calls[0]
+    assert call.length == len("".join(arguments))
+    assert call.whole
+    # A call that is told again, whole, is known by what it said.
+    again = head(0, "".join(arguments))
+    assert play.say(calling(again)) == b""
+
+
+def test_call_that_names_itself_each_time_is_read_each_time() -> None:
+    play = Play(Asked(stream=True, tools=True))
+    play.say(*[calling(head(0, word)) for word in ("{", *WORDS)])
+    assert not play.fitted
+
+
+def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
+    play = Play()
+    play.settle()
+    play.say(chunk({"reasoning_content": "x"}))
+    assert not play.templates.known
+    play.say(*map(text, WORDS))
+    assert play.templates.known
+
+
+def test_what_changes_nothing_costs_nothing() -> None:
+    play = Play()
+    play.settle()
+    assert play.feed(b": ping\n\n", b"\n") == b"\n\n"
+    fitted = play.fitted
+    play.say(text(" more"))
+    assert play.fitted == fitted + 1
+
+
+def test_nothing_is_known_while_anything_waits() -> None:
+    play = Play()
+    play.settle()
+    assert play.say(chunk({}, finish="stop")) == b""
+    assert not play.templates.known
+    play.say(*map(text, WORDS))
+
+
+@pytest.mark.parametrize("usage", [False, True])
+def test_figures_of_events_that_were_not_read_are_known_at_the_end(usage: bool) -> None:
+    play = Play(Asked(stream=True, usage=usage))
+    play.say(HEAD, *[counting(" a", at) for at in range(1, 20)], *map(text, WORDS))
+    fitted = play.fitted
+    said = [counting(f" {at}", at) for at in range(20, 40)]
+    expected = [chunk({"content": f" {at}"}) for at in range(20, 40)]
+    if usage:
+        expected = [each | {"usage": None} for each in expected]
+    assert play.say(*said) == wire(expected)
+    assert play.fitted == fitted + 20
+    out = play.say(chunk({}, finish="stop"), DONE)
+    assert out.count(b'"completion_tokens":39') == 1
+    assert out.count(b'"reasoning_tokens":19') == 1
+
+
+def test_zeros_after_figures_that_were_not_read_replace_nothing() -> None:
+    play = Play()
+    play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
+    assert play.fitted
+    play.say(counting(" and", 0))
+    for _ in range(9):
+        play.say(counting(" a", 0), counting(" b", 0))
+    assert b'"completion_tokens":19' in play.say(chunk({}, finish="stop"), DONE)
+
+
+def test_bug_in_what_was_not_read_costs_the_repair_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.say(HEAD, *[counting(f" {at}", at) for at in range(1, 20)])
+    assert play.pipeline._patches.counted
+    monkeypatch.setattr(play.pipeline, "_event", None)
+    said = wire([chunk({}, finish=""), nim(" raw")])
+    out = play.feed(said)
+    assert out.endswith(said)
+    assert out.removesuffix(said).count(b"data: ") == 1  # the usage so far
+
+
+def test_nothing_is_known_behind_an_end_that_was_none() -> None:
+    play = Play()
+    play.settle()
+    play.pipeline.end()
+    assert not play.templates.known
+
+
+def test_nothing_is_known_behind_an_event_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("llm_normalize.wire.sse.LIMIT", 400)
+    monkeypatch.setattr("llm_normalize.repair.fast_path.patching.LIMIT", 400)
+    play = Play()
+    play.settle()
+    play.say(text("x" * 500))
+    assert not play.templates.known
+
+
+def test_nothing_is_known_once_repair_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.settle(nim)
+    monkeypatch.setattr(play.pipeline._ending, "chunk", None)
+    usage = wire([chunk(None, usage={"a": 1})])
+    assert play.feed(usage) == usage
+    assert play.say(nim(" raw")) == wire([nim(" raw")])
+
+
+def test_newlines_behind_a_patched_event_are_spelled_as_behind_any() -> None:
+    for make in (text, nim):
+        play = Play()
+        play.settle(make)
+        assert play.feed(wire([make(" a")]) + b"\r\n\n") == wire([text(" a")]) + (
+            b"\r\n\n" if make is text else b"\n\n"
+        )
+
+
+def test_stream_that_never_fits_stops_trying(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play()
+    learned: list[Step] = []
+
+    def learn(step: Step, _: set[str]) -> None:
+        learned.append(step)
+
+    monkeypatch.setattr("llm_normalize.repair.fast_path.learning.learn", learn)
+    play.say(HEAD, *[chunk({"content": " a"}, created=at + 1) for at in range(99)])
+    assert 5 < len(learned) < 20
+
+
+def test_stream_that_fits_goes_on_learning() -> None:
+    play = Play()
+    said = [
+        chunk({"content": word}, created=1700000000 + second)
+        for second in range(40)
+        for word in WORDS * 3
+    ]
+    play.say(HEAD, *said)
+    assert play.fitted > len(said) * 0.8
+    assert len(play.templates.known) == MOST
+
+
+def test_frozen_values_do_not_follow_what_becomes_of_them() -> None:
+    value: dict[str, Any] = {"a": [1, {"b"}], "c": Asked, "d": ("x",)}
+    kept = frozen(value)
+    assert kept == frozen(value)
+    value["a"][1].add("more")
+    assert kept != frozen(value)
+    assert frozen({"a": 1, "b": 2}) != frozen({"b": 2, "a": 1})
+
+
+def test_what_cannot_be_looked_into_is_never_the_same() -> None:
+    hidden = memoryview(b"")
+    assert frozen([hidden]) != frozen([hidden])
+    step = Step(0, b"")
+    assert frozen([step, None, Number("1.0")]) == frozen([step, None, Number("1.0")])
+
+
+def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:
+    def too_deep() -> object:
+        raise RecursionError
+
+    templates = Templates(too_deep, set)
+    templates.watch(Step(0, wire([text("Hi")]), [wire([text("Hi")])]))
+    assert (templates.known, templates.long) == ([], 1)
+
+
+def test_a_bug_in_learning_ends_the_learning(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> object:
+        raise RuntimeError
+
+    templates = Templates(fail, set, "label")
+    for _ in range(2):
+        templates.watch(Step(0, wire([text("Hi")]), [wire([text("Hi")])]))
+    assert [each.getMessage() for each in caplog.records] == [
+        "label: no more is learned"
+    ]

@@ -1,0 +1,115 @@
+import logging
+
+import pytest
+
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.output import Leaving
+from llm_normalize.wire.sse import Gap
+
+
+class Out:
+    """What left, what was observed, and what was handed to those that wait."""
+
+    def __init__(self, *, verbatim: bool = False) -> None:
+        self.seen: list[Step] = []
+        self.joined: list[tuple[Step, bytes]] = []
+        self.leaving = Leaving(self.seen.append, "a stream", verbatim=verbatim)
+
+    def play(self, step: Step, *after: bytes) -> Step:
+        self.leaving.begin(step)
+        for data in after:
+            self.leaving.emit(step, data)
+        self.leaving.end(step)
+        return step
+
+    def gap(self, raw: bytes, *, joins: bool = False) -> list[bytes]:
+        self.leaving.gap(Gap(raw, joins), lambda *what: self.joined.append(what))
+        return self.leaving.take()
+
+
+def test_a_step_is_observed_once_it_is_made() -> None:
+    out = Out()
+    step = Step(0, b"a\n\n")
+    out.leaving.begin(step)
+    out.leaving.emit(step, b"b")
+    out.leaving.close(step)
+    assert out.seen == []
+    out.leaving.end(step)
+    assert out.seen == [step]
+    assert (step.after, out.leaving.take(), out.leaving.take()) == ([b"b"], [b"b"], [])
+
+
+def test_a_step_that_waits_is_observed_later() -> None:
+    out = Out()
+    step = out.play(Step(0, b"a\n\n", waiting=1))
+    assert out.seen == []
+    step.waiting = 0
+    out.leaving.close(step)
+    assert out.seen == [step]
+
+
+def test_a_step_whose_line_end_may_go_on_is_observed_when_that_is_clear() -> None:
+    out = Out()
+    step = out.play(Step(0, b"a\r\r"), b"a\r\r")
+    assert out.seen == []
+    out.leaving.settle()
+    out.leaving.settle()
+    assert out.seen == [step]
+
+
+def test_a_line_feed_that_comes_late_leaves_at_once_and_joins_its_step() -> None:
+    out = Out()
+    step = out.play(Step(0, b"a\r\r"), b"a\r\r")
+    out.leaving.take()
+    assert out.gap(b"\n", joins=True) == [b"\n"]
+    assert (step.before, step.after) == (b"a\r\r\n", [b"a\r\r\n"])
+
+
+def test_a_line_feed_that_comes_late_is_for_those_that_wait() -> None:
+    out = Out()
+    step = out.play(Step(0, b"a\r\r", waiting=1))
+    assert out.gap(b"\n", joins=True) == []
+    assert out.joined == [(step, b"\n")]
+
+
+def test_newlines_are_spelled_as_the_block_before_left() -> None:
+    out = Out()
+    assert out.gap(b"\r\n") == [b"\n"]
+    out.play(Step(0, b"a\n\n"), b"a\n\n")
+    assert out.gap(b"\r\n") == [b"a\n\n", b"\r\n"]
+    out.play(Step(1, b"a\n\n", fixes=["x"]))
+    assert out.gap(b"\r\n") == [b"\n"]
+    assert out.gap(b"\n", joins=True) == []
+    assert out.gap(b"\r\r\n\n\r") == [b"\n" * 4]
+
+
+def test_newlines_stay_where_nothing_respells_them() -> None:
+    assert Out(verbatim=True).gap(b"\r\n") == [b"\r\n"]
+
+
+def test_what_belongs_to_no_step_leaves_in_its_place() -> None:
+    out = Out()
+    out.leaving.pass_on(b"a")
+    out.play(Step(0, b""), b"b")
+    assert out.leaving.take() == [b"a", b"b"]
+
+
+def test_nothing_leaves_of_what_is_only_gone_through() -> None:
+    out = Out()
+    out.leaving.pass_on(b"a")
+    step = Step(0, b"")
+    with out.leaving.nothing():
+        out.leaving.emit(step, b"b")
+    assert out.leaving.take() == [b"a"]
+
+
+def test_an_observer_that_fails_is_said_and_costs_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: Step) -> None:
+        raise RuntimeError
+
+    leaving = Leaving(fail, "a stream", verbatim=False)
+    with caplog.at_level(logging.ERROR):
+        leaving.end(Step(7, b"a"))
+    assert "a stream: event 7 is not recorded" in caplog.text

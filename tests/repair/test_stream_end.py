@@ -1,0 +1,369 @@
+import pytest
+
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fix import (
+    DONE,
+    USAGE,
+    Fix,
+    Wire,
+    calling,
+    chunk,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.repair.pipeline import Pipeline
+from streams import STREAM, feed, repaired
+
+TEXT = chunk({"role": "assistant", "content": "Hi"})
+MORE = chunk({"content": " you"})
+CALLED = chunk({}, finish="tool_calls")
+STOP = chunk({}, finish="stop")
+USED = chunk(None, usage=USAGE)
+ERROR = wire(
+    [{"error": {"message": "Overloaded", "type": None, "param": None, "code": None}}]
+)
+ASKED = Asked(stream=True, usage=True)
+TWO = Asked(stream=True, n=2)
+OTHER = chunk({"role": "assistant", "content": "Ho"}, index=1)
+OTHER_STOP = chunk({}, finish="stop", index=1)
+
+
+def with_usage(chunk: Chunk) -> Chunk:
+    return {**chunk, "usage": USAGE}
+
+
+def run(events: Wire, asked: Asked = STREAM) -> list[bytes]:
+    """Return what leaves at each event, and at the end."""
+    return feed([wire([event]) for event in events], asked)
+
+
+def test_finish_waits_for_one_more_event_if_usage_was_not_asked_for() -> None:
+    assert run([TEXT, STOP, DONE]) == [wire([TEXT]), b"", wire([STOP, DONE]), b""]
+
+
+@pytest.mark.parametrize(
+    ("events", "asked"),
+    [([TEXT, STOP], ASKED), ([with_usage(TEXT), STOP], STREAM)],
+    ids=["usage asked for", "usage seen"],
+)
+def test_finish_leaves_at_once_where_nothing_can_follow(
+    events: Wire, asked: Asked
+) -> None:
+    assert b'"finish_reason":"stop"' in run(events, asked)[1]
+
+
+def test_finish_with_its_own_usage_leaves_at_once() -> None:
+    out = run([TEXT, with_usage(STOP), USED, DONE])
+    assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
+
+
+@pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
+def test_finish_of_a_call_without_arguments_waits_for_them(asked: Asked) -> None:
+    called = with_usage(CALLED) if asked is STREAM else CALLED
+    out = run([calling(head()), called, calling(rest()), DONE], asked)
+    assert out[1:3] == [b"", wire([calling(rest())])]
+    assert b"".join(out).count(b"{}") == 2  # the arguments, and the delta of the finish
+
+
+def test_text_that_comes_after_a_finish_overtakes_it() -> None:
+    assert run([TEXT, STOP, MORE, DONE]) == [
+        wire([TEXT]),
+        b"",
+        wire([MORE]),
+        wire([STOP, DONE]),
+        b"",
+    ]
+
+
+def test_finish_waits_only_if_no_choice_goes_on() -> None:
+    later = chunk({"content": "!"}, index=1)
+    out = run([TEXT, OTHER, STOP, later, OTHER_STOP, DONE], TWO)
+    after = [wire([STOP]), wire([later]), b"", wire([OTHER_STOP, DONE]), b""]
+    assert out[2:] == after
+
+
+def test_finish_that_seemed_the_last_leaves_when_a_choice_opens() -> None:
+    out = run([TEXT, STOP, OTHER, OTHER_STOP, DONE])
+    assert out[1:] == [b"", wire([STOP, OTHER]), b"", wire([OTHER_STOP, DONE]), b""]
+
+
+def test_unasked_usage_rides_on_the_last_finish() -> None:
+    events: Wire = [TEXT, OTHER, with_usage(STOP), OTHER_STOP, USED, DONE]
+    assert repaired(wire(events), TWO) == wire(
+        [TEXT, OTHER, STOP, with_usage(OTHER_STOP), DONE]
+    )
+
+
+def test_unasked_usage_chunk_keeps_what_it_says_besides() -> None:
+    out = repaired(wire([TEXT, STOP, {**USED, "timings": {"ms": 1}}, DONE]))
+    assert out == wire([TEXT, {**STOP, "timings": {"ms": 1}, "usage": USAGE}, DONE])
+
+
+def test_usage_of_a_stream_without_finish_is_not_lost() -> None:
+    open_ = {**chunk({}), "usage": USAGE}
+    assert repaired(wire([with_usage(TEXT)])) == wire([TEXT, open_])
+    assert repaired(wire([with_usage(TEXT)]), ASKED) == wire(
+        [{**TEXT, "usage": None}, USED]
+    )
+
+
+def test_usage_before_a_finish_that_is_added_rides_on_it() -> None:
+    assert repaired(wire([with_usage(TEXT), DONE])) == wire(
+        [TEXT, with_usage(STOP), DONE]
+    )
+
+
+def test_asked_usage_before_a_finish_that_is_added_comes_after_it() -> None:
+    assert repaired(wire([TEXT, USED, DONE]), ASKED) == wire([TEXT, STOP, USED, DONE])
+
+
+def test_chunk_of_usage_alone_is_dropped_when_its_usage_moves() -> None:
+    empty = {**chunk({}), "usage": USAGE}
+    assert repaired(wire([TEXT, empty, STOP, DONE])) == wire(
+        [TEXT, with_usage(STOP), DONE]
+    )
+
+
+def test_repeated_finish_brings_its_usage_to_the_first() -> None:
+    assert repaired(wire([TEXT, STOP, with_usage(STOP), DONE])) == wire(
+        [TEXT, with_usage(STOP), DONE]
+    )
+    assert repaired(wire([TEXT, STOP, with_usage(STOP), DONE]), ASKED) == wire(
+        [TEXT, STOP, USED, DONE]
+    )
+
+
+def test_finish_repeated_after_the_first_left_is_dropped() -> None:
+    length = chunk({}, finish="length")
+    assert repaired(wire([TEXT, STOP, length, USED, DONE]), ASKED) == wire(
+        [TEXT, STOP, USED, DONE]
+    )
+
+
+def test_text_with_a_finish_that_stays_beside_it_is_not_held() -> None:
+    both = chunk({"content": "!"}, finish="stop")
+    fixes = [fix for fix in FIXES if fix.name != "finish-with-delta"]
+    assert feed([wire([TEXT]), wire([both])], fixes=fixes, ended=False) == [
+        wire([TEXT]),
+        wire([both]),
+    ]
+
+
+def test_repeated_finish_with_text_is_not_dropped() -> None:
+    both = chunk({"content": "!"}, finish="stop")
+    fixes = [fix for fix in FIXES if fix.name != "finish-with-delta"]
+    data = wire([TEXT, both, both, DONE])
+    assert repaired(data, fixes=fixes) == data
+
+
+def test_error_lets_what_waits_go_first_and_adds_nothing() -> None:
+    assert repaired(wire([TEXT, STOP]) + ERROR) == wire([TEXT, STOP]) + ERROR
+    assert repaired(wire([TEXT]) + ERROR + DONE) == wire([TEXT]) + ERROR + DONE
+    assert repaired(wire([with_usage(TEXT)]) + ERROR, ASKED) == (
+        wire([{**TEXT, "usage": None}, USED]) + ERROR
+    )
+
+
+def test_chunks_after_an_error_keep_their_usage() -> None:
+    after = with_usage(MORE)
+    assert repaired(wire([TEXT]) + ERROR + wire([after])) == (
+        wire([TEXT]) + ERROR + wire([after])
+    )
+
+
+def test_chunks_after_done_pass() -> None:
+    data = wire([TEXT, STOP, DONE, USED])
+    assert repaired(data) == data
+
+
+def test_choice_that_is_over_and_says_nothing_does_not_pass_after_done() -> None:
+    events: Wire = [TEXT, STOP, DONE]
+    late = chunk({}, choice={"logprobs": None})
+    without_empty = [fix for fix in FIXES if fix.name != "event-empty"]
+    assert repaired(wire([*events, late]), STREAM, without_empty) == wire(events)
+
+
+def test_stream_that_ends_without_finish_and_done_gets_neither() -> None:
+    assert repaired(wire([TEXT])) == wire([TEXT])
+    assert repaired(b"") == b""
+    assert repaired(DONE) == DONE
+
+
+def test_done_is_not_added_while_a_choice_is_open() -> None:
+    assert repaired(wire([TEXT, OTHER, STOP]), TWO) == wire([TEXT, OTHER, STOP])
+    assert repaired(wire([TEXT, STOP]), TWO) == wire([TEXT, STOP])
+
+
+def test_missing_finish_of_a_forced_tool_is_stop() -> None:
+    call = {"index": 0, "id": "c", "type": "function"}
+    called = chunk(
+        {"tool_calls": [{**call, "function": {"name": "f", "arguments": ""}}]}
+    )
+    more = calling(rest())
+    first = chunk({"role": "assistant", "content": None})
+    asked = Asked(stream=True, tools=True, forced_tool=True)
+    assert repaired(wire([first, called, more, DONE]), asked) == wire(
+        [first, called, more, STOP, DONE]
+    )
+
+
+def test_call_without_arguments_gets_some_before_a_missing_finish() -> None:
+    first = chunk({"role": "assistant", "content": None})
+    asked = Asked(stream=True, tools=True)
+    assert repaired(wire([first, calling(head()), DONE]), asked) == wire(
+        [first, calling(head()), calling(rest()), CALLED, DONE]
+    )
+
+
+OFF: dict[str, tuple[Wire, Asked]] = {
+    "usage-every-chunk": ([with_usage(TEXT), STOP, DONE], ASKED),
+    "usage-with-choices": ([TEXT, with_usage(STOP), DONE], ASKED),
+    "usage-unasked": ([TEXT, STOP, USED, DONE], STREAM),
+    "usage-early": ([TEXT, USED, STOP, DONE], ASKED),
+    "usage-repeated": ([TEXT, STOP, USED, USED, DONE], ASKED),
+    "finish-repeated": ([TEXT, STOP, STOP, USED, DONE], ASKED),
+    "finish-missing": ([TEXT, DONE], STREAM),
+    "done-missing": ([TEXT, STOP], STREAM),
+    "done-repeated": ([TEXT, STOP, DONE, DONE], STREAM),
+}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_skipped_fix_of_the_ending_changes_nothing(name: str) -> None:
+    events, asked = OFF[name]
+    fixes: list[type[Fix]] = [fix for fix in FIXES if fix.name != name]
+    assert repaired(wire(events), asked, fixes) == wire(events)
+    assert repaired(wire(events), asked) != wire(events)
+
+
+def test_second_usage_with_a_finish_is_taken_off() -> None:
+    fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
+    data = wire([TEXT, with_usage(STOP), with_usage(STOP), DONE])
+    assert repaired(data, fixes=fixes) == wire([TEXT, with_usage(STOP), STOP, DONE])
+
+
+# -- what waits, where something else comes ------------------------------------------
+
+
+TOOLS = Asked(stream=True, tools=True)
+OPENING = chunk({"role": "assistant", "content": None})
+EMPTY = chunk({"role": "assistant", "content": ""})
+
+
+def without(*names: str) -> list[type[Fix]]:
+    return [fix for fix in FIXES if fix.name not in names]
+
+
+def waiting(events: Wire, asked: Asked) -> Pipeline:
+    """Return a pipeline whose last event waits."""
+    pipeline = Pipeline(asked, FIXES)
+    pipeline.feed(wire(events[:-1]))
+    assert pipeline.feed(wire(events[-1:])) == []
+    return pipeline
+
+
+WAITING: dict[str, tuple[Wire, Asked]] = {
+    "opening": ([OPENING], TOOLS),
+    "finish": ([TEXT, STOP], STREAM),
+    "usage": ([TEXT, USED], ASKED),
+}
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_what_waits_leaves_as_it_came_when_the_repair_is_over(name: str) -> None:
+    events, asked = WAITING[name]
+    assert waiting(events, asked).rescue() == wire(events[-1:])
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_what_waits_in_a_stream_that_broke_off_is_lost_unless_it_is_an_opening(
+    name: str,
+) -> None:
+    events, asked = WAITING[name]
+    pipeline = waiting(events, asked)
+    assert pipeline.abandon() is (name != "opening")
+    assert pipeline.abandon() is False
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
+    events, asked = WAITING[name]
+    data = wire(events).replace(b"\n", b"\r\n")
+    fixes = without("line-end-cr")
+    pipeline = Pipeline(asked, fixes)
+    pipeline.feed(data[:-1])
+    assert pipeline.feed(data[-1:]) == []
+    assert data.endswith(pipeline.rescue())
+    assert pipeline.abandon() is False
+
+
+def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
+    junk = b"data: hello\n\n"
+    assert feed([wire([OPENING]), junk], TOOLS, ended=False) == [
+        b"",
+        wire([EMPTY]) + junk,
+    ]
+
+
+def test_chunk_without_choices_and_usage_passes() -> None:
+    filtered = {**chunk(None), "prompt_filter_results": [{"prompt_index": 0}]}
+    data = wire([filtered, TEXT, STOP, DONE])
+    fixes = without("choices-empty")
+    assert repaired(data, fixes=fixes) == data
+    assert repaired(data, ASKED, fixes) == data
+
+
+def test_later_figures_replace_usage_that_waits() -> None:
+    later = {**USED, "usage": {**USAGE, "total_tokens": 9}}
+    assert run([TEXT, USED, later, STOP, DONE], ASKED) == [
+        wire([TEXT]),
+        b"",
+        b"",
+        wire([STOP]),
+        wire([later, DONE]),
+        b"",
+    ]
+
+
+def test_unasked_usage_before_a_finish_waits_for_it() -> None:
+    assert repaired(wire([TEXT, USED, STOP, DONE])) == wire(
+        [TEXT, with_usage(STOP), DONE]
+    )
+
+
+def test_usage_of_a_repeated_finish_waits_for_the_last_choice() -> None:
+    events: Wire = [TEXT, OTHER, STOP, with_usage(STOP), OTHER_STOP, DONE]
+    assert repaired(wire(events), TWO) == wire(
+        [TEXT, OTHER, STOP, with_usage(OTHER_STOP), DONE]
+    )
+
+
+def test_finish_does_not_wait_where_nothing_would_ride_on_it() -> None:
+    fixes = without("usage-unasked", "finish-repeated", "finish-early")
+    assert feed([wire([TEXT]), wire([STOP])], fixes=fixes, ended=False) == [
+        wire([TEXT]),
+        wire([STOP]),
+    ]
+
+
+def test_finish_leaves_before_an_opening_of_another_choice_waits() -> None:
+    opening = chunk({"role": "assistant", "content": None}, index=1)
+    out = run([TEXT, STOP, opening], Asked(stream=True, tools=True))
+    assert out[1:3] == [b"", wire([STOP])]
+
+
+def test_usage_chunk_between_many_finishes_waits_for_the_last() -> None:
+    first = chunk({"role": "assistant", "content": "Hi"}, finish="stop")
+    more = chunk({"content": "!"}, finish="stop")
+    assert repaired(wire([first, more, USED, more, DONE])) == wire(
+        [
+            chunk({"role": "assistant", "content": "Hi"}),
+            chunk({"content": "!"}),
+            chunk({"content": "!"}),
+            with_usage(STOP),
+            DONE,
+        ]
+    )

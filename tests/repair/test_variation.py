@@ -1,0 +1,74 @@
+import pytest
+
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.repair.fast_path.variation import Lesson, learn, may_fit
+from llm_normalize.repair.fix import calling, chunk, head, wire
+from llm_normalize.repair.outcome import Step
+
+NOTHING: set[str] = set()
+
+
+def text(word: str) -> Chunk:
+    return chunk({"content": word})
+
+
+def lesson(
+    before: Chunk | bytes, *after: Chunk | bytes, fixes: tuple[str, ...] = ()
+) -> Lesson | None:
+    step = Step(3, wire([before]), [wire([each]) for each in after], [*fixes])
+    return learn(step, NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (text("Hi"), [text("Hi"), text("Hi")]),  # two events
+        (text("Hi"), []),
+        (text("Hi"), [text("Ho")]),  # a text that did not come in
+        (chunk({"reasoning": "so", "content": "Hi"}), [text("Hi")]),  # one is lost
+        (chunk({"content": "Hi", "reasoning": "so"}), [text("Hiso")]),  # or joined
+        (calling(head(0, "{")), [calling(head(0, "{"))]),  # it may open a call
+        (chunk({"content": "Hi"}, choice={"message": {"content": "Hi"}}), [text("Hi")]),
+        (b"data: [1]\n\n", [b"data: [1]\n\n"]),
+        (b'data: {"content":"a"\n\n', [b'data: {"content":"a"\n\n']),
+        (b'data: {"content":"a"}\ndata: {}\n\n', [b'data: {"content":"a"}\n\n']),
+        (b'data: ["content":"a"]\n\n', [b'data: ["content":"a"]\n\n']),
+    ],
+)
+def test_an_event_whose_words_may_count_teaches_nothing(
+    before: Chunk | bytes, after: list[Chunk | bytes]
+) -> None:
+    assert lesson(before, *after) is None
+
+
+def test_an_event_that_left_out_of_turn_teaches_nothing() -> None:
+    raw = wire([text("Hi")])
+    assert learn(Step(0, raw, [raw], [], moved=True), NOTHING) is None
+
+
+def test_an_event_with_words_that_are_watched_teaches_nothing() -> None:
+    raw = wire([text("Hi")])
+    assert learn(Step(0, raw, [raw]), {"content"}) is None
+    assert learn(Step(0, raw, [raw]), {"reasoning"}) is not None
+
+
+def test_texts_that_are_alike_but_spelled_apart_teach_nothing() -> None:
+    raw = wire([chunk({"reasoning": "A", "reasoning_details": [{"text": "A"}]})])
+    other = raw.replace(b'"text":"A"', rb'"text":"\u0041"')
+    assert learn(Step(0, raw, [raw]), NOTHING) is not None
+    assert learn(Step(0, other, [other]), NOTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "fits"),
+    [
+        (wire([text("a")]), True),
+        (b"event: message\n" + wire([text("a")]), True),
+        (wire([text("")]), False),
+        (wire([text("a")])[:-1], False),
+        (wire([text("a")]).replace(b"\n", b"\r\n"), False),
+        (b": ping\n\n", False),
+    ],
+)
+def test_only_an_event_with_a_text_is_worth_a_look(raw: bytes, fits: bool) -> None:
+    assert may_fit(raw) is fits

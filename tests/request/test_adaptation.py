@@ -1,0 +1,132 @@
+"""Every adaptation keeps what it declares: its examples, its hosts, its hands off the rest."""
+
+import copy
+import re
+from typing import Any
+
+import pytest
+
+from llm_normalize.commands import EVERY
+from llm_normalize.request.adaptation import (
+    LEARNED,
+    Adaptation,
+    RequestExample,
+    messages,
+)
+from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED
+from llm_normalize.request.refusal_parser import refusal_of
+from llm_normalize.request.rejected_parameters import apply, changes_for
+from llm_normalize.routing.hosts import PROVIDERS, HostPattern, Hosts
+from llm_normalize.wire.json_text import dumps, loads
+
+EXAMPLES = [
+    pytest.param(each, example, id=f"{each.name}/{example.name}")
+    for each in ADAPTATIONS
+    for example in each.examples
+]
+DECLARED = [each for each in ADAPTATIONS if each.name != LEARNED]
+OPENAI: Any = {
+    "model": "gpt-5",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Hello"},
+        {"role": "user", "content": "How are you?"},
+    ],
+    "stream": True,
+    "temperature": 1,
+    "max_tokens": 9,
+}
+
+
+def edited(each: type[Adaptation], example: RequestExample) -> tuple[Any, list[Any]]:
+    body: Any = loads(dumps(example.before))
+    if not each.is_for_model(body.get("model")):
+        return body, []
+    if each.name != LEARNED:
+        return body, each().edit(body)
+    found = changes_for(refusal_of(example.refusal), body)
+    return body, [edit for change in found for edit in apply(change, body)]
+
+
+@pytest.mark.parametrize(("each", "example"), EXAMPLES)
+def test_example_comes_out_as_declared(
+    each: type[Adaptation], example: RequestExample
+) -> None:
+    body, edits = edited(each, example)
+    assert dumps(body) == dumps(example.after)
+    assert bool(edits) is example.changes
+    again = RequestExample.untouched("again", body, example.refusal)
+    assert edited(each, again) == (body, [])
+
+
+@pytest.mark.parametrize("each", ADAPTATIONS, ids=lambda each: each.name)
+def test_declaration_is_complete(each: type[Adaptation]) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", each.name)
+    assert each.changes
+    assert each.why.endswith(".")
+    assert each.sources
+    assert all(re.match(r"https://\S+$", source) for source in each.sources)
+    assert any(example.changes for example in each.examples)
+    assert any(not example.changes for example in each.examples)
+    assert len({example.name for example in each.examples}) == len(each.examples)
+    assert each.__doc__
+    if each.name != LEARNED:
+        assert each.key
+    for example in each.examples:
+        assert not example.changes or each.key.encode() in dumps(example.before)
+
+
+@pytest.mark.parametrize("each", DECLARED, ids=lambda each: each.name)
+def test_hosts_are_known_providers(each: type[Adaptation]) -> None:
+    assert each.hosts
+    known = Hosts.parse(PROVIDERS)
+    for host in each.hosts:
+        assert str(HostPattern.parse(host)) == host
+        assert known.include(host, 443)
+        assert each.is_for(host.upper(), 443)
+        assert not each.is_for(f"{host}.evil.test", 443)
+    assert not each.is_for("api.openai.com", 443)
+
+
+def test_what_is_learned_is_for_no_host_of_its_own() -> None:
+    (learned,) = (each for each in ADAPTATIONS if each.name == LEARNED)
+    assert ADAPTATIONS[-1] is learned
+    assert not learned.is_for("api.mistral.ai", 443)
+    assert learned().edit({"seed": 7}) == []
+
+
+def test_names_are_unique_among_fixes_too() -> None:
+    names = [each.name for each in EVERY]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("each", ADAPTATIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "body", [OPENAI, {}, {"messages": None}, {"messages": ["x", 7]}]
+)
+def test_what_is_right_stays(each: type[Adaptation], body: Any) -> None:
+    changed = copy.deepcopy(body)
+    assert each().edit(changed) == []
+    assert changed == body
+
+
+def test_models_are_told_by_their_names() -> None:
+    class One(Adaptation):
+        models = "^@cf/|mixtral"
+
+    assert One.is_for_model("@cf/a")
+    assert One.is_for_model("mistralai/Mixtral-8x7b")
+    assert not One.is_for_model("a/@cf/b")
+    assert not One.is_for_model(None)
+    assert Adaptation.is_for_model(None)
+
+
+def test_messages_of_a_role() -> None:
+    body = {"messages": [{"role": "user"}, "x", {"role": "tool"}]}
+    assert list(messages(body)) == [{"role": "user"}, {"role": "tool"}]
+    assert list(messages(body, "tool")) == [{"role": "tool"}]
+
+
+def test_what_is_never_dropped_is_told_with_its_reason() -> None:
+    assert all(what and reason.endswith(".") for what, reason in NOT_DROPPED)

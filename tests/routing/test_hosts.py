@@ -1,0 +1,121 @@
+import pytest
+
+from llm_normalize.routing.hosts import (
+    PROVIDERS,
+    HostPattern,
+    Hosts,
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "host", "port", "expected"),
+    [
+        ("a.test", "a.test", 443, True),
+        ("a.test", "A.Test.", 443, True),
+        (" A.Test. ", "a.test", None, True),
+        ("a.test", "b.a.test", 443, False),
+        ("a.test", "a.test.evil", 443, False),
+        ("a.test", "xa.test", 443, False),
+        ("*.a.test", "b.a.test", 443, True),
+        ("*.a.test", "c.b.a.test", 443, True),
+        ("*.a.test", "a.test", 443, False),
+        ("*.a.test", "xa.test", 443, False),
+        ("x.*.a.test", "x.eu.a.test", 443, True),
+        ("x.*.a.test", "x.a.test", 443, False),
+        ("x.*.a.test", "x.y.eu.a.test", 443, False),
+        ("a.test:8443", "a.test", 8443, True),
+        ("a.test:8443", "a.test", 443, False),
+        ("a.test:8443", "a.test", None, False),
+        ("*.a.test:1", "b.a.test", 1, True),
+        ("127.0.0.1:8000", "127.0.0.1", 8000, True),
+        ("::1", "::1", 443, True),
+        ("[::1]", "::1", 443, True),
+        ("[::1]:8000", "::1", 8000, True),
+        ("[::1]:8000", "::1", 443, False),
+        ("FE80::1:2:3", "fe80::1:2:3", 443, True),
+    ],
+)
+def test_a_pattern_means_the_hosts_it_spells(
+    pattern: str, host: str, port: int | None, expected: bool
+) -> None:
+    assert HostPattern.parse(pattern).matches(host, port) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a.test", "a.test"),
+        ("*.A.test.", "*.a.test"),
+        ("x.*.a.test:80", "x.*.a.test:80"),
+        ("::1", "[::1]"),
+        ("[::1]:8000", "[::1]:8000"),
+    ],
+)
+def test_a_pattern_is_shown_as_it_would_be_written(text: str, shown: str) -> None:
+    assert str(HostPattern.parse(text)) == shown
+    assert HostPattern.parse(shown) == HostPattern.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "give `host`"),
+        (".", "give `host`"),
+        ("a..test", "give `host`"),
+        (".a.test", "give `host`"),
+        ("*a.test", "give `host`"),
+        ("a.t*st", "give `host`"),
+        ("**.a.test", "give `host`"),
+        (":8000", "give `host`"),
+        ("a.test:x", "'x' is no port"),
+        ("a.test:65536", "'65536' is no port"),
+        ("a.test:-1", "'-1' is no port"),
+        ("a.test:\u0663", "is no port"),
+        ("a.test/v1", "give a host, not a URL"),
+        ("a.test/v1:80", "give a host, not a URL"),
+        ("https://a.test", "give a host, not a URL"),
+        ("https://a.test/v1", "give a host, not a URL"),
+    ],
+)
+def test_what_spells_no_host_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        HostPattern.parse(text)
+
+
+def test_hosts_are_all_that_a_pattern_means() -> None:
+    hosts = Hosts.parse(["a.test", "*.b.test:1"])
+    assert hosts.include("a.test", 443)
+    assert hosts.include("x.b.test", 1)
+    assert not hosts.include("x.b.test", 2)
+    assert not hosts.include("c.test", 443)
+
+
+def test_no_host_is_none_of_them() -> None:
+    hosts = Hosts.parse(["a.test", "*.test"])
+    assert not hosts.include(None, 443)
+    assert not hosts.include("", 443)
+
+
+def test_a_refused_host_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^'a\.\.b': give"):
+        Hosts.parse(["a.test", "a..b"])
+
+
+def test_every_built_in_host_is_a_pattern_that_means_itself() -> None:
+    hosts = Hosts.parse(PROVIDERS)
+    for text in PROVIDERS:
+        assert str(HostPattern.parse(text)) == text
+        assert hosts.include(text.replace("*", "x"), 443)
+    assert len(set(PROVIDERS)) == len(PROVIDERS)
+    assert not hosts.include("api.openai.com", 443)
+
+
+@pytest.mark.parametrize("text", ["*", "a b", "a,b", "ex\u00e4mple.com", "a.*b.c", ""])
+def test_what_is_no_host_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="give `host`"):
+        HostPattern.parse(text)
+
+
+@pytest.mark.parametrize("text", ["::1", "[::1]:8080", "fe80::1:2:3", "my_host-1:80"])
+def test_what_is_a_host_is_taken(text: str) -> None:
+    assert HostPattern.parse(str(HostPattern.parse(text))) == HostPattern.parse(text)

@@ -1,0 +1,91 @@
+import pytest
+
+from llm_normalize.routing.routes import Routes, Target
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "path"),
+    [
+        ("https://a.test/v1", "/v1/chat/completions", "/v1/chat/completions"),
+        ("https://a.test/api/v2/", "/v1/models?x=1", "/api/v2/models?x=1"),
+        ("https://a.test", "/v1/models", "/models"),
+        ("https://a.test/v1", "/v1", "/v1"),
+        ("https://a.test/v1", "/v1beta/x", "/v1/v1beta/x"),
+        ("https://a.test/v1", "/chat/completions", "/v1/chat/completions"),
+    ],
+)
+def test_path_goes_below_the_base(text: str, asked: str, path: str) -> None:
+    assert Target.parse(text).path(asked) == path
+
+
+def test_target_is_told_as_it_was_given() -> None:
+    for text in (
+        "https://a.test/v1",
+        "http://[::1]:8080",
+        "workers-ai:https://a.test/x",
+    ):
+        assert str(Target.parse(text)) == text
+    assert Target.parse("http://a.test").port == 80
+    assert Target.parse("https://a.test").netloc == "a.test"
+    assert Target.parse("https://a.test:444").netloc == "a.test:444"
+    assert Target.parse("workers-ai:https://a.test").is_native
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a.test", "no URL"),
+        ("ftp://a.test", "no URL"),
+        ("https://", "no URL"),
+        ("https://a.test:x", "no URL"),
+        ("https://user:key@a.test", "normalize_keys"),
+        ("https://a.test/?x", "more than a base path"),
+        ("https://a.test/ü", "characters"),
+        ("https://a.test/a b", "characters"),
+    ],
+)
+def test_what_is_no_target_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Target.parse(text)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:nvapi-key@a.test",
+        "https://nvapi-key@a.test:99999",
+        "https://a.test/v1?key=nvapi-key",
+        "https://a.test/v1#nvapi-key",
+        "nvapi://key:nvapi-key@a.test",
+    ],
+)
+def test_key_in_a_target_is_refused_and_not_quoted(url: str) -> None:
+    with pytest.raises(ValueError, match=r"a\.test") as caught:
+        Routes.parse([f"b.test={url}"])
+    assert "nvapi-key" not in str(caught.value)
+
+
+def test_first_route_that_fits_counts() -> None:
+    routes = Routes.parse(
+        ["api.openai.com:8443=https://a.test", "*.openai.com=https://b.test/v1"]
+    )
+    assert str(routes.target("api.openai.com", 8443)) == "https://a.test"
+    assert str(routes.target("api.openai.com", 443)) == "https://b.test/v1"
+    assert routes.target("other.test", 443) is None
+    assert routes.target(None, None) is None
+    assert Routes().target("a.test", 1) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (["a.test"], "'a.test': give host=https"),
+        (["a b=https://c.test"], "'a b=https://c.test': give `host`"),
+        (["a.test=c.test"], "no URL"),
+        (["a.test=https://a.test/v1"], "that is a loop"),
+        (["a.test=https://b.test", "b.test=https://c.test"], "that is a loop"),
+    ],
+)
+def test_what_is_no_route_is_refused(texts: list[str], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Routes.parse(texts)

@@ -1,0 +1,449 @@
+import gzip
+import random
+import sys
+import zlib
+from collections.abc import Iterator
+from types import ModuleType, SimpleNamespace
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.wire import content_encoding
+from llm_normalize.wire.content_encoding import (
+    LARGEST,
+    STEP,
+    CorruptBodyError,
+    Decoder,
+    LargeBodyError,
+    beginning,
+    decoder_for,
+)
+from llm_normalize.wire.content_encoding import (
+    decode as decode_whole,
+)
+from streams import cuts
+
+TEXT = b"".join(b'data: {"n":%d}\n\n' % n for n in range(200))
+
+
+def raw_deflate(data: bytes) -> bytes:
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return deflate.compress(data) + deflate.flush()
+
+
+ENCODERS = {
+    "identity": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "raw deflate": raw_deflate,
+    "br": brotli.compress,
+    "zstd": zstandard.compress,
+    "gzip, br": lambda data: brotli.compress(gzip.compress(data)),
+    "br, identity, zstd": lambda data: zstandard.compress(brotli.compress(data)),
+}
+
+
+def made(encoding: str) -> Decoder:
+    decoder = decoder_for(encoding)
+    assert decoder is not None
+    return decoder
+
+
+def run(encoding: str, reads: list[bytes]) -> tuple[bytes, bool]:
+    """Return what came out of *reads*, and whether they turned out corrupt."""
+    decoder = made(encoding)
+    out = b""
+    try:
+        for each in reads:
+            for step in decoder.feed(each):
+                out += step
+    except CorruptBodyError:
+        return out, True
+    return out, False
+
+
+def decode(encoding: str, data: bytes) -> tuple[bytes, bool]:
+    """Return what `run` gives for *data*, which must be the same in any cut."""
+    whole = run(encoding, [data])
+    for reads in cuts(data):
+        assert run(encoding, reads) == whole, [len(each) for each in reads]
+    return whole
+
+
+def kept(decoder: Decoder) -> int:
+    """Return how many bytes *decoder* itself keeps, zlib's window aside."""
+    return sum(
+        len(each)
+        for each in vars(decoder).values()
+        if isinstance(each, bytes | bytearray)
+    )
+
+
+def encoding_of(name: str) -> str:
+    return name.removeprefix("raw ")
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_each_encoding_is_undone_in_any_cut(name: str) -> None:
+    encoding = encoding_of(name)
+    assert decode(encoding, ENCODERS[name](TEXT)) == (TEXT, False)
+
+
+@given(st.sampled_from(list(ENCODERS)), st.binary(max_size=200))
+def test_any_body_is_undone_in_any_cut(name: str, body: bytes) -> None:
+    encoding = encoding_of(name)
+    assert decode(encoding, ENCODERS[name](body)) == (body, False)
+
+
+@pytest.mark.parametrize("encoding", ["", "x-gzip", " GZip ", "Deflate", "BR"])
+def test_names_are_read_loosely(encoding: str) -> None:
+    name = encoding.strip().lower().removeprefix("x-") or "identity"
+    assert run(encoding, [ENCODERS[name](TEXT)]) == (TEXT, False)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        "compress",
+        "gzip, compress",
+        "gzip, gzip",
+        "gzip, x-gzip",
+        "br, gzip, zstd, deflate",
+    ],
+)
+def test_what_cannot_be_undone_has_no_decoder(encoding: str) -> None:
+    assert decoder_for(encoding) is None
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
+def test_what_a_server_flushes_comes_out_with_its_read(encoding: str) -> None:
+    if encoding == "br":
+        compressor = brotli.Compressor()
+        reads = [
+            compressor.process(each) + compressor.flush()
+            for each in (b"data: 1\n\n", b"data: 2\n\n")
+        ]
+    else:
+        wbits = 31 if encoding == "gzip" else 15
+        deflate = zlib.compressobj(wbits=wbits)
+        reads = [
+            deflate.compress(each) + deflate.flush(zlib.Z_SYNC_FLUSH)
+            for each in (b"data: 1\n\n", b"data: 2\n\n")
+        ]
+    decoder = made(encoding)
+    assert [b"".join(decoder.feed(each)) for each in reads] == [
+        b"data: 1\n\n",
+        b"data: 2\n\n",
+    ]
+
+
+def test_an_empty_read_brings_nothing() -> None:
+    data = gzip.compress(TEXT)
+    assert run("gzip", [b"", data[:50], b"", data[50:], b""]) == (TEXT, False)
+
+
+def test_gzip_members_in_a_row_are_one_body() -> None:
+    members = [gzip.compress(each) for each in (TEXT, b"", b"more")]
+    assert decode("gzip", b"".join(members)) == (TEXT + b"more", False)
+
+
+def test_padding_after_the_last_member_is_ignored() -> None:
+    assert decode("gzip", gzip.compress(TEXT) + b"\0" * 9) == (TEXT, False)
+
+
+def test_padding_between_members_is_ignored_in_any_cut() -> None:
+    # Python's own gzip module skips it as well.
+    data = gzip.compress(b"one") + b"\0" * 9 + gzip.compress(b"two")
+    assert gzip.decompress(data) == b"onetwo"
+    assert decode("gzip", data) == (b"onetwo", False)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate", "br", "zstd"])
+@pytest.mark.parametrize(
+    "garbage",
+    [b"junk" * 9, b"\x28\xb5junk", b"\r\n", b"\x1f", b"\x1fjunk", b"\xff\xff", b"\0\0junk", b"j\x1f\x8b\x08"],
+)  # fmt: skip
+def test_garbage_after_a_whole_body_is_ignored_in_any_cut(
+    name: str, garbage: bytes
+) -> None:
+    # So do browsers, Java and Python's clients; curl fails at it, and Node at some.
+    encoding = encoding_of(name)
+    assert decode(encoding, ENCODERS[name](TEXT) + garbage) == (TEXT, False)
+
+
+def test_garbage_ends_a_gzip_body_whatever_follows() -> None:
+    data = gzip.compress(TEXT) + b"junk" + gzip.compress(b"more")
+    assert decode("gzip", data) == (TEXT, False)
+
+
+def test_further_gzip_member_that_is_corrupt_is_not_ignored() -> None:
+    member = gzip.compress(b"more")
+    assert decode("gzip", gzip.compress(TEXT) + member[:10] + b"\xff" * 9) == (TEXT, True)  # fmt: skip
+    assert decode("gzip", gzip.compress(TEXT) + b"\x1f\x8bjunk") == (TEXT, True)
+    wrong_sum = member[:-8] + b"\0" * 8
+    assert decode("gzip", gzip.compress(TEXT) + wrong_sum) == (TEXT + b"more", True)
+
+
+def test_brotli_that_breaks_after_its_beginning_is_corrupt() -> None:
+    compressor = brotli.Compressor()
+    data = compressor.process(TEXT) + compressor.flush()
+    assert decode("br", data + b"\xff" * 9) == (TEXT, True)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "zstd", "gzip, br"])
+def test_what_is_not_compressed_is_corrupt(encoding: str) -> None:
+    assert decode(encoding, b"\xff\xfedata: 1\n\n" * 3) == (b"", True)
+
+
+def test_gzip_is_not_taken_for_deflate() -> None:
+    assert decode("deflate", gzip.compress(TEXT)) == (b"", True)
+
+
+def test_deflate_that_breaks_after_its_beginning_is_corrupt() -> None:
+    deflate = zlib.compressobj()
+    data = deflate.compress(TEXT) + deflate.flush(zlib.Z_FULL_FLUSH)
+    assert run("deflate", [data, b"\xff\xff\xff\xff"]) == (TEXT, True)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_what_came_before_a_corrupt_byte_comes_out_in_any_cut(encoding: str) -> None:
+    wbits = 31 if encoding == "gzip" else 15
+    deflate = zlib.compressobj(wbits=wbits)
+    data = deflate.compress(TEXT) + deflate.flush(zlib.Z_FULL_FLUSH)
+    assert decode(encoding, data + b"\xff\xff\xff\xff") == (TEXT, True)
+
+
+def test_a_wrong_checksum_costs_no_byte_of_the_body_in_any_cut() -> None:
+    data = gzip.compress(TEXT)
+    assert decode("gzip", data[:-8] + b"\0" * 8) == (TEXT, True)
+
+
+def test_zstd_frames_in_a_row_are_one_body() -> None:
+    skipped = b"\x53\x2a\x4d\x18\x04\0\0\0junk"
+    data = zstandard.compress(TEXT) + skipped + zstandard.compress(b"more")
+    assert decode("zstd", data) == (TEXT + b"more", False)
+
+
+def test_zstd_that_breaks_after_its_beginning_is_corrupt() -> None:
+    compressor = zstandard.ZstdCompressor().compressobj()
+    data = compressor.compress(TEXT) + compressor.flush(
+        zstandard.COMPRESSOBJ_FLUSH_BLOCK
+    )
+    assert decode("zstd", data + b"\xff" * 9) == (TEXT, True)
+
+
+def test_what_a_slice_gave_before_its_corrupt_byte_comes_out_once() -> None:
+    data = zstandard.compress(b"ab") + b"\x28\xb5\x2f\xfd" + b"\x08" * 9
+    assert len(data) < content_encoding._SLICE
+    assert decode("zstd", data) == (b"ab", True)
+
+
+def test_what_has_no_encoding_may_end_anywhere() -> None:
+    assert Decoder().is_complete
+
+
+def test_zstd_that_wants_much_memory_is_refused() -> None:
+    wide = zstandard.ZstdCompressionParameters(window_log=24)
+    compressor = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    assert decode("zstd", compressor.compress(TEXT) + compressor.flush()) == (b"", True)
+
+
+class OtherZstd(ModuleType):
+    """The interface of Python 3.14, in the words of its manual."""
+
+    DecompressionParameter = SimpleNamespace(window_log_max=100)
+
+    @staticmethod
+    def ZstdDecompressor(*, options: dict[int, int]) -> object:  # noqa: N802 - its name
+        assert options == {100: 23}
+        return zstandard.ZstdDecompressor().decompressobj()
+
+
+@pytest.mark.parametrize("name", ["compression.zstd", "backports.zstd"])
+def test_zstd_is_undone_by_the_library_that_is_there(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for each in ("zstandard", "compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, each, None)
+    assert content_encoding._zstd() is None
+    parent = name.partition(".")[0]
+    monkeypatch.setitem(sys.modules, parent, ModuleType(parent))
+    monkeypatch.setitem(sys.modules, name, OtherZstd(name))
+    make = content_encoding._zstd()
+    assert make is not None
+    decoder = content_encoding._Sliced(lambda: content_encoding._Zstd(make))
+    assert b"".join(decoder.feed(zstandard.compress(TEXT) * 2)) == TEXT * 2
+
+
+BOMBS = {
+    "gzip": gzip.compress(bytes(3 * LARGEST)),
+    "deflate": zlib.compress(bytes(3 * LARGEST)),
+    "br": brotli.compress(bytes(3 * LARGEST), quality=3),
+    "zstd": zstandard.compress(bytes(3 * LARGEST)),
+    "br, zstd": zstandard.compress(brotli.compress(bytes(3 * LARGEST), quality=3)),
+}
+
+
+@pytest.mark.parametrize("encoding", BOMBS)
+def test_a_whole_body_inflates_to_its_bound_and_no_further(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    feed = content_encoding._Sliced.feed
+
+    def counted(decoder: content_encoding._Sliced, data: bytes) -> Iterator[bytes]:
+        for step in feed(decoder, data):
+            seen.append(len(step))
+            yield step
+
+    monkeypatch.setattr(content_encoding._Sliced, "feed", counted)
+    with pytest.raises(LargeBodyError):
+        decode_whole(BOMBS[encoding], encoding)
+    # Brotli before 1.2 cannot be kept from giving out 16 MiB at once.
+    is_old = "br" in encoding and not hasattr(
+        brotli.Decompressor, "can_accept_more_data"
+    )
+    assert sum(seen) < (4 if is_old else 2) * LARGEST
+    assert len(decode_whole(BOMBS[encoding], encoding, 3 * LARGEST)) == 3 * LARGEST
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_a_whole_body_that_is_cut_off_is_corrupt(name: str) -> None:
+    data, encoding = ENCODERS[name](TEXT), encoding_of(name)
+    assert decode_whole(data, encoding) == TEXT
+    assert decode_whole(b"", encoding) == b""
+    if name != "identity":
+        with pytest.raises(CorruptBodyError):
+            decode_whole(data[:-1], encoding)
+
+
+def test_a_whole_body_without_an_encoding_has_a_bound_too() -> None:
+    assert decode_whole(b"1234", "", 4) == b"1234"
+    with pytest.raises(LargeBodyError, match="larger than 3 bytes"):
+        decode_whole(b"1234", "none", 3)
+    with pytest.raises(CorruptBodyError, match="not undone"):
+        decode_whole(b"1234", "compress")
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate"])
+def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
+    data = ENCODERS[name](bytes(200 * STEP))
+    steps = [len(step) for step in made(encoding_of(name)).feed(data)]
+    assert sum(steps) == 200 * STEP
+    assert max(steps) <= STEP
+
+
+@pytest.mark.skipif(
+    not hasattr(brotli.Decompressor, "can_accept_more_data"),
+    reason="brotli before 1.2 has no output limit",
+)
+def test_a_brotli_bomb_comes_out_in_bounded_steps() -> None:
+    decoder = made("br")
+    data = brotli.compress(bytes(200 * STEP))
+    steps = [len(step) for step in decoder.feed(data)]
+    assert sum(steps) == 200 * STEP
+    assert max(steps) <= 4 * STEP  # the library's limit is a soft one
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_what_one_read_inflates_to_leaves_with_that_read(name: str) -> None:
+    body = TEXT * 200
+    assert len(body) > 5 * STEP
+    data = ENCODERS[name](body)
+    encoding = encoding_of(name)
+    assert run(encoding, [data]) == (body, False)
+    assert run(encoding, [data[:20], data[20:]]) == (body, False)
+
+
+def test_a_body_of_exactly_one_step_comes_out_whole() -> None:
+    body = random.Random(1).randbytes(STEP)
+    assert run("gzip", [gzip.compress(body)]) == (body, False)
+    assert run("gzip", [gzip.compress(body) * 2]) == (body * 2, False)
+
+
+class OldBrotli:
+    """The interface before 1.2, which has no output limit."""
+
+    New = brotli.Decompressor
+    slices: list[int]
+
+    def __init__(self) -> None:
+        self._inflate = self.New()
+
+    def process(self, data: bytes) -> bytes:
+        self.slices.append(len(data))
+        out = self._inflate.process(data)
+        assert isinstance(out, bytes)
+        return out
+
+    def is_finished(self) -> bool:
+        return bool(self._inflate.is_finished())
+
+
+@pytest.fixture
+def old_brotli(monkeypatch: pytest.MonkeyPatch) -> type[OldBrotli]:
+    monkeypatch.setattr(OldBrotli, "slices", [], raising=False)
+    monkeypatch.setattr(brotli, "Decompressor", OldBrotli)
+    return OldBrotli
+
+
+def test_brotli_before_1_2_is_fed_in_small_slices(old_brotli: type[OldBrotli]) -> None:
+    body = random.Random(1).randbytes(1000)
+    assert run("br", [brotli.compress(body)]) == (body, False)
+    assert len(old_brotli.slices) > 1
+    assert max(old_brotli.slices) <= 256
+
+
+def empty_pieces(name: str) -> int:
+    """Count the empty ones among the pieces of a body that comes byte by byte."""
+    decoder = made(encoding_of(name))
+    data = ENCODERS[name](TEXT)
+    reads = [data[at : at + 1] for at in range(len(data))]
+    pieces = [piece for read in reads for piece in decoder.feed(read)]
+    assert b"".join(pieces) == TEXT
+    return pieces.count(b"")
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_no_piece_is_empty(name: str) -> None:
+    # An empty piece would be taken for the stream's end.
+    assert empty_pieces(name) == 0
+
+
+@pytest.mark.usefixtures("old_brotli")
+def test_no_piece_is_empty_with_brotli_before_1_2() -> None:
+    assert empty_pieces("br") == 0
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_input_that_brings_no_output_is_not_kept(encoding: str) -> None:
+    decoder = made(encoding)
+    if encoding == "gzip":
+        reads = [b"\x1f\x8b\x08\x08\0\0\0\0\0\xff"]  # a file name follows
+        reads += [b"x" * 1000] * 300
+    else:
+        empty_blocks = b"\0\0\0\xff\xff" * 200
+        reads = [zlib.compress(b"")[:2], *[empty_blocks] * 300]
+    for each in reads:
+        assert list(decoder.feed(each)) == []
+    assert kept(decoder) < STEP
+
+
+def test_output_that_a_full_step_left_inside_leaves_with_its_read() -> None:
+    # All input is used up, and zlib still has the end of a match to give out.
+    body = b"a" * (STEP + 15)
+    deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
+    data = deflate.compress(body) + deflate.flush(zlib.Z_SYNC_FLUSH)
+    assert b"".join(made("gzip").feed(data[:-5])) == body
+
+
+def test_beginning_of_a_body_is_decoded_as_far_as_it_goes() -> None:
+    packed = gzip.compress(b"x" * 3 * STEP)
+    assert beginning(packed, "gzip", 10 * STEP) == b"x" * 3 * STEP
+    assert beginning(packed, "gzip", STEP) == b"x" * 2 * STEP
+    assert beginning(gzip.compress(b"good")[:-8] + b"bad", "gzip", STEP) == b"good"
+    assert beginning(b"as it is", "", STEP) == b"as it is"
+    assert beginning(b"?", "unknown", STEP) == b""

@@ -1,0 +1,448 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_normalize.wire import sse
+from llm_normalize.wire.event_boundary import Boundary, ValueScan
+from llm_normalize.wire.sse import (
+    BOM,
+    Event,
+    EventParser,
+    Gap,
+    Item,
+    Line,
+    Oversized,
+    encode,
+)
+from streams import cuts
+
+type Folded = tuple[type[Item], bytes]
+
+# What the rules are about, so that hypothesis meets it often.
+PIECES = (
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"data: x",
+    b": c",
+    b"id: 1",
+    BOM,
+    b"\0",
+    b"\xff",
+    b" ",
+)
+wires = st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join)
+
+
+def items_of(reads: Sequence[bytes]) -> list[Item]:
+    parser = EventParser()
+    items = [item for read in reads for item in parser.feed(read)]
+    return [*items, *parser.end()]
+
+
+def folded(items: Sequence[Item]) -> list[Folded]:
+    """Return what *items* say, wherever the reads were cut."""
+    out: list[Folded] = []
+    for item in items:
+        joins = isinstance(item, Gap) and item.joins
+        same = bool(out) and type(item) is out[-1][0]
+        more = same and isinstance(item, Oversized | Gap)
+        if joins or more:
+            kind, raw = out.pop()
+            out.append((kind, raw + item.raw))
+        else:
+            out.append((type(item), item.raw))
+    return out
+
+
+def read(data: bytes) -> list[Folded]:
+    """Return the items of *data*, which must be the same in any cut."""
+    whole = folded(items_of([data]))
+    for reads in cuts(data):
+        assert folded(items_of(reads)) == whole, reads
+        assert b"".join(item.raw for item in items_of(reads)) == data, reads
+    return whole
+
+
+def event(raw: bytes, *, closed: bool = True) -> Event:
+    return Event(raw, 0, closed)
+
+
+# -- blocks ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_each_line_end_closes_a_block(end: bytes) -> None:
+    first = b"data: 1" + end * 2
+    second = b"event: e" + end + b"data: 2" + end * 2
+    assert read(first + second) == [(Event, first), (Event, second)]
+
+
+@pytest.mark.parametrize("blank", [b"\r\n\n", b"\n\r\n", b"\r\r\n", b"\n\r", b"\r\n\r"])
+def test_line_ends_may_be_mixed_in_one_block(blank: bytes) -> None:
+    assert read(b"data: 1" + blank + b"data: 2\n\n") == [
+        (Event, b"data: 1" + blank),
+        (Event, b"data: 2\n\n"),
+    ]
+
+
+def test_crlf_is_one_line_end_and_closes_nothing() -> None:
+    assert read(b"data: 1\r\ndata: 2\r\n\r\n") == [
+        (Event, b"data: 1\r\ndata: 2\r\n\r\n")
+    ]
+
+
+def test_extra_blank_lines_are_gaps() -> None:
+    assert read(b"data: 1\n\n\n\r\ndata: 2\n\n") == [
+        (Event, b"data: 1\n\n"),
+        (Gap, b"\n\r\n"),
+        (Event, b"data: 2\n\n"),
+    ]
+
+
+def test_blank_lines_before_the_first_block_are_gaps() -> None:
+    assert read(b"\n\r\ndata: 1\n\n") == [
+        (Gap, b"\n\r\n"),
+        (Event, b"data: 1\n\n"),
+    ]
+
+
+def test_the_rest_of_a_cut_crlf_joins_what_it_completes() -> None:
+    parser = EventParser()
+    assert parser.feed(b"data: 1\r\n\r") == [Event(b"data: 1\r\n\r", 0)]
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
+    assert parser.feed(b"\r") == [Gap(b"\r", joins=False)]
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
+
+
+def test_blank_lines_of_one_read_are_one_gap() -> None:
+    parser = EventParser()
+    assert parser.feed(b"data: 1\r\r") == [Event(b"data: 1\r\r", 0)]
+    assert parser.feed(b"\n\n\r\n\r") == [
+        Gap(b"\n", joins=True),
+        Gap(b"\n\r\n\r", joins=False),
+    ]
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
+
+
+def test_a_carriage_return_long_ago_joins_nothing() -> None:
+    parser = EventParser()
+    parser.feed(b"data: 1\r\rdata: 2\n\n")
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\r", b"\r\n\n", b"\n\r", b"\r\n\r"])
+def test_a_block_leaves_with_its_last_byte(end: bytes) -> None:
+    parser = EventParser()
+    raw = b"data: 1" + end
+    for at in range(len(raw) - 1):
+        assert parser.feed(raw[at : at + 1]) == []
+    assert parser.feed(raw[-1:]) == [Event(raw, 0)]
+
+
+def test_blocks_are_numbered_from_0_and_gaps_are_not() -> None:
+    items = items_of([b"\n: c\n\n\ndata: 1\n\ndata: 2"])
+    assert [item.n for item in items if isinstance(item, Event)] == [0, 1, 2]
+
+
+def test_the_last_block_may_be_unterminated() -> None:
+    assert read(b"data: 1\n\ndata: 2\n") == [
+        (Event, b"data: 1\n\n"),
+        (Event, b"data: 2\n"),
+    ]
+    last = items_of([b"data: 1\n\ndata: 2\n"])[-1]
+    assert last == Event(b"data: 2\n", 1, closed=False)
+
+
+def test_a_stream_that_ends_with_a_block_leaves_nothing_for_the_end() -> None:
+    parser = EventParser()
+    parser.feed(b"data: 1\n\n")
+    assert parser.end() == []
+    assert parser.count == 1
+
+
+def test_take_gives_up_what_is_kept_unread() -> None:
+    parser = EventParser()
+    parser.feed(b"data: 1\n\ndata: ")
+    assert parser.take() == b"data: "
+    assert parser.end() == []
+    # What was scanned belonged to the bytes that are gone.
+    assert parser.feed(b"\ndata: 2\n\n")[-1].raw == b"data: 2\n\n"
+
+
+def test_an_empty_read_brings_nothing() -> None:
+    parser = EventParser()
+    parser.feed(b"data: ")
+    assert parser.feed(b"") == []
+    assert parser.feed(b"1\n\n") == [Event(b"data: 1\n\n", 0)]
+
+
+@given(st.one_of(wires, st.binary(max_size=60)))
+def test_no_byte_is_lost_and_no_cut_matters(data: bytes) -> None:
+    read(data)
+
+
+@pytest.mark.parametrize("text", [b"x", b"x\r", b"data: x\r", b"[{\n"])
+def test_tiny_reads_scan_each_byte_a_few_times_only(
+    monkeypatch: pytest.MonkeyPatch, text: bytes
+) -> None:
+    scanned = 0
+    find_line, find_value = Boundary._block, ValueScan.find
+
+    def line(boundary: Boundary, buffer: bytearray, start: int) -> int:
+        nonlocal scanned
+        scanned += len(buffer) - start - max(boundary._line, boundary._sought)
+        return find_line(boundary, buffer, start)
+
+    def value(scan: ValueScan, data: bytearray, start: int = 0) -> int:
+        nonlocal scanned
+        scanned += len(data) - start - scan._at
+        return find_value(scan, data, start)
+
+    monkeypatch.setattr(Boundary, "_block", line)
+    monkeypatch.setattr(ValueScan, "find", value)
+    parser = EventParser()
+    data = text * 2000
+    for at in range(len(data)):
+        assert parser.feed(data[at : at + 1]) == []
+    assert parser.take() == data
+    assert scanned < 5 * len(data)
+
+
+# -- the limit ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sse, "LIMIT", 20)
+    return 20
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [14, 15, 30])
+@pytest.mark.usefixtures("limit")
+def test_a_value_over_the_limit_ends_with_its_line(end: bytes, size: int) -> None:
+    large = b'{"a":"' + b"x" * size + b'"}' + end
+    items = read(large + b'{"b":1}' + end + b'{"c":2}' + end)
+    assert items == [
+        (Oversized, large),
+        (Event, b'{"b":1}' + end),
+        (Event, b'{"c":2}' + end),
+    ]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_where_line_ends_part_the_events_one_over_the_limit_ends_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, end: bytes
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 30)
+    small = b'data: {"b":1}' + end
+    large = b'data: {"a":"' + b"x" * 30 + b'"}' + end
+    items = read(small + small + large + small)
+    assert items == [(Event, small), (Event, small), (Oversized, large), (Event, small)]
+
+
+def test_the_limit_is_8_mib() -> None:
+    assert sse.LIMIT == 8 * 1024 * 1024
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_block_over_the_limit_passes_and_the_next_is_read(
+    limit: int, end: bytes
+) -> None:
+    large = b"data: " + b"x" * limit + end * 2
+    assert read(large + b"data: 1" + end * 2 + b"data: 2\n\n") == [
+        (Oversized, large),
+        (Event, b"data: 1" + end * 2),
+        (Event, b"data: 2\n\n"),
+    ]
+
+
+def test_lines_within_a_block_over_the_limit_do_not_end_it(limit: int) -> None:
+    large = b"data: xxxxxx\r\n" * limit + b"\r\n"
+    assert read(large + b"data: 1\n\n") == [(Oversized, large), (Event, b"data: 1\n\n")]
+
+
+def test_a_block_of_the_very_limit_is_read(limit: int) -> None:
+    raw = b"data: ".ljust(limit - 2, b"x") + b"\n\n"
+    assert read(raw) == [(Event, raw)]
+
+
+@pytest.mark.parametrize("more", range(-3, 4))
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\r\n"])
+def test_a_cut_does_not_decide_what_is_over_the_limit(
+    limit: int, end: bytes, more: int
+) -> None:
+    read(b"data: ".ljust(limit + more - len(end), b"x") + end + b"data: 1\n\n")
+
+
+def test_a_block_over_the_limit_counts_once(limit: int) -> None:
+    parser = EventParser()
+    for _ in range(5):
+        parser.feed(b"x" * limit)
+    parser.feed(b"\n\n")
+    assert parser.feed(b"data: 1\n\n") == [Event(b"data: 1\n\n", 1)]
+    assert parser.count == 2
+
+
+def test_a_block_over_the_limit_may_end_with_the_stream(limit: int) -> None:
+    raw = b"x" * (3 * limit)
+    assert read(raw) == [(Oversized, raw)]
+
+
+def test_the_rest_of_a_crlf_after_a_block_over_the_limit_joins_it(limit: int) -> None:
+    parser = EventParser()
+    parser.feed(b"x" * (limit + 1))
+    parser.feed(b"\r\n\r")
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=True)]
+
+
+def test_no_more_than_the_limit_is_kept(limit: int) -> None:
+    parser = EventParser()
+    for _ in range(10 * limit):
+        parser.feed(b"x")
+        assert len(parser._buffer) <= limit
+
+
+@given(wires)
+def test_no_byte_is_lost_over_the_limit(data: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sse, "LIMIT", 9)
+        for reads in cuts(data):
+            assert b"".join(item.raw for item in items_of(reads)) == data
+
+
+# -- one event ---------------------------------------------------------------------
+
+
+def test_lines_are_split_into_names_and_values() -> None:
+    lines = event(b"event: e\nid:7\r\nretry:  9\ndata\n: c\n\n").lines
+    assert [(line.name, line.value, line.end) for line in lines] == [
+        (b"event", b"e", b"\n"),
+        (b"id", b"7", b"\r\n"),
+        (b"retry", b" 9", b"\n"),
+        (b"data", b"", b"\n"),
+        (b"", b"c", b"\n"),
+    ]
+
+
+def test_data_lines_are_joined_by_a_line_feed() -> None:
+    assert event(b"data: {\r\nid: 1\ndata:}\rdata\n\n").data == b"{\n}\n"
+
+
+def test_a_block_without_data_lines_has_no_data() -> None:
+    assert event(b"event: e\n: data: x\ndatax: 1\n\n").data is None
+
+
+def test_the_last_line_of_an_unterminated_block_counts() -> None:
+    assert event(b"data: 1\ndata: 2", closed=False).data == b"1\n2"
+    assert event(b"data: 1\n", closed=False).lines == [Line(b"data: 1", b"\n")]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"data: 1\n\n",
+        b"data: 1\r\n\r\n",
+        b": c\revent: e\r\r",
+        BOM + b"data: 1\n\n",
+        BOM + b"\r\ndata: 1\n\r\n",
+    ],
+)
+def test_an_event_that_nobody_changed_encodes_to_its_bytes(raw: bytes) -> None:
+    each = event(raw)
+    assert each.lines
+    assert each.encode() == raw
+
+
+def test_an_unterminated_event_encodes_to_its_bytes() -> None:
+    assert event(b"data: 1\nid: 2", closed=False).encode() == b"data: 1\nid: 2"
+
+
+def test_changed_lines_are_encoded() -> None:
+    each = event(b"data:1\r\n: c\r\n\r\n")
+    each.lines[0].text = b"data: 2"
+    del each.lines[1]
+    assert each.encode() == b"data: 2\r\n\r\n"
+
+
+def test_a_block_whose_lines_are_gone_is_a_newline() -> None:
+    each = event(BOM + b": c\r\n\r\n")
+    each.lines.clear()
+    assert each.encode() == b"\n"
+
+
+def test_a_bom_is_one_at_the_stream_start_only() -> None:
+    first, second = (each for each in items_of([(BOM + b"data: 1\n\n") * 2]))
+    assert isinstance(first, Event)
+    assert isinstance(second, Event)
+    assert (first.data, first.bom) == (b"1", True)
+    assert (second.data, second.bom) == (None, False)
+    assert second.foreign
+
+
+@pytest.mark.parametrize(
+    ("raw", "foreign"),
+    [
+        (b": c\ndata: 1\nevent: e\nid: 1\nretry: 1\n\n", False),
+        (b"data: 1\nerror: no\n\n", True),
+        (b"Data: 1\n\n", True),
+        (b"data : 1\n\n", True),
+        (b'{"error": 1}\n\n', True),
+    ],
+)
+def test_a_line_that_the_standard_does_not_know_is_foreign(
+    raw: bytes, foreign: bool
+) -> None:
+    assert event(raw).foreign is foreign
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"data:x\n\n",
+        b"data:  x\n\n",
+        b"data: x \n\n",
+        b"data: x\t\n\n",
+        b"data: \n\n",
+        b"data: x\r\n\r\n",
+        b"data: x\ry\n\n",
+        b"data: x\n\r\n",
+        b"data: x\ndata: y\n\n",
+        b"id: 1\ndata: x\n\n",
+        b": data: x\n\n",
+        BOM + b"data: x\n\n",
+    ],
+)
+def test_only_openai_framing_has_a_payload(raw: bytes) -> None:
+    assert event(raw).payload() is None
+
+
+def test_an_unterminated_event_has_no_payload() -> None:
+    assert event(b"data: x\n", closed=False).payload() is None
+    assert event(b"data: x\n\n", closed=False).payload() is None
+
+
+def test_openai_framing_is_what_encode_writes() -> None:
+    raw = encode(b'{"a": 1}')
+    assert raw == b'data: {"a": 1}\n\n'
+    assert event(raw).payload() == b'{"a": 1}'
+
+
+def test_a_comment_that_is_too_large_passes_however_it_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", 20)
+    data = b": " + b"x" * 40 + b"\n\n: ping\n\n"
+    for size in (1, len(data)):
+        parser = EventParser()
+        items = [
+            x
+            for at in range(0, len(data), size)
+            for x in parser.feed(data[at : at + size])
+        ]
+        large = [each.raw for each in items if isinstance(each, Oversized)]
+        assert b"".join(large) == data[:-8]
