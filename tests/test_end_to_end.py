@@ -1560,7 +1560,7 @@ def test_touching_the_script_reloads_it(
         reply = client.post(running.path, ASKED)
         reply.until(OPENAI[2])
         # The code on the disk changes too, as with an update.
-        code = addon / "llm_normalize" / "fixes" / "role_null.py"
+        code = addon / "llm_normalize" / "fixes" / "delta" / "role_null.py"
         code.write_text(code.read_text().replace('"role-null"', '"role-naught"'))
         touch(addon / "normalize.py")
         mitmdump.wait_for(f"Loading script {addon / 'normalize.py'}", times=2)

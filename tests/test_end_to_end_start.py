@@ -167,7 +167,7 @@ def reload(mitmdump: Mitmdump, addon: Path) -> None:
 
 def half_write(addon: Path) -> Callable[[], None]:
     """Break a module, and return how to correct it."""
-    module = addon / "llm_normalize" / "fix.py"
+    module = addon / "llm_normalize" / "repair" / "fix.py"
     text = module.read_text(encoding="utf-8")
     module.write_text(text + "\ndef half(", encoding="utf-8")
     return lambda: _write(module, text)
@@ -178,7 +178,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def remove(addon: Path) -> Callable[[], None]:
-    module = addon / "llm_normalize" / "fix.py"
+    module = addon / "llm_normalize" / "repair" / "fix.py"
     text = module.read_text(encoding="utf-8")
     module.unlink()
     return lambda: _write(module, text)

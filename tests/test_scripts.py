@@ -653,7 +653,8 @@ NO_MITMPROXY = """
 import importlib, sys
 sys.path[:0] = ["addon", "tests"]
 for path in sys.argv[1:]:
-    importlib.import_module(path.removeprefix("tests/").removesuffix(".py"))
+    module = path.removeprefix("tests/").removesuffix(".py")
+    importlib.import_module(module.replace("/", "."))
 print([name for name in sys.modules if name.split(".")[0] == "mitmproxy"])
 """
 

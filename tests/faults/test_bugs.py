@@ -20,18 +20,18 @@ import builtins
 import importlib
 
 PLACES = {
-    "edit": ("fixes.content_null", "ContentNull", "edit"),
-    "replace": ("fixes.finish_with_delta", "FinishWithDelta", "replace"),
-    "event": ("fixes.field_not_data", "FieldNotData", "event"),
-    "flush": ("fixes.tool_call_name_late", "ToolCallNameLate", "flush"),
-    "body": ("fixes.content_null", "ContentNull", "body"),
-    "error": ("fixes.error_fields", "ErrorFields", "error"),
-    "init": ("fixes.tool_call_name_late", "ToolCallNameLate", "__init__"),
-    "ending": ("ending", "Ending", "chunk"),
-    "step": ("record", "Answer", "step"),
-    "count": ("record", "Answer", "count"),
-    "close": ("record", "Answer", "close"),
-    "stats": ("stats", "Stats", "add"),
+    "edit": ("fixes.delta.content_null", "ContentNull", "edit"),
+    "replace": ("fixes.finish.finish_with_delta", "FinishWithDelta", "replace"),
+    "event": ("fixes.framing.field_not_data", "FieldNotData", "event"),
+    "flush": ("fixes.tool_calls.tool_call_name_late", "ToolCallNameLate", "flush"),
+    "body": ("fixes.delta.content_null", "ContentNull", "body"),
+    "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
+    "init": ("fixes.tool_calls.tool_call_name_late", "ToolCallNameLate", "__init__"),
+    "ending": ("repair.ending.stream_end", "Ending", "chunk"),
+    "step": ("exchange.answer_record", "Answer", "step"),
+    "count": ("exchange.answer_record", "Answer", "count"),
+    "close": ("exchange.answer_record", "Answer", "close"),
+    "stats": ("records.statistics", "Stats", "add"),
 }
 
 
