@@ -253,6 +253,10 @@ def test_commands_can_be_called_in_the_command_bar(
 ) -> None:
     ask(web, provider.script(*STREAM))
     with page_of(browser, web.page) as page:
+        # mitmweb's page keeps the XSRF token that it read first, and a late answer to its
+        # first load may set another: then each command is refused (403).
+        page.wait_for_load_state("networkidle")
+        page.reload()
         page.get_by_text("Options", exact=True).click()
         page.get_by_text("Display Command Bar").click()
         bar = page.locator(".command input")

@@ -242,9 +242,7 @@ def test_seeds_are_captures_and_examples(target: Any) -> None:
     seeds = target.seeds()
     own = sum(1 for _ in (ROOT / "tests" / "captures").glob("*/*/response.*"))
     assert len(seeds) > own + len(target.FIXES)
-    assert {target.Case.read(data).mode for data in seeds} == {
-        "stream", "body", "long", "encoded",
-    }  # fmt: skip
+    assert {target.Case.read(data).mode for data in seeds} == set(target.MODES)
 
 
 @pytest.mark.usefixtures("folder")
