@@ -188,7 +188,11 @@ def volumes(folder: Path) -> Path:
     """Make what the volumes have at first."""
     for name in ("package", "ca", "addon", "conf"):
         (folder / name).mkdir()
-    package = shutil.make_archive(str(folder / "addon"), "zip", ROOT, "addon")
+    # As `git archive` makes it, where there may be no Git: without bytecode.
+    copy = folder / "checkout" / "addon"
+    left_out = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "addon", copy, ignore=left_out)
+    package = shutil.make_archive(str(folder / "addon"), "zip", copy.parent, "addon")
     shutil.move(package, folder / "package" / "addon.zip")
     # More does not fit into a ConfigMap.
     assert (folder / "package" / "addon.zip").stat().st_size < 2**20

@@ -1,10 +1,14 @@
 """Desktops to test with: folders, buses and stores of their own, never the user's."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from desktop.outside import Outside
+
+# Who was started by nohup ignores it, and so would every program that a test starts.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
