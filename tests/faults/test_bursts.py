@@ -68,7 +68,7 @@ def test_burst_of_unlike_events_is_repaired_wholly(
     log="`upstream-broke`",
 )
 @pytest.mark.parametrize("way", WAYS)
-def test_break_comes_soon_and_after_all_that_had_come(
+def test_break_comes_after_all_that_had_come(
     explicit: Mitmdump, secure: dict[str, Provider], way: tuple[str, str]
 ) -> None:
     stage = stage_of(explicit, secure, way)
