@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from llm_normalize.records import log_file
-from llm_normalize.records.log_file import KEPT, LogFile
+from llm_normalize.records.log_file import OLD_FILES, LogFile
 
 posix = pytest.mark.skipif(os.name == "nt", reason="an open file cannot be moved there")
 
@@ -44,7 +44,7 @@ def test_lines_fill_the_file_before_it_rotates(log: LogFile) -> None:
 def test_only_so_many_old_files_stay(log: LogFile) -> None:
     write(log, *[b"%d" % at * 20 + b"\n" for at in range(8)])
     log.close()
-    assert len(names(log.path.parent)) == KEPT + 1
+    assert len(names(log.path.parent)) == OLD_FILES + 1
     assert log.path.with_name("a.log.4").read_bytes() == b"3" * 20 + b"\n"
 
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from llm_normalize.text.split_text import pieces
+from llm_normalize.text.split_text import split
 
 WORDS = st.sampled_from(
     [" ", "\n", "\r\n", "tea", " leaf", "\u0301", "\u200d", "茶を", "\uff0c", "\u0600", "x" * 40, "👩\u200d🍳"]
@@ -16,7 +16,7 @@ JOINS = {"Mn", "Me", "Mc", "Cf", "Sk"}
 
 def test_pieces_are_some_words_each_and_begin_at_a_blank() -> None:
     text = "Salt and wind, and a long way to go before the harbour is in sight again."
-    assert pieces(text, 64) == [
+    assert split(text, 64) == [
         "Salt and wind, and a long way to",
         " go before the harbour is in sight",
         " again.",
@@ -24,38 +24,38 @@ def test_pieces_are_some_words_each_and_begin_at_a_blank() -> None:
 
 
 def test_a_short_text_is_one_piece() -> None:
-    assert pieces("Salt and wind.", 64) == ["Salt and wind."]
-    assert pieces("", 64) == [""]
+    assert split("Salt and wind.", 64) == ["Salt and wind."]
+    assert split("", 64) == [""]
 
 
 def test_a_script_without_blanks_parts_after_its_punctuation() -> None:
     text = "雨が降ると、" * 9
-    found = pieces(text, 64)
+    found = split(text, 64)
     assert len(found) > 1
     assert all(piece.endswith("、") for piece in found)
 
 
 def test_what_has_no_place_to_part_stays_one() -> None:
-    assert pieces("x" * 999, 64) == ["x" * 999]
-    assert pieces("👩\u200d🍳" * 99, 64) == ["👩\u200d🍳" * 99]
+    assert split("x" * 999, 64) == ["x" * 999]
+    assert split("👩\u200d🍳" * 99, 64) == ["👩\u200d🍳" * 99]
 
 
 def test_an_accent_stays_with_the_blank_that_carries_it() -> None:
     text = "x" * 32 + " \u0301y" * 20
-    assert all(piece[:1] in ("x", " ") for piece in pieces(text, 64))
-    assert "".join(pieces(text, 64)) == text
+    assert all(piece[:1] in ("x", " ") for piece in split(text, 64))
+    assert "".join(split(text, 64)) == text
 
 
 def test_a_sign_that_combines_with_what_follows_ends_no_piece() -> None:
     text = "x" * 32 + "\u0600 1 2"
-    assert pieces(text, 64)[0] == "x" * 32 + "\u0600 1"
+    assert split(text, 64)[0] == "x" * 32 + "\u0600 1"
 
 
 @given(TEXT, st.integers(1, 70))
 @example(" abc" * 999, 64)
 @example("".join(f" {'x' * n}" for n in range(40, 90)), 64)
 def test_pieces_are_the_text_in_bounded_number(text: str, most: int) -> None:
-    found = pieces(text, most)
+    found = split(text, most)
     assert "".join(found) == text
     assert 1 <= len(found) <= most
     assert all(found) or found == [""]

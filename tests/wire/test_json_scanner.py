@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import MOST, growth
-from llm_normalize.wire.json_scanner import pieces, text_at
+from llm_normalize.wire.json_scanner import text_at, tokens
 
 
 def found(text: str, *kinds: str) -> list[tuple[str, tuple[str | int, ...]]]:
-    for each in pieces(text):
+    for each in tokens(text):
         assert text[each.start :].startswith(each.raw)
     wanted = kinds or ("string", "number")
-    return [(each.raw, each.path) for each in pieces(text) if each.kind in wanted]
+    return [(each.raw, each.path) for each in tokens(text) if each.kind in wanted]
 
 
 def words(text: str, *kinds: str) -> list[str]:
@@ -76,7 +76,7 @@ def test_any_text_can_be_scanned(text: str) -> None:
 
 def test_nothing_takes_longer_the_longer_it_is() -> None:
     def scan(text: str) -> None:
-        list(pieces(text))
+        list(tokens(text))
 
     for make in (
         lambda n: "[" * n + '"x"' * n,

@@ -1,1 +1,1 @@
-"""Folders for bug reports: what is private taken out, and run again."""
+"""Folders for bug reports: private data removed, and rerun with today's fixes."""

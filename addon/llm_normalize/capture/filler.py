@@ -1,7 +1,7 @@
 """Other letters in the place of words: of the same kind, and of the same length in bytes.
 
 A letter is replaced by its place and by itself, with a salt that nobody knows: so equal
-texts, and beginnings of a text, stay equal, and nothing else can be told.
+texts, and beginnings of a text, stay equal, and nothing else is revealed.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ _WIDE = {
 
 
 def chars_of(raw: str) -> list[str]:
-    """Return the characters of a JSON string, an escape in one piece."""
+    """Return the characters of a JSON string, an escape as one."""
     return _CHAR.findall(raw)
 
 

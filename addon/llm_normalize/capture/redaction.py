@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..wire.json_scanner import Path, Piece, pieces
+from ..wire.json_scanner import Path, Token, tokens
 from .filler import Arguments, Filler, chars_of, plain_of
 
 _PROTOCOL = re.compile(
@@ -50,7 +50,7 @@ _KEYS = re.compile(
 )
 """What looks like a key, an id or a mail address, wherever it stands."""
 _LEAD = re.compile(r"[?&]?(?:[A-Za-z_-]{1,16}=|[A-Za-z]{1,16}(?:[-_]|\s+))?", re.ASCII)
-"""What may be told of it: its kind."""
+"""What may be shown of it: its kind."""
 _ECHOED = re.compile(
     r"""['"](?:input|ctx|body|request)\\*['"]\s*:|\binput_value=""", re.ASCII
 )
@@ -77,7 +77,7 @@ class Redaction:
         text = data.decode("utf-8", "surrogateescape")
         parts = list(text)
         found = []
-        for each in pieces(text):
+        for each in tokens(text):
             name = self._name(each)
             if name is None:
                 found.append(each)
@@ -102,21 +102,21 @@ class Redaction:
             text = made.group() + owner
         return self._searched(text, self._search())
 
-    def _put(self, parts: list[str], piece: Piece, text: str) -> None:
-        parts[piece.start : piece.start + len(text)] = text
+    def _put(self, parts: list[str], token: Token, text: str) -> None:
+        parts[token.start : token.start + len(text)] = text
 
     # -- names and keys --------------------------------------------------------------
 
-    def _name(self, piece: Piece) -> str | None:
+    def _name(self, token: Token) -> str | None:
         """Return what stands for a name: `chatcmpl-` and the like stay."""
-        key, raw = _key_of(piece.path), piece.raw
-        if key == "model" and piece.kind == "string" and raw.startswith("ft:"):
+        key, raw = _key_of(token.path), token.raw
+        if key == "model" and token.kind == "string" and raw.startswith("ft:"):
             return self.name(raw)
         is_owner = _OWNERS.fullmatch(key) is not None
-        is_name = is_owner or piece.kind == "id" or _NAMES.fullmatch(key) is not None
-        if not is_name or piece.kind not in ("string", "number", "id"):
+        is_name = is_owner or token.kind == "id" or _NAMES.fullmatch(key) is not None
+        if not is_name or token.kind not in ("string", "number", "id"):
             return None
-        if piece.kind == "number":
+        if token.kind == "number":
             return self._number(raw) if len(raw) >= _SHORT else None
         lead = re.match(r"(?:[A-Za-z]{1,16}[-_])?", raw)
         end = lead.end() if lead and not is_owner else 0
@@ -141,7 +141,7 @@ class Redaction:
         return re.compile(given + _KEYS.pattern, re.ASCII)
 
     def _searched(self, raw: str, search: re.Pattern[str]) -> str:
-        """Return a piece without keys, as they are read: an escape is what it says."""
+        """Return a text without keys, its escapes decoded first."""
         chars = chars_of(raw)
         read = "".join(map(plain_of, chars))
         echo = _ECHOED.search(read)
@@ -160,41 +160,41 @@ class Redaction:
 
     # -- words -----------------------------------------------------------------------
 
-    def _is_wordy(self, piece: Piece) -> bool:
+    def _is_wordy(self, token: Token) -> bool:
         """Tell whether *piece* is made of words that have to go."""
-        path = {each for each in piece.path[:-1] if isinstance(each, str)}
-        key = _key_of(piece.path)
+        path = {each for each in token.path[:-1] if isinstance(each, str)}
+        key = _key_of(token.path)
         if not (self.fill or _ECHO & {*path, key}):
             return False
         is_given = bool(_GIVEN & path)
-        if piece.kind == "number":
+        if token.kind == "number":
             return is_given or key in _NUMBERS
-        if piece.kind == "key":
+        if token.kind == "key":
             return is_given
-        if piece.kind != "string" or is_given:
+        if token.kind != "string" or is_given:
             return True
         named = _NAMES.fullmatch(key) or _OWNERS.fullmatch(key)
         return not (named or _PROTOCOL.fullmatch(key))
 
-    def _fill(self, parts: list[str], found: Iterable[Piece]) -> None:
-        """Replace words; those that a stream tells bit by bit are one text."""
-        told: defaultdict[Path, list[Piece]] = defaultdict(list)
+    def _fill(self, parts: list[str], found: Iterable[Token]) -> None:
+        """Replace words; the fragments of a stream are one text."""
+        by_path: defaultdict[Path, list[Token]] = defaultdict(list)
         for each in found:
             if each.kind == "number":
                 self._put(parts, each, re.sub("[0-9]", "1", each.raw))
             elif each.kind == "string":
-                told[each.path].append(each)
+                by_path[each.path].append(each)
             else:
                 self._put(parts, each, self._filler.of(chars_of(each.raw), 0))
-        for path, fragments in told.items():
-            said, place, keep = "", 0, Arguments()
+        for path, fragments in by_path.items():
+            sent, place, keep = "", 0, Arguments()
             for each in fragments:
-                if said and each.raw.startswith(said):  # it says all of it anew
-                    said, place, keep = "", 0, Arguments()
+                if sent and each.raw.startswith(sent):  # it repeats all of it
+                    sent, place, keep = "", 0, Arguments()
                 chars = chars_of(each.raw)
                 kept = keep.of(chars) if path[-1] == "arguments" else []
                 self._put(parts, each, self._filler.of(chars, place, kept=kept))
-                said += each.raw
+                sent += each.raw
                 place += len(chars)
 
 

@@ -15,7 +15,7 @@ from ..wire.sse import Event, EventParser
 
 _MOST = 10 * TURN  # of an answer is looked at
 _SHOWN = 3
-"""Differences of an answer that are told."""
+"""Differences of an answer that are shown."""
 
 
 @dataclass(frozen=True, slots=True)

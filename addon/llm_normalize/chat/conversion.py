@@ -1,13 +1,13 @@
-"""Between an answer in one piece and its chunks, for answers of the wrong kind.
+"""Between a whole answer and its chunks, for answers of the wrong kind.
 
-Both ways keep all that is said: every choice, log probabilities, refusal, usage, and the
+Both ways keep everything: every choice, log probabilities, refusal, usage, and the
 keys that OpenAI does not define. Source of the two forms: OpenAI's API reference, "The
 chat completion object" and "The chat completion chunk object".
 """
 
 from collections.abc import Iterable
 
-from ..text.split_text import pieces
+from ..text.split_text import split
 from ..wire.json_text import Json
 from .chunk import (
     ENVELOPE,
@@ -23,7 +23,7 @@ from .stream_state import Asked, Seen
 
 _CHOICE = ("index", "message", "delta", "text", "logprobs", "finish_reason")
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text")
-_MOST = 64  # pieces that the texts of one body come in, of each kind
+_MOST = 64  # parts of one text of a body
 _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_call")
 
 
@@ -62,7 +62,7 @@ def chunks_of(body: Chunk, *, forced: bool = False) -> list[Chunk]:
     """Return the chunks that say what *body* says; each of its choices has a message.
 
     That is, of each choice: the role, what OpenAI does not define (reasoning), the text,
-    the calls, the finish reason. Reasoning and text come in pieces of some words. What stands beside the choices rides on the first
+    the calls, the finish reason. Reasoning and text come in parts of some words. What stands beside the choices rides on the first
     chunk, the usage on the last, what else stands in a choice on its finish. A missing
     reason is what the message implies, `stop` where the request *forced* a call.
     """
@@ -88,7 +88,7 @@ def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
     Args:
         choice: A choice with a message.
         forced: Whether the request forced a call.
-        most: How many pieces a text may come in.
+        most: The most parts of a text.
     """
     message = dict(choice["message"])
     opening = {"role": message.pop("role", None) or "assistant", "content": ""}
@@ -124,19 +124,21 @@ def _cut(key: str, said: Chunk, most: int) -> list[Chunk]:
     text = said[key]
     if key != "content" or not isinstance(text, str):
         return [{key: text}]
-    return [{key: piece} for piece in pieces(text, most)]
+    return [{key: part} for part in split(text, most)]
 
 
 def _cut_thoughts(theirs: Chunk, most: int) -> list[Chunk]:
-    """Return *theirs* with the reasoning in pieces, under each name that it has.
+    """Return *theirs* with the reasoning in parts, under each name that it has.
 
-    Two that differ stay whole: side by side, each piece would be taken for the other.
+    Two that differ stay whole: side by side, each part would be taken for the other.
     """
-    told = {key: theirs[key] for key in _THOUGHTS if theirs.get(key)}
-    text = next(iter(told.values()), None)
-    if not isinstance(text, str) or any(each != text for each in told.values()):
+    thoughts_by_name = {key: theirs[key] for key in _THOUGHTS if theirs.get(key)}
+    text = next(iter(thoughts_by_name.values()), None)
+    if not isinstance(text, str) or any(
+        each != text for each in thoughts_by_name.values()
+    ):
         return [theirs]
-    first, *more = (dict.fromkeys(told, piece) for piece in pieces(text, most))
+    first, *more = (dict.fromkeys(thoughts_by_name, part) for part in split(text, most))
     return [{**theirs, **first}, *more]
 
 

@@ -55,7 +55,7 @@ type Line = Sequence[Span]
 
 @dataclass(frozen=True)
 class Block:
-    """A paragraph, a list, a table or a piece of code.
+    """A paragraph, a list, a table or a block of code.
 
     Attributes:
         kind: Which of them.
@@ -138,8 +138,8 @@ def _sections(lines: Sequence[str]) -> Iterator[Client]:
 
 
 def _client(name: str, text: str) -> Client:
-    told = _AGENTS.search(text)
-    agents = [each.strip() for each in told[1].split(",")] if told else []
+    found = _AGENTS.search(text)
+    agents = [each.strip() for each in found[1].split(",")] if found else []
     body = _COMMENT.sub("", text).strip()
     return Client(name, slug(name), tuple(filter(None, agents)), body)
 

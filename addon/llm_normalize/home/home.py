@@ -78,7 +78,7 @@ class Home:
         return self._probe.client_hello(data)
 
     def distrusted(self, data: tls.TlsData) -> None:
-        """Count a client that does not trust the CA; the page itself tells of its own."""
+        """Count a client that does not trust the CA; the page shows its own."""
         if data.conn.sni != HOST:
             self._distrust.failed(data, _confdir())
 
@@ -95,7 +95,7 @@ class Home:
         is_loop = not is_named and leads_to(flow.request.host, here)
         if is_loop or is_from_proxy(flow.client_conn):
             # Some other name of this machine, or one that a page has let change: asked
-            # again and again, it would lead here for ever.
+            # repeatedly, it would lead here for ever.
             flow.response = _refused(403, f"{LOOP} Ask it by its address.")
             return True
         if not is_named:

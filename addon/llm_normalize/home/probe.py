@@ -34,7 +34,7 @@ def serves(mode: mode_specs.ProxyMode) -> bool:
 
 
 class Probe:
-    """What is said to whoever asks that host.
+    """What is answered to whoever asks that host.
 
     Attributes:
         token: What only pages of this proxy know, so that no other can tell whether its

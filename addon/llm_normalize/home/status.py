@@ -1,4 +1,4 @@
-"""What the proxy tells of itself: counts and settings, and nothing of any answer."""
+"""What the proxy reports of itself: counts and settings, and nothing of any answer."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Any, Literal
 from ..wire.json_text import dumps
 
 ROWS = 100
-"""Pairs of host and model that are told."""
+"""Pairs of host and model that are shown."""
 REFUSED = 20
-"""Hosts, whose connections clients refused, that are told."""
+"""Hosts, whose connections clients refused, that are shown."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is told.
+    """What is reported.
 
     Attributes:
         version: The addon's version.
@@ -52,7 +52,7 @@ class Facts:
         probe: The address of the probe, without scheme and ending.
         closed_probe: Whether mitmproxy's options keep the probe's TLS closed.
         rows: What was repaired.
-        more: How many rows are not told.
+        more: How many rows are not shown.
         refused: Hosts that clients refused to connect to, and how often.
     """
 
@@ -73,7 +73,7 @@ class Facts:
 
     def json(self) -> bytes:
         """Return them for programs."""
-        told: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "name": "llm_normalize",
             "version": self.version,
             "pid": self.pid,
@@ -98,7 +98,7 @@ class Facts:
             "counters_left_out": self.more,
             "refused": dict(self.refused),
         }
-        return dumps(told)
+        return dumps(shown)
 
     @property
     def running(self) -> str:

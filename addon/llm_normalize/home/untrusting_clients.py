@@ -1,4 +1,4 @@
-"""Clients that do not trust mitmproxy's CA: what is said of them, and counted."""
+"""Clients that do not trust mitmproxy's CA: logged and counted."""
 
 import logging
 from collections import Counter
@@ -16,7 +16,7 @@ _ALERTS = ("unknown ca", "bad certificate", "certificate unknown")
 """Alerts of a client that does not trust a certificate (mitmproxy's layers/tls.py)."""
 
 HOSTS = 100
-"""Hosts that are told apart; whoever connects chooses their names."""
+"""Hosts that are counted apart; whoever connects chooses their names."""
 
 OTHERS = "other hosts"
 

@@ -13,8 +13,8 @@ from ..wire.json_text import Json, dumps, loads
 
 REMOVED = "removed"
 
-_LONG = 160  # characters of a value that are told
-_MOST = 40  # changes of one event that are told
+_LONG = 160  # characters of a value that are shown
+_MOST = 40  # changes of one event that are shown
 _COUNTED = 1000  # that are counted
 
 _LINE_END = re.compile("\r\n|\r|\n")
@@ -47,11 +47,11 @@ class Change:
 
 
 def changes(before: str | None, after: Sequence[str]) -> list[Change]:
-    """Return what differs between an event and what left in its place.
+    """Return what differs between an event and what was sent in its place.
 
     Args:
-        before: The block as it came; None for one that was added.
-        after: The blocks that left, none where it was dropped.
+        before: The block as received; None for one that was added.
+        after: The blocks that were sent, none where it was dropped.
 
     Returns:
         At most 40 changes, and one that says how many more there are.
@@ -131,13 +131,13 @@ def _payload(block: str) -> str:
 
 def _frame(block: str) -> str:
     """Return what is around the payload of *block*, its line ends spelled out."""
-    pieces = re.split("(\r\n|\r|\n)", block)
-    if any(line.startswith("data:") for line in pieces):
-        pieces[::2] = map(_name_of, pieces[::2])
+    parts = re.split("(\r\n|\r|\n)", block)
+    if any(line.startswith("data:") for line in parts):
+        parts[::2] = map(_name_of, parts[::2])
     else:
-        pieces = block.split(block.strip() or None, maxsplit=1)
-        pieces.insert(1, "…")
-    return _cut("".join(pieces).replace("\r", "\\r").replace("\n", "\\n"))
+        parts = block.split(block.strip() or None, maxsplit=1)
+        parts.insert(1, "…")
+    return _cut("".join(parts).replace("\r", "\\r").replace("\n", "\\n"))
 
 
 def _name_of(line: str) -> str:
@@ -176,7 +176,7 @@ def _cut(text: str) -> str:
 def aligned(old: str, new: str) -> tuple[str, str]:
     """Return two lines without what both begin and end with, so that they can be compared.
 
-    What is left out is told by `…`. They are cut at commas and brackets, and the object
+    `…` stands for what is omitted. They are cut at commas and brackets, and the object
     that holds the change stays whole. JSON is spelled without blanks in both.
     """
     old, new = _compact(old), _compact(new)

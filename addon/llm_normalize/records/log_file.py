@@ -15,7 +15,7 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FLAGS |= getattr(os, "O_NOCTTY", 0)
 
-KEPT = 4
+OLD_FILES = 4
 """Rotated files that stay: NAME.1 is the newest."""
 
 
@@ -46,7 +46,7 @@ class LogFile:
             How many.
 
         Raises:
-            OSError: They cannot be written; no half line is left.
+            OSError: They cannot be written; no half line remains.
         """
         self.let_go()
         limit = sys.maxsize if self.shared else self.size
@@ -110,7 +110,7 @@ class LogFile:
             self._rotate()
         self._file = self._own(self.path)
         self._written = os.fstat(self._file).st_size
-        # A crash may have left half a line.
+        # A crash may end the file in half a line.
         os.lseek(self._file, max(self._written - 1, 0), os.SEEK_SET)
         self._torn = os.read(self._file, 1) not in (b"", b"\n")
         if self._written >= limit:
@@ -163,7 +163,7 @@ class LogFile:
         raise OSError(f"no free name for {wanted}")
 
     def _rotate(self) -> None:
-        names = [self.path, *(_numbered(self.path, at + 1) for at in range(KEPT))]
+        names = [self.path, *(_numbered(self.path, at + 1) for at in range(OLD_FILES))]
         for each in filter(Path.is_symlink, names):
             each.unlink()  # not ours; whoever reads the log would follow it
         for older, newer in zip(names[:0:-1], names[-2::-1], strict=True):
@@ -192,7 +192,7 @@ def _make_folder(path: Path, *, is_own: bool = True) -> None:
     if not path.exists():
         _make_folder(path.parent, is_own=False)
         path.mkdir(mode=0o700, exist_ok=True)
-        path.chmod(0o700)  # whatever the umask says
+        path.chmod(0o700)  # whatever the umask is
     found = path.stat()
     if not all(_is_ours(each) or each.st_uid == 0 for each in (found, path.lstat())):
         raise _refused(path, "the folder belongs to another user")
@@ -239,7 +239,7 @@ def _is_gone(file: int, path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
-        return False  # it cannot be told: whoever may not look may still write
+        return False  # unknown: whoever may not look may still write
 
 
 def _numbered(path: Path, number: int) -> Path:
@@ -250,7 +250,7 @@ if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
     def _is_ours(_: os.stat_result) -> bool:
-        """Take it for ours: the rights there are not told by owner and mode."""
+        """Take it for ours: owner and mode do not describe the rights there."""
         return True
 
     def _set_mode(file: int, mode: int) -> None:

@@ -75,7 +75,7 @@ def mask(
     Args:
         text: An event or a body, as it goes into the log.
         secrets: Strings of the request that must not be there, such as its key.
-        echo: Finds all strings of the request. What a model says may repeat them.
+        echo: Finds all strings of the request. A model's text may repeat them.
         is_error: Whether the answer's status says that it is an error.
     """
     for secret in secrets:

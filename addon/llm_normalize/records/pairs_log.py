@@ -2,7 +2,7 @@
 
 Records are handed over as plain tuples and formatted, masked and written in batches by
 a thread of their own, so that neither a slow disk nor a full one ever holds a stream.
-What cannot be written is counted, and said in the next line that can be.
+What cannot be written is counted, and reported in the next line that can be.
 """
 
 import atexit
@@ -50,8 +50,8 @@ class PairsLog:
         self._taken = 0  # bytes taken out of it
         self._refused = 0  # records lost because the queue was full
         self._failed = 0  # records lost because they could not be written
-        self._lost_said = 0  # losses that a line of the log tells
-        self._said = False
+        self._lost_reported = 0  # losses that a line of the log reports
+        self._is_reported = False
         self._closed = False
         self._thread = threading.Thread(
             target=self._run, name="normalize-pairs", daemon=True
@@ -144,8 +144,8 @@ class PairsLog:
                 self._failed += 1
         size = len(lines)
         lost = self.lost
-        if lost > self._lost_said:
-            count = lost - self._lost_said
+        if lost > self._lost_reported:
+            count = lost - self._lost_reported
             if self._refused:
                 self._complain("the disk is too slow")
             lines.insert(0, line(Entry({"type": "lost", "count": count})))
@@ -156,11 +156,11 @@ class PairsLog:
                 self._failed += min(len(lines), size)
                 self._complain(error)
                 return
-            self._lost_said = lost
+            self._lost_reported = lost
 
     def _complain(self, error: OSError | str) -> None:
-        if not self._said:
-            self._said = True
+        if not self._is_reported:
+            self._is_reported = True
             try:
                 self._say(f"cannot write the pairs log {self.path}: {error}")
             except Exception:

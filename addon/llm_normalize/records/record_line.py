@@ -37,11 +37,11 @@ class Form:
         flow: The flow's id.
         secrets: Strings of the request that must not be there.
         fixes: Names of the fixes that change them.
-        since: When the stream's headers came (`time.monotonic`).
+        since: When the stream's headers arrived (`time.monotonic`).
         before: The bytes around the one text that varies, as they come.
         after: The bytes around it as they leave.
         observe: Whether they are only observed.
-        told: The same as JSON spells it, made when the first of them is logged; empty
+        json_parts: The same as JSON spells it, made when the first of them is logged; empty
             where something has to be masked.
     """
 
@@ -52,7 +52,7 @@ class Form:
     before: tuple[bytes, bytes]
     after: tuple[bytes, bytes]
     observe: bool
-    told: tuple[str, ...] | None = None
+    json_parts: tuple[str, ...] | None = None
 
 
 # Control characters, line ends and marks of direction that JSON may have as they are: a
@@ -65,7 +65,7 @@ _UNSEEN = re.compile(
 type Known = tuple[Form, int, float, bytes, bytes]
 """The pair of an event that a template knew, in no more than a tuple.
 
-What it has in common with others, its n, when it left (`time.monotonic`), its text before
+What it has in common with others, its n, when it was sent (`time.monotonic`), its text before
 and after.
 """
 
@@ -116,19 +116,19 @@ def _known_pair(pair: Known) -> str:
     """Return the pair of an event that a template knew, in a quarter of that time.
 
     All but its text is spelled once for all of them. Between the parts is a mark of
-    JSON, so that nothing which has to be masked can reach from one into another.
+    JSON, so that nothing which has to be masked spans two of them.
     """
     form, n, at, before, after = pair
     tenths = int((at - form.since) * 10_000 + 0.5)
-    secrets, told = form.secrets, form.told
-    if told is None:
-        told = form.told = _told(form)
+    secrets, json_parts = form.secrets, form.json_parts
+    if json_parts is None:
+        json_parts = form.json_parts = _json_parts(form)
     text = _word(before, secrets)
     repaired = text if after == before else _word(after, secrets)
-    if told and text and repaired:
+    if json_parts and text and repaired:
         return (
-            f'{told[0]}{n},"ms":{tenths // 10}.{tenths % 10}{told[1]}{text}{told[2]}'
-            f"{repaired}{told[3]}"
+            f'{json_parts[0]}{n},"ms":{tenths // 10}.{tenths % 10}{json_parts[1]}{text}{json_parts[2]}'
+            f"{repaired}{json_parts[3]}"
         )
     record = {
         "flow": form.flow,
@@ -142,7 +142,7 @@ def _known_pair(pair: Known) -> str:
     return _pair(Entry(record, secrets))  # of a chunk: none of it is an error
 
 
-def _told(form: Form) -> tuple[str, ...]:
+def _json_parts(form: Form) -> tuple[str, ...]:
     sides = [each.decode() for each in (*form.before, *form.after)]
     if any('"' in secret for secret in form.secrets):
         return ()
@@ -162,7 +162,7 @@ def _told(form: Form) -> tuple[str, ...]:
 def _word(word: bytes, secrets: tuple[str, ...]) -> str:
     """Return *word* as JSON spells it; nothing if it has to be masked.
 
-    Nothing is remembered for the next one: what a stream says, and the keys that its
+    Nothing is remembered for the next one: a stream's text, and the keys that its
     request had, must be in no memory once it is over.
     """
     text = word.decode()

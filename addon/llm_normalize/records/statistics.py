@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from ..text.printable import brief
 
 PAIRS = 1000
-"""Pairs of host and model that are told apart; whoever asks chooses both names."""
+"""Pairs of host and model that are counted apart; whoever asks chooses both names."""
 
 OTHER_MODELS = "other models"
 OTHER_HOSTS = "other hosts"
@@ -51,16 +51,16 @@ class Stats:
     def rows(self) -> Iterable[list[str]]:
         """Yield the table: host, model, responses, repaired, fix, count.
 
-        What was done to requests is told as `request: NAME`, with how many there were.
+        Changes of requests are rows named `request: NAME`, with their count.
         """
         yield ["host", "model", "responses", "repaired", "fix", "events"]
         for pair, count in sorted(self.responses.items()):
             line = [*pair, str(count), str(self.repaired[pair])]
-            told = [
+            repairs = [
                 *_sorted(self.fixes.get(pair), ""),
                 *_sorted(self.requests.get(pair), "request: "),
             ]
-            yield from ([*line, *each] for each in told or [["", ""]])
+            yield from ([*line, *each] for each in repairs or [["", ""]])
 
 
 def _sorted(found: Counter[str] | None, kind: str) -> list[list[str]]:

@@ -43,7 +43,7 @@ class RequestExample:
 
     @classmethod
     def untouched(cls, name: str, body: Body, refusal: bytes = b"") -> Self:
-        """Return an example of what must leave as it came."""
+        """Return an example of what must pass unchanged."""
         return cls(name, body, body, refusal)
 
     @property
@@ -60,7 +60,7 @@ class Adaptation:
     changes: ClassVar[str]
     """The change, as `field -> what is sent`."""
     why: ClassVar[str]
-    """What the provider says otherwise."""
+    """What the provider answers otherwise."""
     hosts: ClassVar[tuple[str, ...]]
     """Whom it is for, as `normalize_hosts` spells hosts; none: whoever refuses."""
     models: ClassVar[str] = ""

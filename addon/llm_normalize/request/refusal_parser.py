@@ -113,7 +113,7 @@ class Refusal:
 
 
 def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
-    """Return what the error *body* says is refused, maybe nothing. Never raises.
+    """Return what the error *body* reports as refused, maybe nothing. Never raises.
 
     Args:
         body: The error; of a long one, the beginning.
@@ -197,7 +197,7 @@ class _Reader:
             return ()  # another complaint, of the same list
         kinds &= _UNKNOWN
         if isinstance(param, str) and param and kinds:
-            return () if any(map(self._echo.is_own, kinds)) else _steps(param)
+            return () if any(map(self._echo.is_own, kinds)) else _path_of(param)
         return None
 
     def _named(self, text: str) -> Iterator[Path]:
@@ -209,8 +209,8 @@ class _Reader:
             if not self._repeats(found):
                 yield _without_root(tuple(name or number for name, number in names))
         for found in placed:
-            name = _steps(found["name"])
-            where = _steps(found["at"] or found["path"])
+            name = _path_of(found["name"])
+            where = _path_of(found["at"] or found["path"])
             if self._repeats(found):
                 continue
             if found["at"]:
@@ -230,7 +230,7 @@ class _Reader:
                 if not is_placed:
                     for each in _ONE.finditer(text, *found.span("names")):
                         if not self._repeats(found, each):
-                            yield _steps(each[0])
+                            yield _path_of(each[0])
 
     def _names_developer(self, text: str) -> bool:
         return any(not self._repeats(each) for each in _DEVELOPER.finditer(text))
@@ -248,8 +248,8 @@ class _Reader:
         )
 
 
-def _steps(path: str) -> Path:
-    return _without_root(tuple(step for step in _STEP.split(path) if step))
+def _path_of(path: str) -> Path:
+    return _without_root(tuple(name for name in _STEP.split(path) if name))
 
 
 def _without_root(path: Path) -> Path:

@@ -32,7 +32,7 @@ _DEFAULTS: dict[str, tuple[Json, ...]] = {
 }
 _LISTED = "*"
 _ROLE: Path = ("messages", _LISTED, "role")
-_DEEP = 8  # steps of a path
+_DEEP = 8  # levels of a path
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
 
@@ -111,23 +111,23 @@ def _found(named: Path, body: Body) -> Path | None:
 
 
 def _walked(named: Path, value: Json) -> Path | None:
-    """Return *named* as the steps that *value* has.
+    """Return *named* as the path that exists in *value*.
 
     Without its tags, such as `assistant` in `messages.2.assistant.x`; a place in a list
     is any place.
     """
     if not named:
         return None
-    step, rest = named[0], named[1:]
+    name, rest = named[0], named[1:]
     if isinstance(value, list):
-        told = step.isascii() and step.isdecimal()
-        some = value[int(step) :][:1] if told else value
-        ways = (_walked(rest if told else named, each) for each in some)
+        is_place = name.isascii() and name.isdecimal()
+        some = value[int(name) :][:1] if is_place else value
+        ways = (_walked(rest if is_place else named, each) for each in some)
         way = next((each for each in ways if each is not None), None)
         return None if way is None else (_LISTED, *way)
     if not isinstance(value, dict):
         return None
-    key = _key(step, value)
+    key = _key(name, value)
     if key is None:
         return _walked(rest, value)
     if not rest:
@@ -165,7 +165,7 @@ def _may_go(path: Path, body: Body) -> bool:
 
 
 def _may_drop(path: Path, holder: dict[str, Json], body: Body) -> bool:
-    """Tell whether the answer is the same without the last step of *path*."""
+    """Tell whether the answer is the same without the last key of *path*."""
     top, key, value = path[0], path[-1], holder[path[-1]]
     if top in _ALWAYS:
         return top == "messages" and len(path) > 1 and _says_nothing(path, holder)
@@ -181,7 +181,7 @@ def _may_drop(path: Path, holder: dict[str, Json], body: Body) -> bool:
 
 
 def _says_nothing(path: Path, holder: dict[str, Json]) -> bool:
-    """Tell whether a message is the same without the last step of *path*."""
+    """Tell whether a message is the same without the last key of *path*."""
     key = path[-1]
     if "tool_calls" in path[:-1]:
         return key not in _SAYING | {"id", "name"}

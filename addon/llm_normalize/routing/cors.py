@@ -1,4 +1,4 @@
-"""Web pages that call the reverse proxy: which origins may, and what they are told.
+"""Web pages that call the reverse proxy: which origins may, and which headers they get.
 
 https://fetch.spec.whatwg.org/#http-cors-protocol
 """

@@ -1,4 +1,4 @@
-"""Who may use the proxy, and what is told to whoever may not."""
+"""Who may use the proxy, and what everybody else is answered."""
 
 import logging
 import re
@@ -88,7 +88,7 @@ def key_refused(
     Args:
         flow: The flow.
         origins: Origins whose pages may.
-        is_routed: Whether the user has said where the request goes.
+        is_routed: Whether the user has set where the request goes.
         is_known: Whether its `Host` is one that no page can have let lead here.
     """
     request = flow.request

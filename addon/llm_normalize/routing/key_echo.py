@@ -31,7 +31,7 @@ def without(data: bytes, key: bytes, *, is_thorough: bool = True) -> bytes:
             long; else its usual spellings are found, and what packs it as it is.
     """
     if len(key) < _LEAST:
-        return data  # a placeholder, such as "none", which would garble what is said
+        return data  # a placeholder, such as "none", which would garble the text
     mask = MASK.encode()
     secret = key.decode("latin-1")
     for each in spellings(secret):

@@ -118,8 +118,8 @@ def is_let_in(request: http.Request, token: str) -> bool:
     can send one: it is only seen to that none with the token is saved.
     """
     headers = request.headers
-    scheme, _, said = str(headers.pop(HEADER, "")).partition(" ")
-    same = hmac.compare_digest(said.strip().encode(errors="replace"), token.encode())
+    scheme, _, given = str(headers.pop(HEADER, "")).partition(" ")
+    same = hmac.compare_digest(given.strip().encode(errors="replace"), token.encode())
     known = same and scheme.lower() == "bearer"
     search = _Search(token, is_thorough=known)
     for name in {

@@ -77,7 +77,7 @@ def native_body(body: bytes, *, whole: bool = False) -> Native:
 
     Args:
         body: The JSON body of a chat/completions request.
-        whole: Whether to ask for an answer in one piece, whatever *body* asks.
+        whole: Whether to ask for one body instead of a stream, whatever *body* asks.
 
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
@@ -102,14 +102,14 @@ def native_body(body: bytes, *, whole: bool = False) -> Native:
 
 
 def refusal_means_no_stream(status: int, body: bytes) -> bool:
-    """Tell whether the answer to `stream: true` says that there is no stream to be had.
+    """Tell whether the answer to `stream: true` means that there is no stream.
 
     Either in words, of JSON mode, or as a success with nothing in it, which is what
     models say that do not stream (https://github.com/cloudflare/ai/pull/396).
 
     Args:
         status: The HTTP status.
-        body: The whole body, decoded, as it came.
+        body: The whole body, decoded.
     """
     try:
         value = loads(body)
@@ -181,7 +181,7 @@ def _limits(request: Chunk, fields: _Fields) -> None:
 
 
 def _format(request: Chunk, fields: _Fields) -> None:
-    """Let a JSON schema stand by itself: https://github.com/cloudflare/ai/pull/576."""
+    """Unwrap a JSON schema: https://github.com/cloudflare/ai/pull/576."""
     form = request.get("response_format")
     given = form.get("json_schema") if isinstance(form, dict) else None
     schema = given.get("schema") if isinstance(given, dict) else None

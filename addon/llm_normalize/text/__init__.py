@@ -1,1 +1,1 @@
-"""Texts: printed safely, found again however they are spelled, cut into parts."""
+"""Texts: made safe to print, recognised in any spelling, split into parts."""

@@ -1,4 +1,4 @@
-"""The strings of one request, found again in what its provider says of it.
+"""The strings of one request, recognised where its provider's answer repeats them.
 
 A provider quotes a request in many ways: escaped, printed by Python, as HTML, cut short,
 in other white space or case. So both sides are compared by their letters and digits
@@ -100,7 +100,7 @@ class Echo:
     def is_own(self, text: str) -> bool:
         """Tell whether *text* is a whole string of the request."""
         request, found = self._read(), folded(text[:MOST])
-        if self._body is None:  # it cannot be told
+        if self._body is None:  # unknown
             return True
         return found in self._whole or f"\0{found}\0" in request
 
@@ -111,7 +111,7 @@ class Echo:
         request = self._read()
         letters = Folded(text)
         self._budget -= len(request)
-        if self._body is None or self._budget < 0:  # it cannot be told
+        if self._body is None or self._budget < 0:  # unknown
             spans = letters.spans([(0, len(letters.text), True)])
         else:
             marks = letters.merged(self._marks(letters, request))

@@ -1,6 +1,6 @@
 """Texts as their letters and digits alone, however they are spelled.
 
-So a text is found again that was escaped, printed by Python, made HTML or a URL, or set
+So a text is recognised that was escaped, printed by Python, made HTML or a URL, or set
 in other white space or case.
 """
 

@@ -1,12 +1,12 @@
-"""A text in pieces, for a stream that is made of an answer in one piece."""
+"""A text in parts, for a stream that is made of a whole answer."""
 
 import re
 
 _SHORT = 32  # characters: a handful of words
-# A piece may begin at a blank, as a model's tokens do, and after the punctuation of a
+# A part may begin at a blank, as a model's tokens do, and after the punctuation of a
 # script without blanks. Neither parts a character from what combines with it: what
 # combines follows a blank, and the few signs that combine with what comes after them
-# (Grapheme_Cluster_Break=Prepend, https://www.unicode.org/reports/tr29/) end no piece.
+# (Grapheme_Cluster_Break=Prepend, https://www.unicode.org/reports/tr29/) end no part.
 _PREPENDED = (
     "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e"
     "\U000110bd\U000110cd\U000111c2\U000111c3\U0001193f\U00011941\U00011a3a"
@@ -19,11 +19,11 @@ _BOUNDARY = re.compile(
 )
 
 
-def pieces(text: str, most: int) -> list[str]:
-    """Return *text* in pieces of some words, *most* of them at most, at least one.
+def split(text: str, most: int) -> list[str]:
+    """Return *text* in parts of some words, *most* of them at most, at least one.
 
-    Joined they are the text. None says what the one before it said, and more: that would
-    look like a text that is told again from its start.
+    Joined they are the text. None repeats the one before it and goes on: that would
+    look like a text that grows with each event.
     """
     size = max(_SHORT, -(-len(text) // most))
     found: list[str] = []

@@ -74,7 +74,7 @@ class _Zlib(Decoder):
         self._window = window
         self._inflate = zlib.decompressobj(window)
         self._head: bytes | None = (
-            b""  # the first two bytes of a deflate body, until they are told
+            b""  # the first two bytes of a deflate body, until they are known
         )
         self._behind = b""  # the first byte behind a member, until the second is there
         self._over = False  # whatever comes is garbage
@@ -135,7 +135,7 @@ def _is_zlib_header(data: bytes) -> bool:
 
 
 def _until_corrupt(inflate: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
-    """Yield what *data* gives before the byte that is corrupt: zlib says it at once."""
+    """Yield what *data* gives before the byte that is corrupt: zlib reports it at once."""
     with contextlib.suppress(zlib.error):
         for at in range(len(data)):  # pragma: no branch - it fails before its end
             out = inflate.decompress(data[at : at + 1])
@@ -171,7 +171,7 @@ class _Sliced(Decoder):
                     yield out
                 for _ in self._later.steps(part):
                     pass
-            except Exception:  # noqa: BLE001 - of a class that each library has itself
+            except Exception:  # noqa: BLE001 - each library has a class of its own
                 yield from self._until_corrupt(part, size)
 
     def _until_corrupt(self, part: bytes, size: int) -> Iterator[bytes]:
@@ -210,7 +210,7 @@ class _Brotli:
 def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
     if not hasattr(inflate, "can_accept_more_data"):  # brotli before 1.2
         out = inflate.process(data)
-        if out:  # an empty piece would be taken for the stream's end
+        if out:  # an empty chunk would be taken for the stream's end
             yield out
         return
     # "Can accept more" says that the input is used up, not that all output is out.

@@ -7,7 +7,7 @@ told from it by what stands in the block; OpenAI's own framing has neither:
   the block with its last bracket, and with the line end that follows it.
 * One line end between events instead of two: a data line that is a whole JSON value
   ends its event where the next line begins another. Once that was seen, each such line
-  ends its event by itself, so that none waits for the next.
+  ends its event, so that none waits for the next.
 """
 
 import re

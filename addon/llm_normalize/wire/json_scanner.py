@@ -1,6 +1,6 @@
-"""What an answer is made of, piece by piece, whatever shape it is in.
+"""What an answer is made of, token by token, whatever shape it is in.
 
-Nothing is lost and nothing decoded: who replaces a piece leaves all other bytes as they
+Nothing is lost and nothing decoded: whoever replaces a token leaves all other bytes as they
 are. It reads what a parser would refuse as well, for that is what a bug report is about:
 JSON that breaks off, words where JSON should be, pages.
 """
@@ -37,8 +37,8 @@ _DEEP = 20  # levels
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """One piece of an answer.
+class Token:
+    """A token of an answer.
 
     Attributes:
         start: Where its characters begin.
@@ -79,8 +79,8 @@ class _Container:
         while here.parent is not None and len(found) < _DEEP:
             above = here.parent
             listed = not above.is_object and above.key in ("choices", "tool_calls")
-            told = listed and here.index is not None
-            found.append(f"#{here.index}" if told else here.key)
+            is_indexed = listed and here.index is not None
+            found.append(f"#{here.index}" if is_indexed else here.key)
             here = above
         return tuple(reversed(found))
 
@@ -88,7 +88,7 @@ class _Container:
 def text_at(text: str, key: str) -> tuple[int, int] | None:
     """Return where the text begins and ends, without quotes, that an object has at *key*.
 
-    None if *text* is no object, or has no such text. Unlike `pieces` it looks no deeper,
+    None if *text* is no object, or has no such text. Unlike `tokens` it looks no deeper,
     and takes no longer than a parser does.
     """
     at = _after_space(text, 0)
@@ -120,13 +120,13 @@ def _after_space(text: str, at: int) -> int:
     return found.end()
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def tokens(text: str) -> Iterator[Token]:
     """Yield what *text* is made of, but for framing and punctuation."""
     if not re.search(r"^(?:data|event|id|retry)?:", text, re.MULTILINE):
-        yield from _Region(text, 0, is_event=False).pieces()
+        yield from _Region(text, 0, is_event=False).tokens()
         return
     for match in re.finditer(r"(?:[^\r\n]+(?:\r\n|\r|\n)?)+", text):
-        yield from _Region(match.group(), match.start(), is_event=True).pieces()
+        yield from _Region(match.group(), match.start(), is_event=True).tokens()
 
 
 class _Region:
@@ -144,10 +144,10 @@ class _Region:
         self._is_event = is_event
         self._top: _Container | None = None
         self._end = 0  # of what has been looked at
-        self._plain: list[Piece] = []
+        self._plain: list[Token] = []
         self._found: list[tuple[int, str, _Container, str | int, Kind]] = []
 
-    def pieces(self) -> Iterator[Piece]:
+    def tokens(self) -> Iterator[Token]:
         """Yield what it is made of."""
         for token in _TOKEN.finditer(self._text):
             mark = token[2]
@@ -166,7 +166,7 @@ class _Region:
         yield from self._plain
         # By now it is known at which index they are.
         for at, raw, within, place, kind in self._found:
-            yield Piece(self._start + at, raw, (*within.path(), place), kind)
+            yield Token(self._start + at, raw, (*within.path(), place), kind)
 
     def _opens(self, token: re.Match[str]) -> bool:
         """Tell whether a value begins here; `[DONE]` is none."""
@@ -203,7 +203,7 @@ def _place(container: _Container | None) -> str | int:
     return 0 if container is None or container.at is None else container.at
 
 
-def _plain(text: str, start: int, *, is_event: bool) -> Iterator[Piece]:
+def _plain(text: str, start: int, *, is_event: bool) -> Iterator[Token]:
     """Yield what of *text*, which is no JSON, is no framing either."""
     for match in _LINE.finditer(text):
         line = match.group()
@@ -216,4 +216,4 @@ def _plain(text: str, start: int, *, is_event: bool) -> Iterator[Piece]:
             kind = "id"
         rest = line[skip:]
         if rest.strip(' "').lower() not in _DONE and rest.strip():
-            yield Piece(start + match.start() + skip, rest, (), kind)
+            yield Token(start + match.start() + skip, rest, (), kind)

@@ -1,7 +1,7 @@
-r"""Server-sent events that keep the bytes they came as.
+r"""Server-sent events that keep the bytes they were received as.
 
 Reads bytes as they arrive and returns whole blocks with their raw bytes, so that a
-block which needs no repair can leave exactly as it came. Rules: WHATWG HTML, section
+block which needs no repair can be forwarded exactly as it was received. Rules: WHATWG HTML, section
 9.2 "Server-sent events". Three things differ from a common parser, on purpose:
 
 * A block is out as soon as its last byte is in. A `\r` ends its line at once; the
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from .event_boundary import Boundary, is_whole
 
 LIMIT = 8 * 1024 * 1024
-"""Bytes of one block that are kept; a larger one passes through unread."""
+"""Bytes of one block that are buffered; a larger one passes through unread."""
 
 BOM = b"\xef\xbb\xbf"
 _COLON = ord(":")
@@ -60,9 +60,9 @@ class Event:
     """One block of the stream, from its first byte through its blank line.
 
     Attributes:
-        raw: The bytes as they came.
+        raw: The bytes as received.
         n: The block's place in the stream, from 0.
-        closed: Whether its blank line came, of a value its line end.
+        closed: Whether its blank line was received, of a value its line end.
         is_value: Whether it is JSON without a field name.
         bom: Whether a byte order mark begins it; known once `lines` have been asked for.
         blank: Its blank line's bytes; likewise.
@@ -152,7 +152,7 @@ class Gap:
     """Newline bytes between blocks: extra blank lines, or the rest of a CRLF.
 
     Attributes:
-        raw: The bytes as they came.
+        raw: The bytes as received.
         joins: Whether they only complete the line end that closed the block before.
     """
 
@@ -233,7 +233,7 @@ class EventParser:
 
     @property
     def held(self) -> int:
-        """How many bytes are kept."""
+        """How many bytes are buffered."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> list[Item]:
@@ -278,7 +278,7 @@ class EventParser:
         return [event]
 
     def take(self) -> bytes:
-        """Give up the bytes that are kept, unread."""
+        """Return the buffered bytes unread."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         self._boundary.restart()

@@ -8,7 +8,7 @@ _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 
 
 class ParameterLearned(Adaptation):
-    """Drop what a 400 or 422 names, ask again, and remember it. request/refusal_parser.py reads it.
+    """Drop what a 400 or 422 names, retry, and remember it. request/refusal_parser.py reads it.
 
     At most three times for one request. Remembered for this host, model and client
     until mitmproxy ends. What an error repeats of the request names nothing.
