@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-import _venv
+import _bootstrap
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -63,11 +63,11 @@ def main() -> int:
         if not path.is_file():
             print(f"add_capture.py: {path}: there is no such file", file=sys.stderr)
             return 2
-    _venv.ensure()
-    sys.path.append(str(_venv.ROOT / "addon"))
-    import _capture_run  # noqa: PLC0415 - it needs what the environment holds
+    _bootstrap.ensure()
+    sys.path.append(str(_bootstrap.ROOT / "addon"))
+    from workshop import capture_flows as capture_run  # noqa: PLC0415 - it needs what the environment holds
 
-    return _capture_run.run(flags.flows, flags.output, flags.only, fill=flags.fill)
+    return capture_run.run(flags.flows, flags.output, flags.only, fill=flags.fill)
 
 
 if __name__ == "__main__":

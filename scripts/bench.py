@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-import _venv
+import _bootstrap
 
 PARTS = ("paced", "burst", "saturation", "latency", "memory", "micro")
 SIDES = ("good", "good-pairs", "nim", "nim-pairs", "observe", "json")
@@ -119,10 +119,10 @@ def complete(flags: argparse.Namespace, parser: argparse.ArgumentParser) -> None
 def main() -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(sys.argv[1:])
-    _venv.ensure()
-    import _bench_main  # noqa: PLC0415 - it needs the environment
+    _bootstrap.ensure()
+    from workshop.bench import command as bench_main  # noqa: PLC0415 - it needs the environment
 
-    return _bench_main.main(flags)
+    return bench_main.main(flags)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import io
 import sys
 from pathlib import Path
 
-import _venv
+import _bootstrap
 
 
 def parse(given: list[str]) -> argparse.Namespace:
@@ -25,7 +25,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         "-o",
         "--output",
         type=Path,
-        default=_venv.ROOT / "dist",
+        default=_bootstrap.ROOT / "dist",
         metavar="FOLDER",
         help="where to, made if missing (default: dist); files of the same name are "
         "replaced",
@@ -36,12 +36,12 @@ def parse(given: list[str]) -> argparse.Namespace:
 def main() -> int:
     """Build, and return the exit code."""
     flags = parse(sys.argv[1:])
-    _venv.ensure()
-    import _build_files  # noqa: PLC0415 - it needs the environment
+    _bootstrap.ensure()
+    from workshop.release import files as build_files  # noqa: PLC0415 - it needs the environment
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")
-    return _build_files.run(flags.output)
+    return build_files.run(flags.output)
 
 
 if __name__ == "__main__":

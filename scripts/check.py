@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-import _venv
+import _bootstrap
 
 NOT_DONE = 75  # what _audit.py ends with where no advisory service answers
 
@@ -21,12 +21,12 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
         "format": [*ruff, "format", *([] if fix else ["--check"]), "."],
         "types": ["-m", "mypy"],
     }
-    docs = _venv.ROOT / "scripts" / "gen_docs.py"
+    docs = _bootstrap.ROOT / "scripts" / "gen_docs.py"
     if docs.exists():
         found["docs"] = [str(docs), *([] if fix else ["--check"])]
     how = ["--upgrade"] if upgrade else ["--fix"] if fix else []
-    found["locks"] = [str(_venv.ROOT / "scripts" / "_locks.py"), *how]
-    found["audit"] = [str(_venv.ROOT / "scripts" / "_audit.py")]
+    found["locks"] = [str(_bootstrap.ROOT / "scripts" / "_locks.py"), *how]
+    found["audit"] = [str(_bootstrap.ROOT / "scripts" / "_audit.py")]
     return found
 
 
@@ -60,13 +60,13 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     fix = arguments.fix or arguments.upgrade
-    _venv.ensure()
+    _bootstrap.ensure()
     failed = False
     for name, command in tools(fix, arguments.upgrade).items():
         start = time.monotonic()
         done = subprocess.run(
             [sys.executable, *command],
-            cwd=_venv.ROOT,
+            cwd=_bootstrap.ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",

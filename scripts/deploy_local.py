@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import _venv
+import _bootstrap
 
 PORT = 8080
 SECONDS = 10.0
@@ -89,20 +89,20 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def serve(flags: argparse.Namespace, arguments: list[str]) -> int:
     """Run the instances until Ctrl-C, or until none is left."""
-    import _deploy_haproxy as haproxy  # noqa: PLC0415 - it needs the environment
-    import _deploy_instances as instances  # noqa: PLC0415
+    from workshop.deploy import haproxy  # noqa: PLC0415 - it needs the environment
+    from workshop.deploy import instances  # noqa: PLC0415
 
     count = flags.instances[0] if flags.instances else os.cpu_count() or 1
     folder = flags.folder or Path(tempfile.mkdtemp(prefix="llm-normalize-"))
     folder.mkdir(parents=True, exist_ok=True)
     haproxy.find()
-    _venv.say(f"llm_normalize: starting {count} x mitmdump ... ", end="")
+    _bootstrap.say(f"llm_normalize: starting {count} x mitmdump ... ", end="")
     begun = time.monotonic()
     with instances.running(count, folder, flags.upstream, arguments) as made:
         ports = [each.port for each in made]
         with haproxy.Haproxy(folder, ports, flags.port) as balancer:
-            _venv.say(f"{time.monotonic() - begun:.1f} s")
-            _venv.say(
+            _bootstrap.say(f"{time.monotonic() - begun:.1f} s")
+            _bootstrap.say(
                 f"HAProxy listens on 127.0.0.1:{balancer.port}; "
                 f"base URL: http://127.0.0.1:{balancer.port}/v1\n"
                 f"instances on {', '.join(map(str, ports))}; logs in {folder}\n"
@@ -121,12 +121,12 @@ def _watch(made: list[Any], balancer: Any) -> None:
             code = each.process.poll()
             if code is not None:
                 left.remove(each)
-                _venv.say(
+                _bootstrap.say(
                     f"the instance on {each.port} ended with code {code}: "
                     f"{len(left)} left; see {each.folder / 'mitmdump.log'}"
                 )
         time.sleep(0.2)
-    _venv.say("llm_normalize: nothing is left to serve")
+    _bootstrap.say("llm_normalize: nothing is left to serve")
 
 
 def _end(number: int, _: Any) -> None:
@@ -136,26 +136,26 @@ def _end(number: int, _: Any) -> None:
 def main() -> int:
     """Do what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
-    _venv.ensure()
-    from _deploy_instances import DeployError  # noqa: PLC0415 - it needs the environment
+    _bootstrap.ensure()
+    from workshop.deploy.instances import DeployError  # noqa: PLC0415 - it needs the environment
 
     # A shell starts what runs in its background with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _end)
     try:
         if flags.measure:
-            import _deploy_measure  # noqa: PLC0415
+            from workshop.deploy import measure as deploy_measure  # noqa: PLC0415
 
             counts = flags.instances or MEASURED
-            return _deploy_measure.main(counts, flags.seconds, arguments)
+            return deploy_measure.main(counts, flags.seconds, arguments)
         return serve(flags, arguments)
     except DeployError as error:
         for line in error.lines:
-            _venv.say("    " + line)
-        _venv.say(f"llm_normalize: {error}")
+            _bootstrap.say("    " + line)
+        _bootstrap.say(f"llm_normalize: {error}")
         return 1
     except KeyboardInterrupt:
-        _venv.say("\nllm_normalize: ended; nothing is left running")
+        _bootstrap.say("\nllm_normalize: ended; nothing is left running")
         return 130
 
 

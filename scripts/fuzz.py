@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
-import _venv
+import _bootstrap
 
 DEFAULT_SECONDS = 60
 DEFAULT_SEED = 1
@@ -111,8 +111,8 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def target(flags: argparse.Namespace) -> Any:
     """Return the module with what is run, its fixes those that were asked for."""
-    sys.path[:0] = [str(_venv.ROOT / "addon"), str(_venv.ROOT / "tests")]
-    import _fuzz_target  # noqa: PLC0415 - it needs the package, and Python 3.12
+    sys.path[:0] = [str(_bootstrap.ROOT / "addon"), str(_bootstrap.ROOT / "tests")]
+    from workshop import fuzz_target  # noqa: PLC0415 - it needs the package, and Python 3.12
 
     if flags.fixes:
         spec = importlib.util.spec_from_file_location("more_fixes", flags.fixes)
@@ -120,8 +120,8 @@ def target(flags: argparse.Namespace) -> Any:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        _fuzz_target.add_fixes(vars(module).values())
-    return _fuzz_target
+        fuzz_target.add_fixes(vars(module).values())
+    return fuzz_target
 
 
 def tell(**told: object) -> None:
@@ -287,7 +287,7 @@ class Jobs:
     def start(self, command: list[str]) -> None:
         """Start a job; a Ctrl-C in the terminal is for this process alone."""
         more: dict[str, Any] = {"start_new_session": True}
-        if _venv.WINDOWS:
+        if _bootstrap.WINDOWS:
             more = {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
         process = subprocess.Popen(
             command,
@@ -384,20 +384,20 @@ def engine_of(flags: argparse.Namespace) -> tuple[str, str]:
     if flags.engine == "hypothesis":
         return flags.engine, sys.executable
     try:
-        if not (_venv.ROOT / ".venv-fuzz" / _venv.STAMP).exists():
+        if not (_bootstrap.ROOT / ".venv-fuzz" / _bootstrap.STAMP).exists():
             # Asked first, so that no environment is made for nothing.
             pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps"]
-            asked = [*pip, "--retries", "2", *_venv.exactly("fuzz")]
-            _venv.install("looking for atheris", asked)
-        here = _venv.probe([sys.executable])
-        python = _venv.environment("fuzz", here, (*_venv.DEVELOPMENT, "fuzz"))
-    except _venv.MismatchError:
+            asked = [*pip, "--retries", "2", *_bootstrap.exactly("fuzz")]
+            _bootstrap.install("looking for atheris", asked)
+        here = _bootstrap.probe([sys.executable])
+        python = _bootstrap.environment("fuzz", here, (*_bootstrap.DEVELOPMENT, "fuzz"))
+    except _bootstrap.MismatchError:
         raise
-    except (_venv.SetupError, OSError) as error:
+    except (_bootstrap.SetupError, OSError) as error:
         last = (getattr(error, "lines", None) or [str(error)])[-1].strip()
         reason = f"no atheris for this Python: {last}"
         if flags.engine:
-            raise _venv.SetupError(reason) from error
+            raise _bootstrap.SetupError(reason) from error
         print(f"{reason}; hypothesis goes on by chance, without coverage")
         return "hypothesis", sys.executable
     return "atheris", str(python)
@@ -496,12 +496,12 @@ def main() -> int:
     if flags.job:
         work(flags)
         return 0
-    _venv.ensure()
+    _bootstrap.ensure()
     if flags.replay:
         return replay(flags)
     try:
         return run(flags)
-    except _venv.SetupError as error:
+    except _bootstrap.SetupError as error:
         print(f"llm_normalize: {error}", file=sys.stderr)
         return 1
 

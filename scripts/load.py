@@ -8,8 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-import _markers
-import _venv
+from workshop import markers
+import _bootstrap
 
 QUICK = {"streams": 20, "seconds": 4.0, "idle": 40, "slow": 2}
 WHOLE = {"streams": 500, "seconds": 60.0, "idle": 2000, "slow": 10}
@@ -92,33 +92,33 @@ def run(flags: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         print("llm_normalize: this measures by way of /proc, which only Linux has")
         return 1
-    import _traffic_load  # noqa: PLC0415 - it needs the environment
-    import _traffic_load_side  # noqa: PLC0415
-    import _traffic_report  # noqa: PLC0415
+    from workshop.load import command as traffic_load  # noqa: PLC0415 - it needs the environment
+    from workshop.load import side as traffic_load_side  # noqa: PLC0415
+    from workshop.load import report as traffic_report  # noqa: PLC0415
 
-    names = _traffic_load_side.Asked._fields
-    asked = _traffic_load_side.Asked(**{name: getattr(flags, name) for name in names})
-    figures = _traffic_load.run(asked)
+    names = traffic_load_side.Asked._fields
+    asked = traffic_load_side.Asked(**{name: getattr(flags, name) for name in names})
+    figures = traffic_load.run(asked)
     if figures is None:
         return 1
-    text = _traffic_report.markdown(figures)
+    text = traffic_report.markdown(figures)
     print(f"\n{text}")
     if not figures.good:
-        print(f"\n{_traffic_report.faults(figures)}")
+        print(f"\n{traffic_report.faults(figures)}")
     if flags.json:
         data = json.dumps(dataclasses.asdict(figures), indent=1)
         flags.json.write_text(data + "\n", encoding="utf-8")
     if flags.markdown:
         flags.markdown.write_text(text + "\n", encoding="utf-8")
     if flags.update_docs:
-        _markers.update(_markers.DOCS / "performance.md", "load", text)
+        markers.update(markers.DOCS / "performance.md", "load", text)
     return int(not figures.good)
 
 
 def main() -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(sys.argv[1:])
-    _venv.ensure()
+    _bootstrap.ensure()
     return run(flags)
 
 

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 
-import _venv
+import _bootstrap
 
 LOCAL = "127.0.0.1"
 DASHES = "-\u2010\u2013\u2014"  # also what a word processor makes of two
@@ -105,12 +105,12 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def versions() -> str:
     """Return the versions of what is here, and make nothing."""
-    text = (_venv.ROOT / "addon" / "llm_normalize" / "__init__.py").read_text("utf-8")
+    text = (_bootstrap.ROOT / "addon" / "llm_normalize" / "__init__.py").read_text("utf-8")
     ours = re.findall(r'__version__ = "(.+)"', text)
-    folder = _venv.ROOT / ".venv"
+    folder = _bootstrap.ROOT / ".venv"
     packages = sorted(folder.glob("[Ll]ib*/**/site-packages/mitmproxy-*.dist-info"))
     try:
-        python = json.loads((folder / _venv.STAMP).read_text("utf-8"))["version"]
+        python = json.loads((folder / _bootstrap.STAMP).read_text("utf-8"))["version"]
         used = packages[0].name[len("mitmproxy-") : -len(".dist-info")]
     except (OSError, ValueError, KeyError, IndexError):
         return f"llm_normalize {ours[0]}\nThe first start makes .venv with mitmproxy."
@@ -123,14 +123,14 @@ def main() -> int:
     if flags.version:
         print(versions())
         return 0
-    _venv.ensure()
+    _bootstrap.ensure()
     if flags.demo:
-        import demo  # noqa: PLC0415 - it needs the environment
+        from llm_normalize.demo import command as demo  # noqa: PLC0415 - it needs the environment
 
         return demo.main(web=flags.web)
-    import _proxy_run  # noqa: PLC0415 - likewise
+    from llm_normalize.run import start as proxy_run  # noqa: PLC0415 - likewise
 
-    return _proxy_run.main(flags, arguments)
+    return proxy_run.main(flags, arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import random
 import sys
 from pathlib import Path
 
-import _venv
+import _bootstrap
 
 MINUTES = 1.0
 CLIENTS = 24
@@ -86,12 +86,12 @@ def run(flags: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         print("llm_normalize: this measures by way of /proc, which only Linux has")
         return 1
-    sys.path[:0] = [str(_venv.ROOT / "addon"), str(_venv.ROOT / "tests")]
-    import _traffic_soak  # noqa: PLC0415 - it needs the environment
-    import _traffic_soak_figures  # noqa: PLC0415
+    sys.path[:0] = [str(_bootstrap.ROOT / "addon"), str(_bootstrap.ROOT / "tests")]
+    from workshop.soak import command as traffic_soak  # noqa: PLC0415 - it needs the environment
+    from workshop.soak import figures as traffic_soak_figures  # noqa: PLC0415
 
     print(f"seed {flags.seed}", flush=True)
-    asked = _traffic_soak.Asked(
+    asked = traffic_soak.Asked(
         flags.seed,
         flags.minutes * 60,
         flags.clients,
@@ -99,10 +99,10 @@ def run(flags: argparse.Namespace) -> int:
         flags.only,
         script=flags.script,
     )
-    figures = _traffic_soak.run(asked)
+    figures = traffic_soak.run(asked)
     if figures is None:
         return 1
-    print(_traffic_soak_figures.told(figures))
+    print(traffic_soak_figures.told(figures))
     if flags.json:
         data = json.dumps(figures.as_json(), indent=1)
         flags.json.write_text(data + "\n", encoding="utf-8")
@@ -117,7 +117,7 @@ def run(flags: argparse.Namespace) -> int:
 def main() -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(sys.argv[1:])
-    _venv.ensure()
+    _bootstrap.ensure()
     return run(flags)
 
 

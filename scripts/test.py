@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import _venv
+import _bootstrap
 
 SUPPORTED = ((3, 12), (3, 13))
 OLDEST_MITMPROXY = "12.0.0"  # what pyproject.toml's lower bound means
@@ -122,7 +122,7 @@ def run(what: str, python: Path, arguments: list[str]) -> Result:
     title = f"{what} on {asked.stdout.strip()}"
     print(f"--- {title}", flush=True)
     start = time.monotonic()
-    code = _venv.wait_for([str(python), "-m", "pytest", *arguments], _venv.ROOT)
+    code = _bootstrap.wait_for([str(python), "-m", "pytest", *arguments], _bootstrap.ROOT)
     outcome = f"failed (pytest's exit code {code})" if code else "passed"
     return Result(title, f"{outcome} in {time.monotonic() - start:.0f} s", code != 0)
 
@@ -130,7 +130,7 @@ def run(what: str, python: Path, arguments: list[str]) -> Result:
 def run_elsewhere(
     what: str,
     tag: str,
-    python: _venv.Python | None,
+    python: _bootstrap.Python | None,
     names: tuple[str, ...],
     arguments: list[str],
 ) -> Result:
@@ -140,8 +140,8 @@ def run_elsewhere(
     if not python.makes_environments:
         return Result(what, f"not run: {python.path} has neither ensurepip nor pip")
     try:
-        inner = _venv.environment(tag, python, names)
-    except (_venv.SetupError, OSError) as error:
+        inner = _bootstrap.environment(tag, python, names)
+    except (_bootstrap.SetupError, OSError) as error:
         for line in getattr(error, "lines", ()):
             print("    " + line)
         # The interpreter is there, so this is a fault and not a lack.
@@ -158,8 +158,8 @@ def run_matrix(arguments: list[str]) -> list[Result]:
     The oldest Python gets the oldest mitmproxy: between these corners and the newest
     ones, where it runs anyway, nothing has differed, and each takes minutes.
     """
-    found: dict[tuple[int, ...], _venv.Python] = {}
-    for python in _venv.pythons():
+    found: dict[tuple[int, ...], _bootstrap.Python] = {}
+    for python in _bootstrap.pythons():
         if python.fits:
             found.setdefault(python.version[:2], python)
     results = []
@@ -172,7 +172,7 @@ def run_matrix(arguments: list[str]) -> list[Result]:
                 f"suite on Python {name}",
                 f"py{name}",
                 found.get(version),
-                _venv.DEVELOPMENT,
+                _bootstrap.DEVELOPMENT,
                 arguments,
             )
         )
@@ -191,7 +191,7 @@ def run_matrix(arguments: list[str]) -> list[Result]:
 
 def run_apart(what: str, folder: str, arguments: list[str]) -> Result:
     """Run the tests in *folder*, which the suite leaves out."""
-    if not (_venv.ROOT / folder).is_dir():
+    if not (_bootstrap.ROOT / folder).is_dir():
         return Result(what, f"not run: there is no {folder}")
     return run(what, Path(sys.executable), [folder, *arguments])
 
@@ -282,7 +282,7 @@ def main() -> int:
     if flags.packages:
         print(*{package: 0 for folder in PROGRAMS for package in lacking(folder)})
         return 0
-    _venv.ensure()
+    _bootstrap.ensure()
     here = Path(sys.executable)
     results = []
     chosen = (flags.clients, flags.peers, flags.deploy, flags.desktop)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from _machine import Machine, Outcome
+from llm_normalize.desktop.machine import Machine, Outcome
 
 Answer = Outcome | Callable[[list[str]], Outcome]
 

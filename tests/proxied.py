@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from _machine import Machine, Outcome
-from _proxy_windows import KEY
+from llm_normalize.desktop.machine import Machine, Outcome
+from llm_normalize.desktop.proxy.windows import KEY
 
 _DOMAINS = "There aren't any bypass domains set on {}."
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from _machine import Outcome, System
-from _trust_certificate import Certificate, read
+from llm_normalize.desktop.machine import Outcome, System
+from llm_normalize.desktop.trust.certificate import Certificate, read
 from machines import Recorded
 
 DONE = Outcome(0)

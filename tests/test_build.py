@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import _build_files as build
+from workshop.release import files as build
 from llm_normalize import __version__
 
 

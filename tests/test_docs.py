@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mitmproxy.test import taddons
 
-import _markers
+from workshop import markers
 from llm_normalize import __version__
 from llm_normalize.addon import Normalize
 from llm_normalize.fixes import FIXES
@@ -75,17 +75,17 @@ def test_text_between_markers_is_replaced_and_read(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_text(MARKED, encoding="utf-8")
     for text in ("new\n", "new"):
-        _markers.update(path, "x", text)
+        markers.update(path, "x", text)
         assert path.read_bytes().decode() == MARKED.replace("old", "new")
-    assert _markers.between(path.read_text(encoding="utf-8"), "x") == "new\n"
+    assert markers.between(path.read_text(encoding="utf-8"), "x") == "new\n"
 
 
 @pytest.mark.parametrize("text", ["none\n", MARKED + MARKED, "`" + MARKED[2:]])
 def test_document_without_one_place_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.md"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(_markers.MarkersError, match=r"a\.md has no lines .* begin x "):
-        _markers.update(path, "x", "new")
+    with pytest.raises(markers.MarkersError, match=r"a\.md has no lines .* begin x "):
+        markers.update(path, "x", "new")
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -99,7 +99,7 @@ def test_document_without_one_place_is_refused(tmp_path: Path, text: str) -> Non
 )
 def test_document_has_a_place_for_what_a_script_writes(file: str, name: str) -> None:
     text = (ROOT / "addon" / "docs" / file).read_text(encoding="utf-8")
-    assert _markers.between(text, name)
+    assert markers.between(text, name)
 
 
 def test_generated_docs_are_fresh() -> None:

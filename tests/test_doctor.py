@@ -21,17 +21,17 @@ from urllib.parse import quote
 
 import pytest
 
-import _demo_provider as nim
-import _doctor_recorded as recorded
-import _doctor_run
-import _doctor_text
-import doctor
-from _doctor_answer import Answer, request_body
-from _doctor_ask import Provider
-from _doctor_card import Card, card_of
-from _doctor_judge import CONFORMS, LEFT, NONE, REPAIRED, judge
-from _doctor_providers import PROVIDERS as KNOWN
-from _doctor_secrets import Secrets
+from llm_normalize.demo import provider as nim
+from llm_normalize.doctor import recorded
+from llm_normalize.doctor import session as doctor_run
+from llm_normalize.doctor import text as doctor_text
+from llm_normalize.doctor import command as doctor
+from llm_normalize.doctor.answer import Answer, request_body
+from llm_normalize.doctor.ask import Provider
+from llm_normalize.doctor.card import Card, card_of
+from llm_normalize.doctor.judge import CONFORMS, LEFT, NONE, REPAIRED, judge
+from llm_normalize.doctor.providers import PROVIDERS as KNOWN
+from llm_normalize.doctor.secrets import Secrets
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -266,7 +266,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CANARY", KEY)
 
     def ran(*given: str) -> Told:
-        code = _doctor_run.run(doctor.parse(list(given)))
+        code = doctor_run.run(doctor.parse(list(given)))
         return Told(code, *capsys.readouterr())
 
     return ran
@@ -535,7 +535,7 @@ def test_key_is_not_in_a_traceback(
     def fails(*_: object) -> None:
         raise RuntimeError(f"with {KEY}\x1b[31m")
 
-    monkeypatch.setattr(_doctor_run, "card_of", fails)
+    monkeypatch.setattr(doctor_run, "card_of", fails)
     told = run(*asking(start(openai), "--only", "plain"))
     assert told.code == 3
     assert "RuntimeError: with ***" in told.err
@@ -900,7 +900,7 @@ def test_any_bytes_get_a_card(seed: int) -> None:
         )
         verdict = judge(answer)
         assert verdict.broken
-        text = "\n".join(_doctor_text.as_text(card_of("s", "recorded", [verdict])))
+        text = "\n".join(doctor_text.as_text(card_of("s", "recorded", [verdict])))
         assert all(line.isprintable() for line in text.split("\n"))
 
 
@@ -914,7 +914,7 @@ def test_any_depth_gets_a_card(depth: int) -> None:
             answer = Answer("a", body, stream, status=status, data=data, live=True)
             card = card_of("s", "recorded", [judge(answer)])
             assert card.verdict == LEFT or status == 400
-            assert len("".join(_doctor_text.as_text(card))) < 10_000
+            assert len("".join(doctor_text.as_text(card))) < 10_000
 
 
 # -- the command line ------------------------------------------------------------------
@@ -1077,7 +1077,7 @@ def test_recorded_answer_gets_a_card(path: Path) -> None:
     assert (verdict.word == LEFT) is (answer.name == TWO_ANSWERS)
     if answer.name.startswith("openai/"):
         assert verdict.word == CONFORMS
-    assert list(_doctor_text.as_text(card_of("s", "recorded", [verdict])))
+    assert list(doctor_text.as_text(card_of("s", "recorded", [verdict])))
 
 
 def test_file_of_a_capture_is_that_capture(run: Run) -> None:
@@ -1245,9 +1245,9 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     card = Card("s", "logged", headline="All is well.")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[1ms\x1b[0m" in list(_doctor_text.as_text(card))
+    assert "\x1b[1ms\x1b[0m" in list(doctor_text.as_text(card))
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in "".join(_doctor_text.as_text(card))
+    assert "\x1b" not in "".join(doctor_text.as_text(card))
 
 
 def test_reader_that_leaves_is_no_fault() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import form
+from llm_normalize import form
 from support import (
     LOOPBACK,
     BrokenEndError,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import form
+from llm_normalize import form
 from support import ADDON, LOOPBACK, PATIENCE, Http1Client, Mitmdump, Provider, connect
 from test_browser import ASKED, STREAM
 

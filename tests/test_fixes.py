@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from form import meaning_of_stream
+from llm_normalize.form import meaning_of_stream
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong

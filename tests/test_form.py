@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from form import (
+from llm_normalize.form import (
     Call,
     Error,
     Meaning,

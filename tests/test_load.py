@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import _traffic_load_slow as slow
-import _traffic_report as report
+from workshop.load import slow
+from workshop.load import report
 import load
-from _traffic_load_figures import Felt, Figures, Hoard, Memory, Part
-from _traffic_load_side import WITH, Asked, Place
-from _traffic_paced import Check, Latencies, Phase, Spoken, Words
-from _traffic_process import Provider, TrafficError, allow_files
+from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
+from workshop.load.side import WITH, Asked, Place
+from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
+from workshop.traffic.process import Provider, TrafficError, allow_files
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from _machine import HUNG, Machine, Outcome
+from llm_normalize.desktop.machine import HUNG, Machine, Outcome
 from machines import Recorded
 
 

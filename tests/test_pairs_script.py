@@ -17,8 +17,8 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-import _pairs_reader as reader  # noqa: E402 - from scripts/
-import pairs  # noqa: E402
+from llm_normalize.report import log_reader as reader  # noqa: E402 - from scripts/
+from llm_normalize.report import pairs  # noqa: E402
 
 
 def flow(**more: Any) -> dict[str, Any]:

@@ -17,14 +17,14 @@ from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
-import _proxy_run
-import _proxy_upstream_auth
-import _venv
-from _proxy_options import Listens, Plan, plan
-from _proxy_port import ask, first_taken, has, instance, is_taken
-from _proxy_settings import ProxyError
-from _proxy_upstream import Upstream, address, from_environment, upstream
-from _proxy_words import Ways, next_steps, refusal
+from llm_normalize.run import start as proxy_run
+from llm_normalize.run import upstream_auth as proxy_upstream_auth
+import _bootstrap
+from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
+from llm_normalize.run.ports import ask, first_taken, has, instance, is_taken
+from llm_normalize.desktop.proxy.settings import ProxyError
+from llm_normalize.run.upstream_proxy import Upstream, address, from_environment, upstream
+from llm_normalize.run.next_steps import Ways, next_steps, refusal
 from test_scripts import load
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -211,12 +211,12 @@ def became(monkeypatch: pytest.MonkeyPatch) -> None:
     def become(command: list[str]) -> None:
         raise BecameError(command)
 
-    monkeypatch.setattr(_venv, "become", become)
-    monkeypatch.setattr(_proxy_run, "beside", lambda _: None)
+    monkeypatch.setattr(_bootstrap, "become", become)
+    monkeypatch.setattr(proxy_run, "beside", lambda _: None)
 
 
 def run(*given: str) -> int:
-    return _proxy_run.main(*load("run").parse(list(given)))
+    return proxy_run.main(*load("run").parse(list(given)))
 
 
 def command(*given: str) -> list[str]:
@@ -483,16 +483,16 @@ def test_versions_are_said_and_nothing_is_made(
 def test_proxy_of_the_network_is_gone_through(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv(_proxy_upstream_auth.VARIABLE, raising=False)
+    monkeypatch.delenv(proxy_upstream_auth.VARIABLE, raising=False)
     monkeypatch.setenv("COMPANY", "http://me:s3cret@corp.example:3128")
     told = command("--upstream-proxy", "env:COMPANY", "-p", free())
     assert told[told.index("--mode") + 1] == "upstream:http://corp.example:3128"
     assert told.count("-s") == 2
     assert "s3cret" not in " ".join(told) + capsys.readouterr().err
-    assert os.environ.pop(_proxy_upstream_auth.VARIABLE) == "me:s3cret"
+    assert os.environ.pop(proxy_upstream_auth.VARIABLE) == "me:s3cret"
     told = command("--upstream-proxy", "corp.example:3128", "-p", free())
     assert told.count("-s") == 1
-    assert _proxy_upstream_auth.VARIABLE not in os.environ
+    assert proxy_upstream_auth.VARIABLE not in os.environ
 
 
 @pytest.mark.parametrize(

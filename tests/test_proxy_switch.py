@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-import _proxy_state
-from _machine import Machine, Outcome
-from _proxy_gnome import LOGIN, MODE, SCHEMA, Gnome
-from _proxy_gnome import NAMES as GNOME_NAMES
-from _proxy_kde import NAMES as KDE_NAMES
-from _proxy_kde import Kde
-from _proxy_macos import MacOs
-from _proxy_settings import ProxyError, Settings, Target, Values, bypassing
-from _proxy_state import Started, started
-from _proxy_switch import restore, switch
-from _proxy_systems import choose, named
-from _proxy_windows import KEY, TELL, Windows
+from llm_normalize.desktop.proxy import state as proxy_state
+from llm_normalize.desktop.machine import Machine, Outcome
+from llm_normalize.desktop.proxy.gnome import LOGIN, MODE, SCHEMA, Gnome
+from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
+from llm_normalize.desktop.proxy.kde import NAMES as KDE_NAMES
+from llm_normalize.desktop.proxy.kde import Kde
+from llm_normalize.desktop.proxy.macos import MacOs
+from llm_normalize.desktop.proxy.settings import ProxyError, Settings, Target, Values, bypassing
+from llm_normalize.desktop.proxy.state import Started, started
+from llm_normalize.desktop.proxy.switch import restore, switch
+from llm_normalize.desktop.proxy.systems import choose, named
+from llm_normalize.desktop.proxy.windows import KEY, TELL, Windows
 from machines import Recorded
 from proxied import Mac, Registry, Service
 
@@ -30,12 +30,12 @@ TARGETS = pytest.mark.parametrize("target", [PLAIN, PAC], ids=["proxy", "pac"])
 ME = Started(os.getpid(), 1.0, "me")
 
 
-def on(settings: Settings, target: Target, folder: Path) -> _proxy_state.State:
+def on(settings: Settings, target: Target, folder: Path) -> proxy_state.State:
     return switch(settings, target, folder, ME, ME)
 
 
 def off(machine: Machine, folder: Path) -> list[str]:
-    state = _proxy_state.read(folder)
+    state = proxy_state.read(folder)
     assert state is not None
     return restore(machine, folder, state)
 
@@ -77,7 +77,7 @@ def test_mac_is_as_before(
         assert {"localhost", "127.0.0.0/8", "::1"} < {*service.domains, "more"}
     assert off(mac, tmp_path) == []
     assert mac.services == before
-    assert not (tmp_path / _proxy_state.NAME).exists()
+    assert not (tmp_path / proxy_state.NAME).exists()
 
 
 def test_mac_gets_exactly_these_commands(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_mac_service_that_is_gone_does_not_keep_the_others(tmp_path: Path) -> No
     mac.services["VPN"] = Service(login=True)
     assert off(mac, tmp_path) == []
     assert [mac.services[name].secure[0] for name in ("Wi-Fi", "VPN")] == [False, False]
-    assert _proxy_state.read(tmp_path) is None
+    assert proxy_state.read(tmp_path) is None
 
 
 def test_mac_that_refuses_is_told_though_it_ends_with_0() -> None:
@@ -378,7 +378,7 @@ def test_half_a_change_is_taken_back_whole(tmp_path: Path, written: int) -> None
 def test_state_is_there_before_anything_is_changed(tmp_path: Path) -> None:
     class Dead(Windows):
         def write(self, values: object) -> None:
-            assert _proxy_state.read(tmp_path) is not None
+            assert proxy_state.read(tmp_path) is not None
             assert self.machine.values == REGISTRIES["office"]  # type: ignore[attr-defined]
             raise SystemExit
 
@@ -392,7 +392,7 @@ def test_state_is_there_before_anything_is_changed(tmp_path: Path) -> None:
 def test_own_proxy_is_not_what_was_before(tmp_path: Path) -> None:
     windows = Registry(system="windows", values=dict(REGISTRIES["empty"]))
     on(Windows(windows), PLAIN, tmp_path)
-    _proxy_state.remove(tmp_path)
+    proxy_state.remove(tmp_path)
     on(Windows(windows), PLAIN, tmp_path)
     off(windows, tmp_path)
     assert windows.values == {}
@@ -418,23 +418,23 @@ def test_system_that_does_not_take_it_back_keeps_the_state(
     monkeypatch.setattr(Windows, "write", lambda *_: None)
     with pytest.raises(ProxyError, match="did not take back ProxyEnable"):
         off(windows, tmp_path)
-    assert (tmp_path / _proxy_state.NAME).exists()
+    assert (tmp_path / proxy_state.NAME).exists()
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", '{"v": 2}', '{"v": 1, "owner": {}, "proxy": {}}']
 )
 def test_state_that_is_not_ours_is_named_and_stays(tmp_path: Path, text: str) -> None:
-    (tmp_path / _proxy_state.NAME).write_text(text)
+    (tmp_path / proxy_state.NAME).write_text(text)
     with pytest.raises(ProxyError, match="is not what this program writes"):
-        _proxy_state.read(tmp_path)
-    assert (tmp_path / _proxy_state.NAME).exists()
+        proxy_state.read(tmp_path)
+    assert (tmp_path / proxy_state.NAME).exists()
 
 
 def test_state_is_for_its_owner_and_has_no_command_line(tmp_path: Path) -> None:
     me = started(os.getpid())
     switch(Windows(Registry(system="windows")), PLAIN, tmp_path, me, me)
-    path = tmp_path / _proxy_state.NAME
+    path = tmp_path / proxy_state.NAME
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     read = json.loads(path.read_text())
@@ -457,11 +457,11 @@ def test_other_process_is_not_taken_for_the_one_meant(other: dict[str, object]) 
 
 
 def test_lock_is_held_by_one(tmp_path: Path) -> None:
-    with _proxy_state.locked(tmp_path) as first:
+    with proxy_state.locked(tmp_path) as first:
         assert first
-        with _proxy_state.locked(tmp_path) as second:
+        with proxy_state.locked(tmp_path) as second:
             assert not second
-    with _proxy_state.locked(tmp_path) as third:
+    with proxy_state.locked(tmp_path) as third:
         assert third
 
 

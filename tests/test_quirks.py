@@ -17,13 +17,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-import form
+from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire.json_text import dumps
-from quirks import (
+from judge.quirks import (
     AMBIGUOUS,
     BODY_QUIRKS,
     DONE,
@@ -42,7 +42,7 @@ from quirks import (
     fits,
 )
 from streams import feed, repaired
-from strict import meaning_of, taken
+from judge.strict import meaning_of, taken
 
 FEW = settings(
     max_examples=max(settings().max_examples // 10, 5),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import form
+from llm_normalize import form
 from llm_normalize.chat.openai_fields import parts
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter

@@ -37,19 +37,19 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-import _pairs_reader as reader  # noqa: E402 - from scripts/
-import _report_charts as charts  # noqa: E402
-import _report_collected as collecting  # noqa: E402
-import _report_examples as examples  # noqa: E402
-import _report_histogram as histogram  # noqa: E402
-import _report_json  # noqa: E402
-import _report_main  # noqa: E402
-import _report_page  # noqa: E402
-import _report_progress  # noqa: E402
-import _report_terminal  # noqa: E402
-import _report_text as text  # noqa: E402
-import _report_timeline as timeline  # noqa: E402
-import _report_words as words  # noqa: E402
+from llm_normalize.report import log_reader as reader  # noqa: E402 - from scripts/
+from llm_normalize.report import charts  # noqa: E402
+from llm_normalize.report import collected as collecting  # noqa: E402
+from llm_normalize.report import examples  # noqa: E402
+from llm_normalize.report import histogram  # noqa: E402
+from llm_normalize.report import as_json as report_json  # noqa: E402
+from llm_normalize.report import session as report_main  # noqa: E402
+from llm_normalize.report import page as report_page  # noqa: E402
+from llm_normalize.report import progress as report_progress  # noqa: E402
+from llm_normalize.report import terminal as report_terminal  # noqa: E402
+from llm_normalize.report import rendering as text  # noqa: E402
+from llm_normalize.report import timeline  # noqa: E402
+from llm_normalize.report import words  # noqa: E402
 
 Record = dict[str, Any]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -106,7 +106,7 @@ def gathered(*records: Record) -> collecting.Collected:
 
 
 def page(found: collecting.Collected, notes: reader.Notes | None = None) -> str:
-    return "".join(_report_page.parts(found, notes or reader.Notes()))
+    return "".join(report_page.parts(found, notes or reader.Notes()))
 
 
 # -- percentiles -----------------------------------------------------------------------
@@ -672,10 +672,10 @@ def test_page_allows_no_script_and_no_network() -> None:
 
 def test_hostile_content_commands_no_terminal() -> None:
     found, notes = gathered(*hostile()), reader.Notes()
-    shown = list(_report_terminal.summary(found, notes))
+    shown = list(report_terminal.summary(found, notes))
     assert all(line.isprintable() for line in shown)
     assert max(map(len, shown)) < 400
-    told = _report_json.as_json(found, notes)
+    told = report_json.as_json(found, notes)
     assert told.isascii()
     assert json.loads(told)["answers"] == found.whole().flows
 
@@ -685,14 +685,14 @@ def test_summary_for_a_terminal_stays_on_a_screen() -> None:
         flow(model=f"m{at}", fixes={fix.name: 1}, mode="observe")
         for at, fix in enumerate(FIXES)
     ]
-    shown = list(_report_terminal.summary(gathered(*records), reader.Notes()))
+    shown = list(report_terminal.summary(gathered(*records), reader.Notes()))
     assert len(shown) < 40
     assert "(observed)" in shown[3]
     assert f"and {len(FIXES) - 15} lines more: see -o FILE or --json" in shown
     assert f"and {len(FIXES) - 12} more fixes" in shown
     assert "Every answer came to its end." in shown
     clean = gathered(flow(fixes={}, changed=0))
-    assert "Nothing had to be repaired." in _report_terminal.summary(
+    assert "Nothing had to be repaired." in report_terminal.summary(
         clean, reader.Notes()
     )
 
@@ -701,7 +701,7 @@ def test_empty_log_gives_a_page_that_says_so() -> None:
     seen = Parsed(page(gathered()))
     assert "The logs hold no answer" in seen.text
     assert seen.tags["svg"] == 0
-    assert list(_report_terminal.summary(gathered(), reader.Notes())) == [
+    assert list(report_terminal.summary(gathered(), reader.Notes())) == [
         "0 answers in 0 files"
     ]
 
@@ -736,7 +736,7 @@ def test_models_of_one_name_are_told_apart_in_the_charts() -> None:
     found = gathered(
         *(flow(host=f"api{at}.example") for at in range(3)), flow(model="")
     )
-    labels = _report_page._labels(found.rows())
+    labels = report_page._labels(found.rows())
     assert len(set(labels)) == 4
     assert "acme-1 · api1.example" in labels
     assert "no model · api.acme.example" in labels
@@ -832,7 +832,7 @@ def test_progress_is_told_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -
     quiet, seen = io.StringIO(), Terminal()
     for out in (quiet, seen):
         assert (
-            len(list(_report_progress.followed([flow()] * 1200, 3, notes, out))) == 1200
+            len(list(report_progress.followed([flow()] * 1200, 3, notes, out))) == 1200
         )
     assert quiet.getvalue() == ""
     assert "file 1 of 3, 2.5 MB, 1,000 records" in seen.getvalue()
@@ -852,9 +852,9 @@ def test_page_that_fails_half_way_leaves_what_was_there(
         yield "half"
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_report_page, "parts", half)
+    monkeypatch.setattr(report_page, "parts", half)
     with pytest.raises(OSError, match="No space"):
-        _report_main.write(output, gathered(), reader.Notes())
+        report_main.write(output, gathered(), reader.Notes())
     assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
     assert output.read_text() == "before"
 
@@ -862,7 +862,7 @@ def test_page_that_fails_half_way_leaves_what_was_there(
 def test_page_is_its_owners_alone_and_a_link_stays_one(tmp_path: Path) -> None:
     link = tmp_path / "link.html"
     link.symlink_to("r.html")
-    size = _report_main.write(link, gathered(flow()), reader.Notes())
+    size = report_main.write(link, gathered(flow()), reader.Notes())
     assert link.is_symlink()
     made = tmp_path / "r.html"
     assert made.stat().st_size == size
@@ -1086,7 +1086,7 @@ def test_browser_shows_it_without_script_or_network(
     output = tmp_path / "r.html"
     whole = flow(fixes={fix.name: 1 for fix in FIXES})
     found = gathered(pair(), whole, *hostile())
-    _report_main.write(output, found, reader.Notes())
+    report_main.write(output, found, reader.Notes())
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     said: list[str] = []
     asked: list[str] = []

@@ -16,27 +16,27 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from mitmproxy.certs import CertStore
 
-import _check_ca
-import _check_desktop
-import _check_finding
-import _check_nss
-import _check_opaque
-import _check_pac
-import _check_port
-import _check_proxy
-import _check_stream
-import _check_trust
-import _check_variables
-import _check_wire
-import _demo_provider
-import _trust_status
-from _check_finding import Finding, Mark, Report, Way
-from _check_port import Listener, Status
-from _check_trust import Led, Probe
-from _check_wire import Answer
-from _machine import Outcome, System
-from _proxy_systems import choose
-from _trust_certificate import Certificate
+from llm_normalize.desktop.check import ca as check_ca
+from llm_normalize.desktop.check import desktop as check_desktop
+from llm_normalize.desktop.check import finding as check_finding
+from llm_normalize.desktop.check import nss as check_nss
+from llm_normalize.desktop.check import opaque as check_opaque
+from llm_normalize.desktop.check import pac as check_pac
+from llm_normalize.desktop.check import port as check_port
+from llm_normalize.desktop.check import proxy as check_proxy
+from llm_normalize.desktop.check import stream as check_stream
+from llm_normalize.desktop.check import trust as check_trust
+from llm_normalize.desktop.check import variables as check_variables
+from llm_normalize.desktop.check import wire as check_wire
+from llm_normalize.demo import provider as demo_provider
+from llm_normalize.desktop.trust import status as trust_status
+from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
+from llm_normalize.desktop.check.port import Listener, Status
+from llm_normalize.desktop.check.trust import Led, Probe
+from llm_normalize.desktop.check.wire import Answer
+from llm_normalize.desktop.machine import Outcome, System
+from llm_normalize.desktop.proxy.systems import choose
+from llm_normalize.desktop.trust.certificate import Certificate
 from llm_normalize.home import trust_advice
 from machines import Recorded
 
@@ -51,7 +51,7 @@ INSTALL = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'trust.py'))} install"
 @pytest.fixture(autouse=True)
 def _alive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every port be alive, save for those that end in 9."""
-    monkeypatch.setattr(_check_wire, "listens", lambda _, port: port % 10 != 9)
+    monkeypatch.setattr(check_wire, "listens", lambda _, port: port % 10 != 9)
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +139,7 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
     ],
 )
 def test_no_password_and_no_control_character_is_shown(value: str, shown: str) -> None:
-    assert _check_finding.masked(value) == shown
+    assert check_finding.masked(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_no_password_and_no_control_character_is_shown(value: str, shown: str) -
     ],
 )
 def test_addresses_are_read_as_curl_reads_them(value: str, found: object) -> None:
-    assert _check_finding.address(value) == found
+    assert check_finding.address(value) == found
 
 
 # -- the port ------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_addresses_are_read_as_curl_reads_them(value: str, found: object) -> Non
 def port(
     machine: Recorded, way: Way, found: Status | None, owner: Listener | None
 ) -> Finding:
-    return _check_port.judge(machine, way, machine.home / ".mitmproxy", found, owner)
+    return check_port.judge(machine, way, machine.home / ".mitmproxy", found, owner)
 
 
 def test_llm_normalize_is_named_with_its_version() -> None:
@@ -182,7 +182,7 @@ def test_llm_normalize_is_named_with_its_version() -> None:
 def test_where_nothing_listens_it_is_started(
     number: int, mend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_check_wire, "listens", lambda *_: False)
+    monkeypatch.setattr(check_wire, "listens", lambda *_: False)
     way = replace(WAY, port=number)
     finding = port(Recorded(system="linux"), way, None, None)
     assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
@@ -238,8 +238,8 @@ def test_what_is_not_llm_normalize_has_no_status(
     told: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = None if told is None else Answer(200, "application/json", told)
-    monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
-    assert _check_port.status("127.0.0.1", 8080) is None
+    monkeypatch.setattr(check_wire, "fetch", lambda *_: answer)
+    assert check_port.status("127.0.0.1", 8080) is None
 
 
 def test_a_status_of_odd_values_is_read_without_harm(
@@ -253,8 +253,8 @@ def test_a_status_of_odd_values_is_read_without_harm(
         "probe": "-oevil/../x",
     }
     answer = Answer(200, "application/json", json.dumps(told).encode())
-    monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
-    found = _check_port.status("127.0.0.1", 8080)
+    monkeypatch.setattr(check_wire, "fetch", lambda *_: answer)
+    found = check_port.status("127.0.0.1", 8080)
     assert found == Status("1 [2J", 0, "", "", "", ("a.b",), "", "")
 
 
@@ -268,11 +268,11 @@ def test_a_command_line_tells_what_the_checks_own_proxy_is_told() -> None:
         "normalize_keys=a=env:B",
         "normalize_only=false",
     ]
-    assert _check_port.options(command) == [
+    assert check_port.options(command) == [
         "normalize_skip=role-null",
         "normalize_mode=observe",
     ]
-    assert _check_port.skips(command) == ["role-null"]
+    assert check_port.skips(command) == ["role-null"]
 
 
 # -- variables -----------------------------------------------------------------------
@@ -284,7 +284,7 @@ GOOD = {"HTTPS_PROXY": HERE, "NO_PROXY": LOCAL}
 def variables(
     environ: Mapping[str, str], system: System = "linux", **more: Any
 ) -> list[Finding]:
-    return _check_variables.judge(Recorded(system=system, environ=environ, **more), WAY)
+    return check_variables.judge(Recorded(system=system, environ=environ, **more), WAY)
 
 
 def test_variables_that_lead_here_are_ok() -> None:
@@ -412,7 +412,7 @@ def test_a_node_that_could_follow_variables_is_told_to(
     ],
 )
 def test_no_proxy_is_read_as_clients_read_it(entry: str, host: str, does: bool) -> None:
-    assert _check_variables.excludes(entry, host) is does
+    assert check_variables.excludes(entry, host) is does
 
 
 # -- the desktop ---------------------------------------------------------------------
@@ -507,15 +507,15 @@ AUTOS = [
 
 
 def desktop(machine: Recorded, *, has_variables: bool = False) -> Finding:
-    found = _check_desktop.read(machine)
-    return _check_desktop.judge(machine, WAY, found, has_variables=has_variables)
+    found = check_desktop.read(machine)
+    return check_desktop.judge(machine, WAY, found, has_variables=has_variables)
 
 
 @pytest.mark.parametrize("machine", [*MANUAL, *PACS])
 def test_a_desktop_that_leads_here_is_ok(machine: Recorded) -> None:
     finding = desktop(machine)
     assert (finding.mark, finding.mend) == (Mark.OK, "")
-    assert _check_desktop.leads_here(_check_desktop.read(machine), WAY)
+    assert check_desktop.leads_here(check_desktop.read(machine), WAY)
 
 
 @pytest.mark.parametrize("machine", [*NONES, *AUTOS])
@@ -526,7 +526,7 @@ def test_a_desktop_without_one_is_told_of_where_no_variable_leads_here(
     finding = desktop(machine)
     assert finding.mark is Mark.WARN
     assert "--pac, or: " in finding.mend
-    assert not _check_desktop.leads_here(_check_desktop.read(machine), WAY)
+    assert not check_desktop.leads_here(check_desktop.read(machine), WAY)
 
 
 @pytest.mark.parametrize("named", ["XFCE", "sway", "", "KDE"])
@@ -536,7 +536,7 @@ def test_a_desktop_that_run_does_not_switch_is_not_read_either(named: str) -> No
         environ={"XDG_CURRENT_DESKTOP": named},
     )
     assert choose(machine) is None
-    assert _check_desktop.read(machine) is None
+    assert check_desktop.read(machine) is None
     finding = desktop(machine)
     assert finding.mend == f"export HTTPS_PROXY={WAY.url}"
     assert f"(XDG_CURRENT_DESKTOP is {named or 'not set'})" in finding.saw
@@ -544,7 +544,7 @@ def test_a_desktop_that_run_does_not_switch_is_not_read_either(named: str) -> No
 
 @pytest.mark.parametrize("machine", [*MANUAL, *PACS, *NONES, *AUTOS])
 def test_a_desktop_that_is_read_is_one_that_run_switches(machine: Recorded) -> None:
-    found, settings = _check_desktop.read(machine), choose(machine)
+    found, settings = check_desktop.read(machine), choose(machine)
     assert found is not None
     assert settings is not None
     assert found.name == settings.name
@@ -552,10 +552,10 @@ def test_a_desktop_that_is_read_is_one_that_run_switches(machine: Recorded) -> N
 
 def test_mends_name_the_port() -> None:
     way = replace(WAY, port=8090)
-    found = _check_desktop.judge(
+    found = check_desktop.judge(
         MANUAL[0],
         way,
-        _check_desktop.Desktop("GNOME", "none"),
+        check_desktop.Desktop("GNOME", "none"),
         has_variables=False,
     )
     assert "run.py -p 8090 --pac" in found.mend
@@ -576,7 +576,7 @@ def test_mends_name_the_port() -> None:
     ],
 )
 def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> None:
-    assert _check_desktop.read(machine) is None
+    assert check_desktop.read(machine) is None
     assert desktop(machine, has_variables=True).mark is Mark.SKIP
     assert desktop(machine).mark is Mark.WARN
 
@@ -646,7 +646,7 @@ def test_a_desktop_that_leads_elsewhere_is_told_with_the_mend(
 
 def test_reading_the_desktop_writes_nothing() -> None:
     for machine in (*MANUAL, *PACS, *NONES, *AUTOS):
-        _check_desktop.read(machine)
+        check_desktop.read(machine)
         for command in machine.ran:
             assert command[:2] in (
                 ["gsettings", "get"],
@@ -667,13 +667,13 @@ def pac(
     answer: Answer | None,
     node: Outcome | None = None,
 ) -> Finding:
-    monkeypatch.setattr(_check_wire, "fetch", lambda *_: answer)
+    monkeypatch.setattr(check_wire, "fetch", lambda *_: answer)
     machine = Recorded(
         system="linux",
         programs=("node",) if node else (),
         answers={NODE: node} if node else {},
     )
-    return _check_pac.judge(machine, WAY)
+    return check_pac.judge(machine, WAY)
 
 
 @pytest.mark.parametrize(
@@ -683,11 +683,11 @@ def pac(
         (Answer(404, "text/html", b""), "status 404"),
         (Answer(200, "text/plain", SERVED.encode()), "comes as text/plain"),
         (
-            Answer(200, _check_pac.KIND, b"function FindProxyForURL() {}"),
+            Answer(200, check_pac.KIND, b"function FindProxyForURL() {}"),
             "does not name",
         ),
         (
-            Answer(200, _check_pac.KIND, b"integrate.api.nvidia.com"),
+            Answer(200, check_pac.KIND, b"integrate.api.nvidia.com"),
             "has no function",
         ),
     ],
@@ -722,7 +722,7 @@ def test_a_pac_file_that_is_not_served_fails(
 def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
     node: Outcome | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Answer(200, _check_pac.KIND, SERVED.encode())
+    answer = Answer(200, check_pac.KIND, SERVED.encode())
     finding = pac(monkeypatch, answer, node)
     assert finding.mark is mark
     assert saw in finding.saw
@@ -732,7 +732,7 @@ def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
 
 
 def ca(machine: Recorded, folder: Path, running: Status | None = None) -> list[Finding]:
-    return _check_ca.judge(machine, 8080, folder, _check_ca.read(folder), running)
+    return check_ca.judge(machine, 8080, folder, check_ca.read(folder), running)
 
 
 LINUX = Recorded(system="linux", environ={})
@@ -746,7 +746,7 @@ def copied(confdir: Path, folder: Path) -> Path:
 
 
 def test_a_whole_ca_is_ok(confdir: Path) -> None:
-    found = _check_ca.read(confdir)
+    found = check_ca.read(confdir)
     assert found is not None
     finding = only(ca(LINUX, confdir, status(ca_sha256=found.sha256)))
     assert finding.mark is Mark.OK
@@ -851,10 +851,10 @@ def trust(
         programs=programs,
         answers={**good, **answers},
     )
-    authority = _check_ca.read(confdir)
+    authority = check_ca.read(confdir)
     assert authority is not None
     probe = Probe(WAY, "check.llm-normalize.invalid/t0", authority)
-    return [*_check_trust.judge(machine, probe, led or Led(shell=True, desktop=True))]
+    return [*check_trust.judge(machine, probe, led or Led(shell=True, desktop=True))]
 
 
 def test_programs_that_trust_it_are_ok(confdir: Path) -> None:
@@ -944,7 +944,7 @@ def test_what_is_not_installed_is_skipped(confdir: Path) -> None:
 def test_python_that_does_not_trust_it_is_told_which_file_to_name(
     bundles: tuple[str, ...], confdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_check_trust, "BUNDLES", bundles)
+    monkeypatch.setattr(check_trust, "BUNDLES", bundles)
     told = {"ssl": "CERTIFICATE_VERIFY_FAILED", "httpx": "no", "requests": "no"}
     _, plain, more, _ = trust(
         confdir, {("python3",): Outcome(0, json.dumps(told)), CURL: REFUSED}
@@ -970,7 +970,7 @@ def test_python_that_fails_is_told(confdir: Path) -> None:
 def test_a_file_with_this_ca_alone_is_told_of(
     bundles: tuple[str, ...], confdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_check_trust, "BUNDLES", bundles)
+    monkeypatch.setattr(check_trust, "BUNDLES", bundles)
     own = str(confdir / "mitmproxy-ca-cert.pem")
     found = trust(confdir, {}, environ={"REQUESTS_CA_BUNDLE": own})
     assert found[2].mark is Mark.WARN
@@ -1029,8 +1029,8 @@ def browsers(
     **more: Any,
 ) -> tuple[Finding, list[str]]:
     """Return the line of the check, and what trust.py says of each store."""
-    authority = _check_ca.read(confdir)
-    held = _check_ca.read(holds or confdir)
+    authority = check_ca.read(confdir)
+    held = check_ca.read(holds or confdir)
     assert authority is not None
     assert held is not None
 
@@ -1050,13 +1050,13 @@ def browsers(
         "answers": {("/usr/bin/certutil",): answer},
     }
     machine = Recorded(**{**told, **more})
-    stores = _trust_status.browsers(
+    stores = trust_status.browsers(
         machine,
         Certificate(authority.certificate.public_bytes(serialization.Encoding.DER)),
         confdir,
     )
     states: list[str] = [each.state().state for each in stores]
-    return _check_nss.judge(machine, authority, must=True), states
+    return check_nss.judge(machine, authority, must=True), states
 
 
 @pytest.fixture
@@ -1126,7 +1126,7 @@ def test_browsers_that_cannot_be_looked_at_are_skipped(
 
 
 def events(*, repaired: bool) -> list[str]:
-    chunks = [*_demo_provider.chunks(_check_stream.ASKED)]
+    chunks = [*demo_provider.chunks(check_stream.ASKED)]
     if repaired:
         head, *texts, last = chunks
         head["choices"][0]["delta"]["content"] = ""
@@ -1156,8 +1156,8 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
     saw: str,
     mend: str,
 ) -> None:
-    got = _check_stream.Got(events(repaired=repaired), late)
-    finding = _check_stream.judge(got, "here", is_observing=observing, skips=skips)
+    got = check_stream.Got(events(repaired=repaired), late)
+    finding = check_stream.judge(got, "here", is_observing=observing, skips=skips)
     assert finding.mark is mark
     assert saw in finding.saw
     assert mend in finding.mend
@@ -1165,16 +1165,16 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
 
 @pytest.mark.parametrize("given", [[], ["data: {}"], ['data: {"choices":[{}]}']])
 def test_what_is_no_stream_fails(given: list[str]) -> None:
-    got = _check_stream.Got(given, is_late=False)
-    finding = _check_stream.judge(got, "here", is_observing=False, skips=[])
+    got = check_stream.Got(given, is_late=False)
+    finding = check_stream.judge(got, "here", is_observing=False, skips=[])
     assert finding.mark is Mark.FAIL
 
 
 def test_the_provider_waits_for_its_client_and_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_check_stream, "HOLD", 0.01)
-    gate = _check_stream.Gate()
+    monkeypatch.setattr(check_stream, "HOLD", 0.01)
+    gate = check_stream.Gate()
     gate.between(1)
     assert gate.held
     gate.again()
@@ -1202,7 +1202,7 @@ def test_the_own_proxy_opens_what_the_configuration_says(
 ) -> None:
     if text is not None:
         (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
-    found = _check_proxy.hosts(tmp_path)
+    found = check_proxy.hosts(tmp_path)
     assert found == hosts if hosts else "integrate.api.nvidia.com" in found
 
 
@@ -1213,12 +1213,12 @@ def test_the_own_proxy_opens_what_the_configuration_says(
 def test_what_is_listed_is_decided_as_the_addon_does(
     hosts: list[str], listed: bool
 ) -> None:
-    assert _check_opaque.is_listed(hosts, "127.0.0.1", 8000) is listed
+    assert check_opaque.is_listed(hosts, "127.0.0.1", 8000) is listed
 
 
 def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> None:
     way = Way("127.0.0.1", 1, ("127.0.0.1", "localhost"))
-    finding = _check_opaque.judge(way, tmp_path, "listed")
+    finding = check_opaque.judge(way, tmp_path, "listed")
     assert finding.mark is Mark.SKIP
 
 
@@ -1234,6 +1234,6 @@ def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
     opens: str, mark: Mark, mend: str, tmp_path: Path
 ) -> None:
     way = Way("127.0.0.1", 1)  # nothing listens there
-    finding = _check_opaque.judge(way, tmp_path, opens)
+    finding = check_opaque.judge(way, tmp_path, opens)
     assert finding.mark is mark
     assert mend in finding.mend

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import _service_run as service
-import _service_unit as unit
-import service as script
-from _machine import Machine, Outcome, System
+from llm_normalize.desktop.service import session as service
+from llm_normalize.desktop.service import unit
+from llm_normalize.desktop.service import command as script
+from llm_normalize.desktop.machine import Machine, Outcome, System
 from machines import Answer, Recorded
 
 ROOT = Path(__file__).resolve().parents[1]

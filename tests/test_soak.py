@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import soak
-from _traffic_faults import FAULTS
-from _traffic_judge import May, Seen, judge
-from _traffic_plan import KINDS, LEAVING, NARROW, Plan, plan, session
-from _traffic_soak_figures import Figures, told
+from workshop.soak.faults import FAULTS
+from workshop.soak.judge import May, Seen, judge
+from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
+from workshop.soak.figures import Figures, told
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import _traffic_memory as memory
-from _traffic_faults import decode, encode, pieces
-from _traffic_history import Facet, History
-from _traffic_http1 import (
+from workshop.traffic import memory
+from workshop.soak.faults import decode, encode, pieces
+from workshop.soak.history import Facet, History
+from workshop.traffic.http1 import (
     LAST_CHUNK,
     FramingError,
     Request,
@@ -22,10 +22,10 @@ from _traffic_http1 import (
     ResponseReader,
     chunked,
 )
-from _traffic_memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from _traffic_process import HOST, Child, Mitmdump, Provider, TrafficError, ask
-from _traffic_records import Flow, Records
-from _traffic_server import Exchange, listen
+from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
+from workshop.traffic.process import HOST, Child, Mitmdump, Provider, TrafficError, ask
+from workshop.soak.records import Flow, Records
+from workshop.traffic.server import Exchange, listen
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
 

@@ -17,16 +17,16 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-import _trust_authority as authority
-import trust
-from _machine import HUNG, Machine, Outcome
-from _trust_browsers import databases, profiles
-from _trust_certificate import Certificate, read
-from _trust_lock import BusyError, locked
-from _trust_main import Refused, Session
-from _trust_nss import certutil
-from _trust_record import Record, RecordError
-from _trust_status import stores
+from llm_normalize.desktop.trust import authority
+from llm_normalize.desktop.trust import command as trust
+from llm_normalize.desktop.machine import HUNG, Machine, Outcome
+from llm_normalize.desktop.trust.browsers import databases, profiles
+from llm_normalize.desktop.trust.certificate import Certificate, read
+from llm_normalize.desktop.trust.lock import BusyError, locked
+from llm_normalize.desktop.trust.session import Refused, Session
+from llm_normalize.desktop.trust.nss import certutil
+from llm_normalize.desktop.trust.record import Record, RecordError
+from llm_normalize.desktop.trust.status import stores
 from machines import Recorded
 from stores import Simulated, certificates, digest, simulated
 

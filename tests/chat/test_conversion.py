@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import form
+from llm_normalize import form
 from growth import MOST, growth
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.conversion import body_of, chunks_of
@@ -16,7 +16,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import USAGE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
-from quirks import Answer, answers, bodies
+from judge.quirks import Answer, answers, bodies
 from streams import feed, repaired
 
 TOKEN: Chunk = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}

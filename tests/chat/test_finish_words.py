@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-import form
+from llm_normalize import form
 from llm_normalize.chat.finish_words import FAILED, OWN, meaning, told
 from llm_normalize.wire.json_text import Json
 

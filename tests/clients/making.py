@@ -17,7 +17,7 @@ from clients import servers
 
 sys.path.append(str(servers.ROOT / "scripts"))  # where these two are
 import _uv
-import _venv
+import _bootstrap
 
 CACHE = servers.ROOT / ".venv-clients"
 KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more
@@ -38,7 +38,7 @@ def folder_of(name: str, *made_of: str) -> Path:
 
 def python_in(folder: Path) -> Path:
     """Return the interpreter of an environment."""
-    return _venv.program(folder, "python")
+    return _bootstrap.program(folder, "python")
 
 
 def python_folder(name: str, lock: Path) -> Path:
@@ -126,7 +126,7 @@ def uv_at_hand() -> _uv.Uv | None:
 
 @functools.cache
 def _uv_once() -> _uv.Uv | None:
-    return _venv.uv(sys.executable)
+    return _bootstrap.uv(sys.executable)
 
 
 @contextlib.contextmanager

@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import _markers
+from workshop import markers
 from clients.environments import RUNNERS, Runner
 from clients.families import FAMILIES, GROUPS
 from clients.matrix import CLIENTS, Cell, Key
 
 FULL = Path(__file__).resolve().parent / "README.md"
-COMPACT = _markers.DOCS / "compatibility.md"
+COMPACT = markers.DOCS / "compatibility.md"
 _ROW = re.compile(r"^\| (.+) \|$", re.MULTILINE)
 _NAMED = re.compile(r"`([^`]+)`")
 
@@ -126,7 +126,7 @@ def _counted(cells: Sequence[Cell]) -> str:
 
 def read_compact(text: str) -> dict[Key, str]:
     """Return the cells of the table in `COMPACT`, by client and group."""
-    head, *rows = _rows(_markers.between(text, "clients")) or [[]]
+    head, *rows = _rows(markers.between(text, "clients")) or [[]]
     found: dict[Key, str] = {}
     for row in rows:
         client = _NAMED.match(row[0])
@@ -140,7 +140,7 @@ def read_compact(text: str) -> dict[Key, str]:
 
 def with_compact(text: str, cells: Mapping[Key, Cell]) -> str:
     """Return the document with the table in its place."""
-    return _markers.fill(text, "clients", "\n".join(_table(compact(cells))))
+    return markers.fill(text, "clients", "\n".join(_table(compact(cells))))
 
 
 def write(cells: Mapping[Key, Cell]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import brotli
 import pytest
 
-import form
+from llm_normalize import form
 from clients import tables
 from clients.environments import RUNNERS, runners
 from clients.families import FAMILIES, Answer, Family, Json

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import _uv  # making.py has led here
-import _venv
+import _bootstrap
 from clients import environments, making, servers
 
 NAME = "made_up-1.0-py3-none-any.whl"
@@ -126,7 +126,7 @@ def lock(tmp_path: Path) -> Path:
 
 def uv_there(tmp_path: Path) -> _uv.Uv:
     """Return uv, told of the index, with a cache of its own."""
-    uv = _venv.uv(sys.executable)
+    uv = _bootstrap.uv(sys.executable)
     assert uv is not None
     return uv._replace(told={**uv.told, "UV_CACHE_DIR": str(tmp_path / "cache")})
 
@@ -204,13 +204,13 @@ def filled(folder: Path, by: str, lock: Path, tmp_path: Path) -> Path:
         [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True
     )
     inner = str(making.python_in(folder))
-    arguments = [*_venv.EXACTLY, "-r", str(lock)]
+    arguments = [*_bootstrap.EXACTLY, "-r", str(lock)]
     if by == "uv":
         uv = uv_there(tmp_path)
-        _venv.install("installing", uv.command(inner, arguments), **uv.told)
+        _bootstrap.install("installing", uv.command(inner, arguments), **uv.told)
     else:
         pip = [sys.executable, "-m", "pip", "--python", inner, "install"]
-        _venv.install("installing", [*pip, *arguments])
+        _bootstrap.install("installing", [*pip, *arguments])
     return folder
 
 
@@ -224,7 +224,7 @@ def test_file_with_another_hash_is_not_installed(
     index: Index, lock: Path, tmp_path: Path, by: str
 ) -> None:
     pinned(lock, wheel("reviewed"))
-    with pytest.raises(_venv.MismatchError) as caught:
+    with pytest.raises(_bootstrap.MismatchError) as caught:
         filled(tmp_path / "one", by, lock, tmp_path)
     assert str(caught.value).startswith("made-up==1.0 is not what was reviewed")
     assert str(lock) in str(caught.value)
@@ -238,7 +238,7 @@ def test_file_with_another_hash_is_not_installed(
 def test_file_without_a_hash_is_not_installed(
     lock: Path, tmp_path: Path, by: str
 ) -> None:
-    with pytest.raises(_venv.MismatchError, match="not what was reviewed"):
+    with pytest.raises(_bootstrap.MismatchError, match="not what was reviewed"):
         filled(tmp_path / "one", by, lock, tmp_path)
     assert not list((tmp_path / "one").rglob("made_up*"))
 

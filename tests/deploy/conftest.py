@@ -12,8 +12,8 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-import _deploy_haproxy as haproxy  # noqa: E402 - from scripts/
-import _deploy_instances as instances  # noqa: E402
+from workshop.deploy import haproxy  # noqa: E402 - from scripts/
+from workshop.deploy import instances  # noqa: E402
 from deploy.rig import Rig  # noqa: E402
 
 

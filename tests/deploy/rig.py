@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import support
-from _deploy_haproxy import Haproxy, name_of
-from _deploy_instances import Instance
+from workshop.deploy.haproxy import Haproxy, name_of
+from workshop.deploy.instances import Instance
 from llm_normalize.repair.fix import DONE, chunk, wire
 from support import BrokenEndError, Http1Client, Provider, Script
 

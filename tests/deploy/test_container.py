@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-import _locks
+from workshop.release import locks
 import nobody
 import support
-from _deploy_instances import LOCAL, SETTINGS
+from workshop.deploy.instances import LOCAL, SETTINGS
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import free_port, is_open, wait_for
@@ -120,7 +120,7 @@ def test_it_installs_what_was_reviewed_and_nothing_else(tmp_path: Path) -> None:
         each.name: each.version
         for each in importlib.metadata.distributions(path=[str(tmp_path)])
     }
-    locked = _locks.pins((ROOT / LOCK).read_text(encoding="utf-8"))
+    locked = locks.pins((ROOT / LOCK).read_text(encoding="utf-8"))
     assert "mitmproxy" in installed
     for name, version in installed.items():
         assert version in locked[canonicalize_name(name)]

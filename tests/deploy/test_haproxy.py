@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import _deploy_haproxy as haproxy
-import _deploy_instances as instances
+from workshop.deploy import haproxy
+from workshop.deploy import instances
 import deploy_drain
-import pairs
+from llm_normalize.report import pairs
 import support
-from _pairs_reader import Notes
+from llm_normalize.report.log_reader import Notes
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
 from support import Http1Client
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import support
-from _deploy_instances import LOCAL, SETTINGS
+from workshop.deploy.instances import LOCAL, SETTINGS
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client

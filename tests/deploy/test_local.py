@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import support
-from _deploy_instances import LOCAL, Instance
+from workshop.deploy.instances import LOCAL, Instance
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 

@@ -13,7 +13,7 @@ import pytest
 
 import deploy_drain
 import support
-from _deploy_instances import LOCAL, SETTINGS, answers
+from workshop.deploy.instances import LOCAL, SETTINGS, answers
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
 

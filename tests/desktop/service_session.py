@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / each) for each in ("tests", "scripts", "addon")]
 
-import _service_unit as unit  # noqa: E402 - from the folders above
+from llm_normalize.desktop.service import unit  # noqa: E402 - from the folders above
 from desktop.starting import assert_it_repairs, free_port, is_open  # noqa: E402
 from support import Provider  # noqa: E402
 

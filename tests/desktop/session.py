@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from _machine import Machine
+from llm_normalize.desktop.machine import Machine
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60

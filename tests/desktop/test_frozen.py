@@ -11,7 +11,7 @@ from pathlib import Path
 import brotli
 import pytest
 
-import _build_files as build
+from workshop.release import files as build
 import support
 import test_layout
 from clients import making

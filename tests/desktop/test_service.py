@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import _service_run as service
-import _service_unit as unit
+from llm_normalize.desktop.service import session as service
+from llm_normalize.desktop.service import unit
 import nobody
-from _machine import Machine
+from llm_normalize.desktop.machine import Machine
 from desktop import service_session as session
 
 

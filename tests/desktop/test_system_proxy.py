@@ -20,7 +20,7 @@ from typing import ClassVar
 import psutil
 import pytest
 
-from _machine import Outcome
+from llm_normalize.desktop.machine import Outcome
 from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
 
 SCHEMA = "org.gnome.system.proxy"

@@ -24,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from mitmproxy.certs import CertStore
 
-import _trust_authority as authority
+from llm_normalize.desktop.trust import authority
 
 ROOT = Path(__file__).parents[2]
 TRUST = [sys.executable, str(ROOT / "scripts" / "trust.py")]

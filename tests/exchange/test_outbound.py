@@ -15,7 +15,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
-import form
+from llm_normalize import form
 from llm_normalize.exchange.flows import ASKED
 from llm_normalize.exchange.own_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import form
+from llm_normalize import form
 from peers import sources
 from peers.asking import Json
 from peers.cases import Case

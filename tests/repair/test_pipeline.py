@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from form import Request, check_stream, lost, meaning_of_stream
+from llm_normalize.form import Request, check_stream, lost, meaning_of_stream
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.errors import wrapped
 from llm_normalize.chat.stream_state import Asked

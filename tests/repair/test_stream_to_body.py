@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import form
+from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES

@@ -3,7 +3,7 @@ from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-import form
+from llm_normalize import form
 from llm_normalize.routing.gate import (
     is_asked,
     is_list,

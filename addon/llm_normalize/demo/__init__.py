@@ -1,0 +1,1 @@
+"""One stream of an embedded provider through a real mitmdump, before and after."""

@@ -1,0 +1,269 @@
+"""Show the addon at work: an embedded provider, a real mitmdump, one client.
+
+Runs in the project's environment only; `run.py --demo` makes that first.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import form_faults as check
+from . import provider as demo_provider
+from . import proxy as demo_proxy
+import _bootstrap
+from .provider import HOST, MODEL, Provider
+from .proxy import DemoError, Proxy
+from .view import View, aligned
+
+PREFIX = "llm-normalize-demo-"
+INTERRUPTED = 130
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+
+
+class Exchange(NamedTuple):
+    """One request, and the two answers to it.
+
+    Attributes:
+        title: What is asked.
+        asked: The request's body.
+        before: The events straight from the provider.
+        after: The events through the proxy.
+    """
+
+    title: str
+    asked: dict[str, Any]
+    before: list[str]
+    after: list[str]
+
+
+def exchanges() -> list[Exchange]:
+    """Return what is to be sent."""
+    text = [{"role": "user", "content": "What are streams?"}]
+    tool = [{"role": "user", "content": "How is the weather in Lisbon?"}]
+    base = {"model": MODEL, "stream": True}
+    more = {"stream_options": {"include_usage": True}, "tools": [WEATHER]}
+    return [
+        Exchange("A text", {**base, "messages": text}, [], []),
+        Exchange(
+            "A tool call, usage asked for", {**base, "messages": tool, **more}, [], []
+        ),
+    ]
+
+
+def main(*, web: bool = False) -> int:
+    """Run the demo and return its exit code.
+
+    Args:
+        web: Keep the flows in mitmweb until Ctrl-C.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _end)
+    # A shell starts what runs in its background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        with _log_folder() as folder:
+            _show(View(), folder / "pairs-demo.jsonl", web=web)
+    except DemoError as error:
+        for line in error.lines:
+            _bootstrap.say("    " + line)
+        _bootstrap.say(f"llm_normalize: {error}")
+        return 1
+    except KeyboardInterrupt:
+        _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")
+        return INTERRUPTED
+    except BrokenPipeError:  # into `head`: Python would complain once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def _end(number: int, _: Any) -> None:
+    sys.exit(128 + number)
+
+
+@contextlib.contextmanager
+def _log_folder() -> Iterator[Path]:
+    """Make a folder in which nothing but the pairs log stays; without one it goes."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        yield folder
+    finally:
+        for path in folder.iterdir():
+            if path.suffix != ".jsonl":
+                path.unlink()
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _show(view: View, pairs: Path, *, web: bool) -> None:
+    program = "mitmweb" if web else "mitmdump"
+    view.say("llm_normalize: nearly OpenAI-compatible streams, repaired on the wire")
+    view.say()
+    with contextlib.ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        provider = stack.enter_context(demo_provider.running(folder))
+        view.say(
+            f"Started a provider with NVIDIA NIM's dialect on {HOST}:{provider.port}"
+        )
+        view.say(f"Starting {program} -s addon/normalize.py {view.dots}")
+        start = time.monotonic()
+        proxy = stack.enter_context(
+            demo_proxy.running(folder / "conf", pairs, provider, web=web)
+        )
+        seconds = time.monotonic() - start
+        view.say(f"It listens on {HOST}:{proxy.port} (after {seconds:.1f} s)")
+        done = exchanges()
+        for number, exchange in enumerate(done, 1):
+            view.say()
+            view.say(f"{number}. {exchange.title}", "bold")
+            _send(view, exchange, provider, proxy)
+        records = _read_log(pairs, len(done), proxy)
+        _sum_up(view, done, records)
+        view.say()
+        view.say(f"The pairs log, event by event: {pairs}")
+        _judge(done, proxy)
+        _next(view)
+        if web:
+            _wait(view, proxy)
+
+
+def _send(view: View, exchange: Exchange, provider: Provider, proxy: Proxy) -> None:
+    """Send one request both ways and print what comes, as it comes."""
+    exchange.before.extend(demo_proxy.stream(exchange.asked, provider, None))
+
+    def arriving() -> Iterator[str]:
+        for event in demo_proxy.stream(exchange.asked, provider, proxy):
+            exchange.after.append(event)
+            yield event
+
+    view.heads("before: straight from the provider", "after: through the proxy")
+    for before, after in aligned(exchange.before, arriving()):
+        view.row(before, after)
+
+
+def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
+    """Return the flow records of the pairs log, which is written a little later.
+
+    Raises:
+        DemoError: They do not come.
+    """
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        with contextlib.suppress(FileNotFoundError):
+            lines = pairs.read_text(encoding="utf-8").split("\n")[:-1]
+            records = [json.loads(line) for line in lines]
+            found = [record for record in records if record["type"] == "flow"]
+            if len(found) == flows:
+                return found
+        time.sleep(0.05)
+    raise DemoError(f"the pairs log {pairs} was not written.", proxy.last)
+
+
+def _sum_up(
+    view: View, done: Sequence[Exchange], records: Sequence[dict[str, Any]]
+) -> None:
+    sys.path.insert(0, str(_bootstrap.ROOT / "addon"))
+    from llm_normalize.fixes import FIXES  # noqa: PLC0415 - its folder is known now
+
+    counts = Counter[str]()
+    for record in records:
+        counts.update(record["fixes"])
+    changed = sum(record["changed"] for record in records)
+    events = sum(record["events"] for record in records)
+    view.say()
+    view.say(f"What was repaired: {changed} of {events} events, by these fixes", "bold")
+    names = max((len(name) for name in counts), default=0)
+    for fix in FIXES:
+        if fix.name in counts:
+            head = f"  {counts[fix.name]:2}  {fix.name:{names}}  "
+            indent = " " * len(head)
+            width = view.columns - 1
+            view.say(
+                textwrap.fill(
+                    fix.changes, width, initial_indent=head, subsequent_indent=indent
+                )
+            )
+    view.say()
+    view.say("What simple clients make of it", "bold")
+    _compare(view, 'a page that appends str(delta["content"])', check.shown, done[0])
+    _compare(view, "an agent that stops at the finish reason", check.called, done[1])
+    _compare(view, "a meter that adds up usage", _tokens, done[1])
+
+
+def _tokens(events: Sequence[str]) -> str:
+    return f"{check.counted(events)} tokens"
+
+
+def _compare(
+    view: View, who: str, reads: Callable[[Sequence[str]], str], exchange: Exchange
+) -> None:
+    view.say(f"  {who}")
+    view.say(f"    before: {reads(exchange.before)}", "before")
+    view.say(f"    after:  {reads(exchange.after)}", "after")
+
+
+def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
+    """Compare the repaired streams with what OpenAI sends.
+
+    Raises:
+        DemoError: They differ.
+    """
+    found = [
+        f"{exchange.title}: {fault}"
+        for exchange in done
+        for fault in check.faults(exchange.after, exchange.asked)
+    ]
+    if found:
+        raise DemoError(
+            "what came through the proxy is not what OpenAI would have sent "
+            f"({'; '.join(found)}).",
+            proxy.last,
+        )
+
+
+def _next(view: View) -> None:
+    view.say("Checked: what came through the proxy is what OpenAI would have sent.")
+    view.say()
+    view.say("Use it for real", "bold")
+    view.say("  python3 scripts/run.py")
+
+
+def _wait(view: View, proxy: Proxy) -> None:
+    view.say()
+    view.say("The flows, until you press Ctrl-C:", "bold")
+    view.say(f"  {proxy.page}")
+    with contextlib.suppress(KeyboardInterrupt):
+        while proxy.alive():
+            time.sleep(0.5)
+        view.say("mitmweb has ended.")
+    view.say()
+    view.say("Everything is stopped.")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--web", action="store_true", help="show the flows in mitmweb")
+    sys.exit(main(web=parser.parse_args().web))

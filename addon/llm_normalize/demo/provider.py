@@ -1,0 +1,213 @@
+"""A provider that speaks NVIDIA NIM's dialect, on this machine, for the demo.
+
+The shapes are NIM's: null roles and null content, `stop_reason`, a whole tool call in
+one chunk with its finish reason, usage in every chunk that asked for it. The words are
+made up, and the same for the same request, so that two answers can be compared.
+"""
+
+import contextlib
+import http.server
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .certificates import write_certificates
+
+HOST = "127.0.0.1"
+MODEL = "demo/nim-like-8b"
+PAUSE = 0.04  # seconds between two events: slow enough to be seen streaming
+
+WORDS = ("Streams", " are", " fun", " when", " they", " parse", ".")
+ARGUMENTS = '{"city": "Lisbon"}'
+CREATED = int(time.time())
+
+
+class Provider(NamedTuple):
+    """A provider that is running.
+
+    Attributes:
+        port: Where it listens, on `HOST`.
+        ca: The certificate that a client has to trust.
+    """
+
+    port: int
+    ca: Path
+
+
+def pause(_: int) -> None:
+    """Wait a little after an event."""
+    time.sleep(PAUSE)
+
+
+@contextlib.contextmanager
+def running(folder: Path, between: Callable[[int], None] = pause) -> Iterator[Provider]:
+    """Run the provider.
+
+    Args:
+        folder: Where its certificates are written.
+        between: Called after each event of a stream with how many were sent; the next
+            one is sent when it returns.
+    """
+    ca, chain = write_certificates(folder, HOST)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    server = _Server((HOST, 0), _Requests)
+    server.between = between
+    # Without the handshake: it is the business of each connection's own thread.
+    server.socket = context.wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield Provider(server.server_address[1], ca)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# What it answers
+
+
+def chunks(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the chunks of a streamed answer to the request *asked*."""
+    tools = bool(asked.get("tools"))
+    counting = bool((asked.get("stream_options") or {}).get("include_usage"))
+    spent = 0
+
+    def chunk(*choices: dict[str, Any]) -> dict[str, Any]:
+        made = {**_envelope("chat.completion.chunk", tools), "choices": [*choices]}
+        return {**made, "usage": _usage(spent)} if counting else made
+
+    if tools:
+        yield chunk(_choice({"role": "assistant", "content": ""}))
+        spent = 9
+        delta = {"role": None, "content": None, "tool_calls": [_call()]}
+        yield chunk(_last(delta, "tool_calls"))
+    else:
+        yield chunk(_choice({"role": "assistant", "content": None}))
+        for word in WORDS:
+            spent += 1
+            yield chunk(_choice({"role": None, "content": word}))
+        yield chunk(_last({"role": None, "content": ""}, "stop"))
+    if counting:
+        yield chunk()
+
+
+def body(asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer in one piece to the request *asked*."""
+    tools = bool(asked.get("tools"))
+    text = None if tools else "".join(WORDS)
+    message: dict[str, Any] = {"role": "assistant", "content": text}
+    if tools:
+        message["tool_calls"] = [_call()]
+    choice = {
+        "index": 0,
+        "message": message,
+        "logprobs": None,
+        "finish_reason": "tool_calls" if tools else "stop",
+        "stop_reason": None,
+    }
+    made = {**_envelope("chat.completion", tools), "choices": [choice]}
+    return {**made, "usage": _usage(len(WORDS)), "prompt_logprobs": None}
+
+
+def _envelope(kind: str, tools: bool) -> dict[str, Any]:
+    name = "chat-" + ("7001" if tools else "7e87") * 8
+    return {"id": name, "object": kind, "created": CREATED, "model": MODEL}
+
+
+def _choice(delta: dict[str, Any]) -> dict[str, Any]:
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
+
+
+def _last(delta: dict[str, Any], reason: str) -> dict[str, Any]:
+    return {**_choice(delta), "finish_reason": reason, "stop_reason": None}
+
+
+def _call() -> dict[str, Any]:
+    return {
+        "id": "chatcmpl-tool-" + "ca11" * 8,
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": ARGUMENTS},
+        "index": 0,
+    }
+
+
+def _usage(spent: int) -> dict[str, Any]:
+    return {"prompt_tokens": 21, "total_tokens": 21 + spent, "completion_tokens": spent}
+
+
+def _dumps(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+# How it answers
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    between: Callable[[int], None]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that leaves is no news."""
+
+
+class _Requests(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # an event leaves when it is written
+    timeout = 30
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing: the output is the demo's."""
+
+    def do_GET(self) -> None:
+        if self.path == "/v1/models":
+            model = {"id": MODEL, "object": "model", "created": CREATED}
+            owned = {**model, "owned_by": "demo"}
+            self._answer(200, {"object": "list", "data": [owned]})
+        else:
+            self._answer(404, {"status": 404, "title": "Not Found"})
+
+    def do_POST(self) -> None:
+        sent = self.rfile.read(int(self.headers.get("content-length") or 0))
+        if self.path != "/v1/chat/completions":
+            self._answer(404, {"status": 404, "title": "Not Found"})
+            return
+        try:
+            asked = json.loads(sent)
+            messages = asked["messages"]
+        except (ValueError, KeyError, TypeError):
+            messages = None
+        if not messages:
+            detail = "a JSON object with messages is wanted"
+            self._answer(400, {"status": 400, "title": "Bad Request", "detail": detail})
+        elif asked.get("stream"):
+            self._stream(asked)
+        else:
+            self._answer(200, body(asked))
+
+    def _answer(self, status: int, value: dict[str, Any]) -> None:
+        data = _dumps(value)
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, asked: dict[str, Any]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        assert isinstance(self.server, _Server)
+        events = (*map(_dumps, chunks(asked)), b"[DONE]")
+        for sent, data in enumerate(events, 1):
+            event = b"data: %b\n\n" % data
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+            self.server.between(sent)
+        self.wfile.write(b"0\r\n\r\n")

@@ -1,0 +1,217 @@
+"""The proxy and the client of the demo: a real mitmproxy, and what sends through it."""
+
+import collections
+import contextlib
+import http.client
+import json
+import os
+import queue
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import _bootstrap
+from .provider import HOST, Provider
+
+LISTENS = re.compile(r"proxy listening at \S+?:(\d+)\.?$")
+SERVES = re.compile(r"Web server listening at (\S+)")
+PATIENCE = 30  # seconds for a start, and for a read
+
+
+class DemoError(Exception):
+    """What went wrong, as one sentence; `lines` are the last that mitmproxy said."""
+
+    def __init__(self, message: str, lines: Collection[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class Proxy(NamedTuple):
+    """A proxy that listens.
+
+    Attributes:
+        port: Where, on `HOST`.
+        ca: The certificate that a client has to trust.
+        page: Where mitmweb shows its flows; empty for mitmdump.
+        last: The last lines that it said.
+        alive: Tells whether it still runs.
+    """
+
+    port: int
+    ca: Path
+    page: str
+    last: Collection[str]
+    alive: Callable[[], bool]
+
+
+# The proxy
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path,
+    pairs: Path | None,
+    provider: Provider,
+    *,
+    web: bool,
+    more: Sequence[str] = (),
+) -> Iterator[Proxy]:
+    """Run mitmproxy with the addon, and end it whatever happens.
+
+    Args:
+        folder: Its configuration.
+        pairs: The pairs log, None for none.
+        provider: Whose answers it is to repair.
+        web: Whether to run mitmweb.
+        more: Further arguments, for what is not set here.
+
+    Raises:
+        DemoError: It did not start.
+    """
+    name = "mitmweb" if web else "mitmdump"
+    options = {
+        "confdir": folder,
+        "flow_detail": 0,
+        "normalize_hosts": f"{HOST}:{provider.port}",
+        "normalize_pairs": pairs or "",
+        "ssl_verify_upstream_trusted_ca": provider.ca,
+    }
+    if web:
+        options |= {"web_host": HOST, "web_port": _free_port()}
+        options["web_open_browser"] = "false"
+    command = [str(_bootstrap.program(Path(sys.prefix), name))]
+    command += ["-s", str(_bootstrap.ROOT / "addon" / "normalize.py")]
+    command += ["--listen-host", HOST, "--listen-port", "0"]
+    for option, value in options.items():
+        command += ["--set", f"{option}={value}"]
+    command += more
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+    except OSError as error:
+        raise DemoError(f"{name} cannot be started: {error}.") from error
+    try:
+        assert process.stdout is not None
+        said = _Said(name, process.stdout)
+        port, page = _wait_until_it_listens(said, process, web=web)
+        ca = folder / "mitmproxy-ca-cert.pem"
+        yield Proxy(port, ca, page, said.last, lambda: process.poll() is None)
+    finally:
+        try:
+            process.terminate()
+            process.wait(3)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:  # also when a second Ctrl-C cut the waiting short
+            process.kill()
+            process.wait()
+
+
+def _wait_until_it_listens(
+    said: "_Said", process: subprocess.Popen[str], *, web: bool
+) -> tuple[int, str]:
+    """Return the proxy's port, and mitmweb's page if that is wanted."""
+    port, page = 0, ""
+    end = time.monotonic() + PATIENCE
+    while not port or (web and not page):
+        try:
+            line = said.lines.get(timeout=max(0, end - time.monotonic()))
+        except queue.Empty:
+            sentence = f"{said.name} did not listen within {PATIENCE} seconds."
+            raise DemoError(sentence, said.last) from None
+        if line is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(3)
+            code = process.returncode
+            sentence = f"{said.name} did not start: it ended with code {code}."
+            raise DemoError(sentence, said.last)
+        if found := LISTENS.search(line):
+            port = int(found[1])
+        elif found := SERVES.search(line):
+            page = found[1]
+    return port, page
+
+
+class _Said:
+    """What mitmproxy says, read to the end: a full pipe would stop it."""
+
+    def __init__(self, name: str, output: IO[str]) -> None:
+        self.name = name
+        self.lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self.last: collections.deque[str] = collections.deque(maxlen=8)
+        threading.Thread(target=self._read, args=(output,), daemon=True).start()
+
+    def _read(self, output: IO[str]) -> None:
+        with output:
+            for line in output:
+                self.last.append(line.rstrip())
+                self.lines.put(line.rstrip())
+        self.lines.put(None)
+
+
+def _free_port() -> int:
+    # mitmweb does not tell which one it took when it is given 0.
+    with socket.create_server((HOST, 0)) as server:
+        return int(server.getsockname()[1])
+
+
+# The client
+
+
+def stream(
+    asked: dict[str, Any], provider: Provider, proxy: Proxy | None
+) -> Iterator[str]:
+    """Send a request and yield the events of the answer as they arrive.
+
+    Args:
+        asked: The request's body.
+        provider: To whom.
+        proxy: Through which; None for straight.
+
+    Raises:
+        DemoError: There was no such answer.
+    """
+    context = ssl.create_default_context(cafile=str((proxy or provider).ca))
+    # http.client knows nothing of HTTPS_PROXY and the like, which is wanted here.
+    connection = http.client.HTTPSConnection(
+        HOST, (proxy or provider).port, context=context, timeout=PATIENCE
+    )
+    if proxy:
+        connection.set_tunnel(HOST, provider.port)
+    last = proxy.last if proxy else ()
+    via = "through the proxy" if proxy else "straight from the provider"
+    headers = {"content-type": "application/json", "authorization": "Bearer demo"}
+    with contextlib.closing(connection):
+        try:
+            sent = json.dumps(asked)
+            connection.request("POST", "/v1/chat/completions", sent, headers)
+            answer = connection.getresponse()
+            if answer.status != http.HTTPStatus.OK:
+                text = answer.read(200).decode(errors="replace")
+                raise DemoError(f"the answer {via} was {answer.status}: {text}.", last)
+            lines = []
+            while line := answer.readline():
+                if line.strip(b"\r\n"):
+                    lines.append(line.decode())
+                elif lines:
+                    yield "".join(lines).rstrip("\n")
+                    lines = []
+            if lines:
+                yield "".join(lines)
+        except (OSError, http.client.HTTPException) as error:
+            sentence = f"the answer {via} broke off: {error!r}."
+            raise DemoError(sentence, last) from error

@@ -1,0 +1,1 @@
+"""Whether this machine's programs reach the proxy and trust it."""

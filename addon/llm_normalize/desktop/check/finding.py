@@ -1,0 +1,212 @@
+"""What the check finds: a line with its mark, what was seen, and the mend."""
+
+import enum
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+from urllib.parse import urlsplit
+
+from ...demo.view import View
+from ..machine import Machine
+from llm_normalize.home import trust_advice
+
+DEFAULT = 8080  # mitmproxy's port
+FOLDER = ".mitmproxy"
+SCRIPTS = Path(__file__).resolve().parent
+WIDTH = 14  # columns of a step's name
+INDENT = " " * 5
+CREDENTIALS = re.compile(r"^([\w+.-]+://)?.*@")
+COLOURS = {"ok": "32", "FAIL": "1;31", "warn": "33", "skip": "2"}
+
+
+class Mark(enum.StrEnum):
+    """How a step went. Only `FAIL` makes the whole check fail."""
+
+    OK = "ok"
+    FAIL = "FAIL"
+    WARN = "warn"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the check.
+
+    Attributes:
+        mark: How it went.
+        step: What was looked at, in a word or two.
+        saw: What was seen.
+        mend: A command or a setting that mends it; empty where nothing is wrong.
+    """
+
+    mark: Mark
+    step: str
+    saw: str
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Way:
+    """The proxy that the check is about, and what it is to open.
+
+    Attributes:
+        host: Where it listens, an address of this machine.
+        port: Where it listens.
+        hosts: What it opens, as `normalize_hosts` spells it.
+    """
+
+    host: str
+    port: int
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """The address as a setting has it."""
+        return f"http://{spelled(self.host)}:{self.port}"
+
+    def is_here(self, host: str, port: int) -> bool:
+        """Tell whether a setting that says *host* and *port* means this proxy."""
+        named = host.strip("[]").lower()
+        both = is_loopback(named) and is_loopback(self.host)
+        return port == self.port and (both or named == self.host)
+
+
+def spelled(host: str) -> str:
+    """Return *host* as a URL has it."""
+    return f"[{host}]" if ":" in host else host
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether *host* names this machine to itself."""
+    named = host.strip("[]").lower()
+    return named in ("localhost", "::1") or named.startswith("127.")
+
+
+# Words
+
+
+def legible(text: str, limit: int = 160) -> str:
+    """Return foreign *text* as one line: no control characters, not too long."""
+    line = "".join(each if each.isprintable() else " " for each in text).strip()
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def masked(value: str) -> str:
+    """Return a proxy's address without its name and password, and without a query."""
+    place, mark, _ = CREDENTIALS.sub(r"\g<1>***@", value).partition("?")
+    return legible(f"{place}{mark}***" if mark else place)
+
+
+def address(value: str, default: int = 80) -> tuple[str, str, int] | None:
+    """Return the scheme, host and port that a proxy setting names, None if it is none.
+
+    Args:
+        value: With or without a scheme, as curl reads it.
+        default: The port where it names none.
+    """
+    try:
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname:
+        return None
+    scheme = parts.scheme.lower()
+    return scheme, parts.hostname, port or (443 if scheme == "https" else default)
+
+
+def variable(machine: Machine, name: str, value: str) -> str:
+    """Return the command by which this system's shell sets a variable."""
+    return trust_advice.setting({name: value}, system=machine.system)
+
+
+def unset(machine: Machine, *names: str) -> str:
+    """Return the command by which this system's shell forgets variables."""
+    if machine.system == "windows":
+        return "Remove-Item " + ", ".join(f"env:{name}" for name in names)
+    return "unset " + " ".join(names)
+
+
+def script(machine: Machine, name: str, *arguments: str) -> str:
+    """Return the command that starts one of the project's scripts, in any folder."""
+    start = "py" if machine.system == "windows" else "python3"
+    words = [start, str(SCRIPTS / name), *arguments]
+    return " ".join(trust_advice.quoted(each, system=machine.system) for each in words)
+
+
+def start(machine: Machine, port: int, confdir: Path) -> str:
+    """Return the command that starts the proxy there."""
+    arguments = [] if port == DEFAULT else ["-p", str(port)]
+    if confdir != machine.home / FOLDER:
+        arguments += ["--set", f"confdir={confdir}"]
+    return script(machine, "run.py", *arguments)
+
+
+def install(machine: Machine, confdir: Path) -> str:
+    """Return the command that has this machine trust the CA in *confdir*."""
+    home = machine.home
+    return trust_advice.command("install", confdir, system=machine.system, home=home)
+
+
+def trusting(machine: Machine, confdir: Path, url: str) -> str:
+    """Return `install`, and what to do without a desktop.
+
+    Args:
+        machine: The machine.
+        confdir: mitmproxy's folder.
+        url: The proxy.
+    """
+    return trust_advice.of(
+        confdir, url, system=machine.system, home=machine.home
+    ).sentence
+
+
+# Lines
+
+
+class Report:
+    """The lines as they come, and what they add up to.
+
+    Attributes:
+        findings: Those that were told.
+    """
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self.findings: list[Finding] = []
+        self._out = out or sys.stdout
+        self._colours = View().colours
+
+    def tell(self, findings: Sequence[Finding]) -> None:
+        """Print *findings*."""
+        for each in findings:
+            self.findings.append(each)
+            mark = f"{each.mark:<4}"
+            if self._colours:
+                mark = f"\x1b[{COLOURS[each.mark]}m{mark}\x1b[0m"
+            self._say(f"{mark} {each.step:<{WIDTH}} {each.saw}")
+            if each.mend:
+                self._say(f"{INDENT}{'':<{WIDTH}} mend: {each.mend}")
+
+    def end(self) -> int:
+        """Print the sum and return the exit code."""
+        count = len(self.findings)
+        failed = [each for each in self.findings if each.mark is Mark.FAIL]
+        warned = sum(each.mark is Mark.WARN for each in self.findings)
+        skipped = sum(each.mark is Mark.SKIP for each in self.findings)
+        if failed:
+            first = failed[0]
+            mend = first.mend or first.saw
+            self._say(f"{len(failed)} of {count} failed; the first to mend: {mend}")
+            return 1
+        note = f" ({skipped} skipped)" if skipped else ""
+        if warned:
+            self._say(f"none of {count} failed, {warned} to look at{note}")
+        else:
+            self._say(f"all {count - skipped} steps ok{note}")
+        return 0
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._out, flush=True)

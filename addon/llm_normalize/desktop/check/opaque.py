@@ -1,0 +1,126 @@
+"""A host that is not listed: its TLS has to stay closed, its certificate its own."""
+
+import contextlib
+import hashlib
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from . import wire as check_wire
+import _bootstrap
+from .finding import Finding, Mark, Way, legible
+from ...demo.certificates import write_certificates
+
+STEP = "other hosts"
+HERE = "127.0.0.1"
+NAMES = (HERE, "localhost")
+
+
+def judge(way: Way, folder: Path, opens: str) -> Finding:
+    """Return the step's line, after a handshake through the proxy with a server of ours.
+
+    Args:
+        way: The proxy, and the hosts that it opens.
+        folder: Where the server's certificate is written.
+        opens: Whose TLS the proxy says it opens.
+    """
+    with _serving(folder) as (port, own):
+        host = _unlisted(way.hosts, port)
+        if host is None:
+            saw = (
+                "normalize_hosts has this machine's own names: no other host is at hand"
+            )
+            return Finding(Mark.SKIP, STEP, saw)
+        try:
+            got = _certificate(way, host, port)
+        except OSError as error:
+            reason = legible(str(error) or repr(error))
+            saw = f"a host that is not listed cannot be reached: {reason}"
+            return _opened(saw, opens)
+    if got == own:
+        saw = "a host that is not listed shows its own certificate, byte for byte"
+        return Finding(Mark.OK, STEP, saw)
+    saw = "a host that is not listed shows another certificate than its own"
+    return _opened(saw, opens)
+
+
+def _opened(saw: str, opens: str) -> Finding:
+    """Return the line, which is no failure where the user has it so."""
+    if opens == "all":
+        saw = "normalize_only is off: the TLS of every host is opened"
+        mend = "start the proxy with --set normalize_only=true"
+        return Finding(Mark.WARN, STEP, saw, mend)
+    if opens == "allowed":
+        saw = "allow_hosts, and not normalize_hosts, says whose TLS is opened"
+        mend = "start the proxy without allow_hosts"
+        return Finding(Mark.WARN, STEP, saw, mend)
+    mend = "start the proxy without other scripts (-s) that open connections"
+    return Finding(Mark.FAIL, STEP, saw, mend)
+
+
+def _unlisted(hosts: Sequence[str], port: int) -> str | None:
+    return next((each for each in NAMES if not is_listed(hosts, each, port)), None)
+
+
+def is_listed(hosts: Sequence[str], host: str, port: int) -> bool:
+    """Tell whether a proxy with these `normalize_hosts` opens *host*."""
+    addon = str(_bootstrap.ROOT / "addon")
+    if addon not in sys.path:
+        sys.path.insert(0, addon)
+    from llm_normalize.routing.hosts import Hosts  # noqa: PLC0415 - its folder is known now
+
+    try:
+        return Hosts.parse(hosts).include(host, port)
+    except ValueError:
+        return False
+
+
+def _certificate(way: Way, host: str, port: int) -> bytes:
+    """Return the SHA-256 of the certificate that a client gets.
+
+    Raises:
+        OSError: It gets none.
+    """
+    context = ssl.create_default_context()
+    # What is compared is the very bytes: who signed them is not asked.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with (
+        check_wire.tunnel((way.host, way.port), host, port) as plain,
+        context.wrap_socket(plain, server_hostname=host) as secure,
+    ):
+        return hashlib.sha256(secure.getpeercert(binary_form=True) or b"").digest()
+
+
+@contextlib.contextmanager
+def _serving(folder: Path) -> Iterator[tuple[int, bytes]]:
+    """Run a server for TLS; yield its port, and its certificate's SHA-256."""
+    _, chain = write_certificates(folder, HERE)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain)
+    pem = chain.read_text(encoding="ascii")
+    der = ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN CERT") :])
+    with socket.create_server((HERE, 0)) as server:
+        thread = threading.Thread(target=_answer, args=(server, context), daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1], hashlib.sha256(der).digest()
+        finally:
+            # A thread in accept() is woken by a connection, not by a close.
+            with contextlib.suppress(OSError):
+                server.shutdown(socket.SHUT_RDWR)
+
+
+def _answer(server: socket.socket, context: ssl.SSLContext) -> None:
+    while True:
+        try:
+            plain, _ = server.accept()
+        except OSError:
+            return
+        with plain, contextlib.suppress(OSError):
+            plain.settimeout(check_wire.PATIENCE)
+            with context.wrap_socket(plain, server_side=True) as secure:
+                secure.recv(1)

@@ -1,0 +1,129 @@
+"""The check's own proxy: the addon as it would run, on a free port, for the check alone.
+
+It has the user's configuration and CA, but writes nothing: no pairs log, no flows, and
+no CA where there is none.
+"""
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from ...demo import proxy as demo_proxy
+import _bootstrap
+from .finding import Finding, Mark, legible, script
+from ...demo.provider import Provider
+from ...demo.proxy import DemoError, Proxy
+from ..machine import Machine
+
+PREFIX = "llm-normalize-check-"
+
+# What a user's config.yaml may say that has no place in a check: it would listen
+# elsewhere, write, or send a stranger's request on.
+OWN = {
+    "mode": "regular",
+    "termlog_verbosity": "info",
+    "save_stream_file": "",
+    "hardump": "",
+    "proxyauth": "",
+    "normalize_gate": "",
+}
+NONE = ("client_replay", "server_replay", "normalize_routes", "normalize_keys")
+LISTS = ("normalize_hosts", "normalize_skip")
+
+
+def config(confdir: Path) -> Path | None:
+    """Return mitmproxy's configuration file, None if there is none."""
+    named = (confdir / name for name in ("config.yaml", "config.yml"))
+    return next((each for each in named if each.exists()), None)
+
+
+def hosts(confdir: Path) -> tuple[str, ...]:
+    """Return what a proxy with this configuration opens."""
+    addon = str(_bootstrap.ROOT / "addon")
+    if addon not in sys.path:
+        sys.path.insert(0, addon)
+    from llm_normalize.routing.hosts import PROVIDERS  # noqa: PLC0415 - found by now
+
+    path = config(confdir)
+    try:
+        text = path.read_text(encoding="utf-8") if path is not None else ""
+        told = YAML(typ="safe", pure=True).load(text)
+    except (OSError, ValueError, YAMLError):
+        return PROVIDERS  # a file that is broken is told of when mitmproxy starts
+    listed = told.get("normalize_hosts") if isinstance(told, dict) else None
+    return tuple(map(str, listed)) if isinstance(listed, list) else PROVIDERS
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """Make a folder for the check's files, which goes with it."""
+    made = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _folder(confdir: Path, apart: Path) -> Path:
+    """Return a folder in which mitmproxy finds all and so makes nothing.
+
+    Where something is missing, that is *apart*, with what there is.
+    """
+    if all((confdir / f"mitmproxy-{each}.pem").exists() for each in ("ca", "dhparam")):
+        return confdir
+    apart.mkdir()
+    named = [confdir / f"mitmproxy-{each}.pem" for each in ("ca", "ca-cert")]
+    for each in (*named, config(confdir)):
+        # Windows lets few users make links: then the addon's defaults have to do.
+        with contextlib.suppress(OSError):
+            if each is not None and each.exists():
+                (apart / each.name).symlink_to(each)
+    return apart
+
+
+@contextlib.contextmanager
+def running(
+    confdir: Path, temporary: Path, provider: Provider, options: Sequence[str]
+) -> Iterator[Proxy]:
+    """Run it, and end it whatever happens.
+
+    Args:
+        confdir: The user's configuration.
+        temporary: A folder of the check's own.
+        provider: Whose answers it is to repair, among others.
+        options: What else it is told, `NAME=VALUE`.
+
+    Raises:
+        DemoError: It did not start.
+    """
+    conf = _folder(confdir, temporary / "conf")
+    # One value for each, save for lists: mitmproxy loads no script after two of them.
+    single = dict(OWN)
+    more = [part for name in NONE for part in ("--set", name)]
+    for option in options:
+        name, _, value = option.partition("=")
+        if name in LISTS:
+            more += ["--set", option]
+        else:
+            single[name] = value
+    for name, value in single.items():
+        more += ["--set", f"{name}={value}"]
+    with demo_proxy.running(conf, None, provider, web=False, more=more) as proxy:
+        yield proxy
+
+
+def failed(machine: Machine, confdir: Path, error: DemoError) -> Finding:
+    """Return the line about a proxy that did not start."""
+    said = legible(" ".join([*error.lines][-3:]))
+    path = config(confdir)
+    if path is not None:
+        mend = f"correct {path}, or move it away"
+    else:
+        mend = script(machine, "run.py", "--demo") + " shows more"
+    return Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {said}", mend)

@@ -1,0 +1,158 @@
+"""A stream through the proxy: repaired, and not held back.
+
+The provider is the demo's. It sends its second event only after the client has the
+first, so that no clock decides whether the proxy lets events pass as they come.
+"""
+
+import contextlib
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from . import wire as check_wire
+from ...demo import form_faults as demo_check
+from .finding import Finding, Mark, Way, legible
+from ...demo.provider import HOST, MODEL, Provider
+
+STEP = "stream"
+HOLD = 5.0
+"""Seconds that the provider waits for the client to have its first event."""
+ASKED = {
+    "model": MODEL,
+    "stream": True,
+    "messages": [{"role": "user", "content": "What are streams?"}],
+}
+
+
+class Gate:
+    """Between the provider's first event and its second.
+
+    Attributes:
+        seen: Set once the client has an event.
+        held: Whether the provider waited in vain.
+    """
+
+    def __init__(self) -> None:
+        self.seen = threading.Event()
+        self.held = False
+
+    def between(self, sent: int) -> None:
+        """Wait, after the first event."""
+        if sent == 1 and not self.seen.wait(HOLD):
+            self.held = True
+
+    def again(self) -> None:
+        """Stand as at first."""
+        self.seen.clear()
+        self.held = False
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer
+    """The proxy got no stream for us; the message says what came."""
+
+
+class Got(NamedTuple):
+    """What came through the proxy.
+
+    Attributes:
+        events: The events, without their blank lines.
+        is_late: Whether the first came only after the provider had given up waiting.
+    """
+
+    events: list[str]
+    is_late: bool
+
+
+def ask(way: Way, provider: Provider, gate: Gate, ca: Path) -> Got:
+    """Send the request by HTTPS through the proxy.
+
+    Args:
+        way: The proxy.
+        provider: Whom it asks.
+        gate: The provider's.
+        ca: What the client trusts.
+
+    Raises:
+        Refused: There was no stream.
+    """
+    gate.again()
+    events: list[str] = []
+    late = False
+    try:
+        for event in _events(way, provider.port, ca):
+            if not events:
+                late = gate.held
+                gate.seen.set()
+            events.append(event)
+    except (OSError, http.client.HTTPException) as error:
+        raise Refused(legible(str(error) or repr(error))) from error
+    finally:
+        gate.seen.set()
+    return Got(events, late)
+
+
+def _events(way: Way, port: int, ca: Path) -> Iterator[str]:
+    context = ssl.create_default_context(cafile=str(ca))
+    connection = http.client.HTTPSConnection(
+        way.host, way.port, context=context, timeout=HOLD + check_wire.PATIENCE
+    )
+    connection.set_tunnel(HOST, port)
+    headers = {"content-type": "application/json", "authorization": "Bearer check"}
+    with contextlib.closing(connection):
+        sent = json.dumps(ASKED)
+        connection.request("POST", "/v1/chat/completions", sent, headers)
+        answer = connection.getresponse()
+        if answer.status != http.HTTPStatus.OK:
+            text = answer.read(400).decode(errors="replace")
+            raise Refused(f"status {answer.status}: {legible(text)}")
+        lines: list[str] = []
+        while line := answer.readline(check_wire.MOST):
+            if line.strip(b"\r\n"):
+                lines.append(line.decode(errors="replace"))
+            elif lines:
+                yield "".join(lines).rstrip("\r\n")
+                lines = []
+        if lines:
+            yield "".join(lines).rstrip("\r\n")
+
+
+def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Finding:
+    """Return the step's line.
+
+    Args:
+        got: What came.
+        through: Which proxy it came through, as a phrase.
+        is_observing: Whether `normalize_mode` says to change nothing.
+        skips: What `normalize_skip` says not to repair.
+    """
+    faults = _faults(got.events)
+    held = "start the proxy without stream_large_bodies and without other scripts (-s) "
+    held += "that read whole answers"
+    if faults and is_observing:
+        saw = f"{through}, unrepaired, since normalize_mode is observe: {faults[0]}"
+        mend = "start the proxy with --set normalize_mode=repair"
+        return Finding(Mark.FAIL, STEP, saw, mend)
+    if faults:
+        mend = "start the proxy with this project's own addon/normalize.py"
+        if skips:
+            mend = (
+                f"start the proxy without normalize_skip ({legible(', '.join(skips))})"
+            )
+        return Finding(Mark.FAIL, STEP, f"{through}, unrepaired: {faults[0]}", mend)
+    if got.is_late:
+        saw = f"{through}, repaired but held back: nothing came before its end"
+        return Finding(Mark.FAIL, STEP, saw, held)
+    saw = f"{through}, repaired as it passes: the first event was here before the "
+    saw += f"second was sent, {len(got.events)} events to [DONE]"
+    return Finding(Mark.OK, STEP, saw)
+
+
+def _faults(events: list[str]) -> list[str]:
+    try:
+        return demo_check.faults(events, ASKED)
+    except (KeyError, TypeError, AttributeError):
+        return ["it is no chat completion"]

@@ -1,0 +1,272 @@
+"""Who trusts the CA, told by handshakes that real programs make through the proxy.
+
+Each of them asks the proxy for the probe, a host that exists nowhere else: its TLS is
+opened with the CA, and nothing is asked of anybody.
+"""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import certifi
+from cryptography import x509
+
+from .ca import Authority, fingerprint
+from .finding import (
+    Finding,
+    Mark,
+    Way,
+    install,
+    legible,
+    spelled,
+    trusting,
+    variable,
+)
+from .handshakes import NODE, PYTHON
+from ..machine import Machine
+
+TIMEOUT = 8
+BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Arch
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora
+)
+"""Where a system keeps what it trusts in one file, with the CA once it is installed."""
+STORES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
+
+
+class Led(NamedTuple):
+    """Which settings lead programs to the proxy.
+
+    A program that comes and does not trust the CA gets no answer, which is a failure;
+    one that does not come is told of.
+
+    Attributes:
+        shell: This shell's variables.
+        desktop: The system's setting.
+    """
+
+    shell: bool
+    desktop: bool
+
+
+class Probe(NamedTuple):
+    """What the handshakes are with.
+
+    Attributes:
+        way: The proxy.
+        place: The probe, `HOST/TOKEN`.
+        ca: The CA in the user's folder.
+        meant: Where the proxy is to listen, where a proxy of the check's own stands in.
+    """
+
+    way: Way
+    place: str
+    ca: Authority
+    meant: Way | None = None
+
+    @property
+    def host(self) -> str:
+        """The probe's name."""
+        return self.place.partition("/")[0]
+
+
+def judge(machine: Machine, probe: Probe, led: Led) -> Iterator[Finding]:
+    """Yield a line for each kind of program."""
+    system = _system(machine, probe)
+    yield _marked("CA in system", system, must=led.shell or led.desktop)
+    # urllib and requests follow the desktop's setting there.
+    follows = led.desktop and machine.system != "linux"
+    for step, found in _python(machine, probe, system_has=system.mark is Mark.OK):
+        yield _marked(step, found, must=led.shell or follows)
+    yield _marked("CA in Node", _node(machine, probe), must=led.shell)
+
+
+class _Found(NamedTuple):
+    mark: Mark
+    saw: str
+    mend: str = ""
+
+
+def _marked(step: str, found: _Found, *, must: bool) -> Finding:
+    mark = Mark.WARN if found.mark is Mark.FAIL and not must else found.mark
+    return Finding(mark, step, found.saw, found.mend)
+
+
+def _without(machine: Machine, *names: str, **more: str) -> Machine:
+    kept = {name: value for name, value in machine.environ.items() if name not in names}
+    return replace(machine, environ={**kept, **more})
+
+
+# The system's own store
+
+
+def _curl(machine: Machine, probe: Probe) -> str:
+    """Return why curl refuses, "" if it does not."""
+    command = [
+        "curl",
+        "--disable",
+        "--silent",
+        "--fail",
+        "--show-error",
+        "--output",
+        _null(machine),
+    ]
+    command += ["--proxy", probe.way.url, "--noproxy", "", "--max-time", "6"]
+    if machine.system == "windows":
+        command.append("--ssl-no-revoke")  # Windows' TLS asks for a list that no CA of
+        # ours has, and which other programs do without
+    done = machine.run([*command, f"https://{probe.place}.svg"], timeout=TIMEOUT)
+    return legible(done.err.strip().split("\n")[0] or done.said) if done.code else ""
+
+
+def _openssl(machine: Machine, probe: Probe) -> str:
+    proxy = f"{spelled(probe.way.host)}:{probe.way.port}"
+    command = ["openssl", "s_client", "-brief", "-proxy", proxy]
+    command += ["-connect", f"{probe.host}:443", "-servername", probe.host]
+    command += ["-verify_return_error", "-verify_hostname", probe.host]
+    done = machine.run(command, timeout=TIMEOUT)
+    if not done.code:
+        return ""
+    lines = [each for each in done.err.splitlines() if "verify error" in each]
+    return legible(lines[0] if lines else done.said)
+
+
+def _null(machine: Machine) -> str:
+    return "NUL" if machine.system == "windows" else "/dev/null"
+
+
+def _system(machine: Machine, probe: Probe) -> _Found:
+    bare = _without(machine, *STORES)
+    askers = {"curl": _curl}
+    if machine.system == "linux":
+        askers["openssl"] = _openssl  # elsewhere it has a store of its own
+    there = {name: ask for name, ask in askers.items() if machine.find(name)}
+    if not there:
+        return _Found(Mark.SKIP, "curl is not installed")
+    told = {name: ask(bare, probe) for name, ask in there.items()}
+    refused = {name: why for name, why in told.items() if why}
+    if not refused:
+        verb = "trust" if len(told) > 1 else "trusts"
+        saw = f"{' and '.join(told)} {verb} it by the system's store"
+        return _Found(Mark.OK, saw)
+    meant = probe.meant or probe.way
+    mend = trusting(machine, probe.ca.path.parent, meant.url)
+    name, why = next(iter(refused.items()))
+    has_stores = any(machine.environ.get(each) for each in STORES)
+    if "curl" in refused and has_stores and not _curl(machine, probe):
+        saw = "the system's store has it not; curl trusts it by this shell's variables"
+        return _Found(Mark.WARN, saw, mend)
+    return _Found(Mark.FAIL, f"{name} refuses it: {why}", mend)
+
+
+# Python
+
+
+def _interpreter(machine: Machine) -> str:
+    names = ("python", "py") if machine.system == "windows" else ("python3",)
+    return next((name for name in names if machine.find(name)), sys.executable)
+
+
+def _python(
+    machine: Machine, probe: Probe, *, system_has: bool
+) -> Iterator[tuple[str, _Found]]:
+    step = "CA in Python"
+    asked = [probe.way.host, str(probe.way.port), probe.host, certifi.where()]
+    command = [_interpreter(machine), "-c", PYTHON, *asked]
+    done = machine.run(command, timeout=2 * TIMEOUT)
+    try:
+        told = dict(json.loads(done.out))
+    except (ValueError, TypeError):
+        yield step, _Found(Mark.FAIL, f"Python failed: {legible(done.said)}")
+        return
+    bundle = _bundle(machine, probe)
+    is_own = bundle == str(probe.ca.path)
+    lead = install(machine, probe.ca.path.parent) + "; "
+    first = "" if is_own or system_has else lead
+    why = legible(str(told.get("ssl", "")))
+    if why:
+        mend = first + variable(machine, "SSL_CERT_FILE", bundle)
+        yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", mend)
+    else:
+        yield step, _Found(Mark.OK, "ssl and urllib trust it")
+    names = {"httpx": "SSL_CERT_FILE", "requests": "REQUESTS_CA_BUNDLE"}
+    step = "CA in requests"
+    refused = [each for each in names if told.get(each)]
+    if refused:
+        saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "
+        saw += "they read certifi's file unless told otherwise"
+        sets = [variable(machine, names[each], bundle) for each in refused]
+        yield step, _Found(Mark.FAIL, saw, first + "; ".join(sets))
+        return
+    lonely = _lonely(machine, probe.ca, (*names.values(), "CURL_CA_BUNDLE"))
+    if lonely:
+        saw = (
+            f"{lonely} names a file with this CA alone: httpx and requests can verify "
+        )
+        saw += "no host that is not opened"
+        mend = first + variable(machine, lonely, bundle)
+        if is_own:
+            mend = f"add the CA to a copy of {certifi.where()} and name that"
+        yield step, _Found(Mark.WARN, saw, mend)
+        return
+    yield step, _Found(Mark.OK, "httpx and requests would trust it")
+
+
+def _bundle(machine: Machine, probe: Probe) -> str:
+    """Return the file to name: the system's own, which the CA is put into, else the CA's."""
+    for each in BUNDLES if machine.system == "linux" else ():
+        if Path(each).exists():
+            return each
+    return str(probe.ca.path)
+
+
+def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
+    """Return the variable that names a file with *ca* and nothing else."""
+    for name in names:
+        value = machine.environ.get(name)
+        if value:
+            with contextlib.suppress(OSError, ValueError):
+                pem = Path(value).read_bytes()
+                # A system's bundle is not read through: some of it is odd.
+                if pem.count(b"-----BEGIN CERTIFICATE") == 1:
+                    held = x509.load_pem_x509_certificate(pem)
+                    if fingerprint(held) == ca.sha256:
+                        return name
+    return ""
+
+
+# Node
+
+
+def _node(machine: Machine, probe: Probe) -> _Found:
+    if machine.find("node") is None:
+        return _Found(Mark.SKIP, "node is not installed")
+    told = _ask_node(machine, probe)
+    version = legible(str(told.get("version", "")))
+    why = legible(str(told.get("error", "")))
+    if not why:
+        return _Found(Mark.OK, f"Node {version} trusts it")
+    named = machine.environ.get("NODE_EXTRA_CA_CERTS", "")
+    mend = variable(machine, "NODE_EXTRA_CA_CERTS", str(probe.ca.path))
+    if told.get("system"):
+        options = machine.environ.get("NODE_OPTIONS", "")
+        options = f"{options} --use-system-ca".strip()
+        with_it = _without(machine, NODE_OPTIONS=options)
+        if not _ask_node(with_it, probe).get("error", "?"):
+            mend = f"{variable(machine, 'NODE_OPTIONS', options)}, or: {mend}"
+    if named and not Path(named).is_file():
+        why = f"NODE_EXTRA_CA_CERTS names {legible(named)}, which is not there"
+    return _Found(Mark.FAIL, f"Node {version} refuses it: {why}", mend)
+
+
+def _ask_node(machine: Machine, probe: Probe) -> Mapping[str, object]:
+    asked = [probe.way.host, str(probe.way.port), probe.host]
+    done = machine.run(["node", "-e", NODE, *asked], timeout=TIMEOUT)
+    try:
+        return dict(json.loads(done.out))
+    except (ValueError, TypeError):
+        return {"error": done.said}

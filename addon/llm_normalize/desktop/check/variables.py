@@ -1,0 +1,165 @@
+"""The proxy variables of this shell: whether they lead to the proxy, and what for."""
+
+from collections.abc import Iterable, Sequence
+
+from . import wire as check_wire
+from .finding import (
+    Finding,
+    Mark,
+    Way,
+    address,
+    is_loopback,
+    masked,
+    script,
+    unset,
+    variable,
+)
+from ..machine import Machine
+
+STEP = "variables"
+NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+LOCAL = ("localhost", "127.0.0.1", "::1")
+NODE = "NODE_USE_ENV_PROXY"
+KNOWS = "process.stdout.write(String(process.allowedNodeEnvironmentFlags.has(%r)))"
+
+
+def value(machine: Machine, name: str) -> str:
+    """Return a variable's value, lower case first, as curl and Python read it."""
+    return machine.environ.get(name.lower()) or machine.environ.get(name) or ""
+
+
+def spelled(machine: Machine, name: str) -> str:
+    """Return the spelling of a variable that counts."""
+    return name.lower() if machine.environ.get(name.lower()) else name
+
+
+def lead_here(machine: Machine, way: Way) -> bool:
+    """Tell whether https:// of this shell's programs goes to the proxy."""
+    text = value(machine, "HTTPS_PROXY") or value(machine, "ALL_PROXY")
+    found = address(text) if text else None
+    return found is not None and way.is_here(found[1], found[2])
+
+
+def judge(machine: Machine, way: Way) -> list[Finding]:
+    """Return the lines about the variables."""
+    names = [name for name in NAMES if value(machine, name)]
+    if not names:
+        saw = "this shell has no proxy variable: its programs ask straight"
+        return [Finding(Mark.SKIP, STEP, saw)]
+    findings = [*_differing(machine)]
+    findings += [found for name in names if (found := _leads(machine, way, name))]
+    is_here = lead_here(machine, way)
+    if is_here:
+        findings += _excluded(machine, way)
+        findings += _node(machine)
+    elif not findings:
+        saw = "HTTPS_PROXY is not set: what is asked by https:// goes past the proxy"
+        mend = variable(machine, "HTTPS_PROXY", way.url)
+        findings.append(Finding(Mark.WARN, STEP, saw, mend))
+    if all(each.mark is Mark.SKIP for each in findings):
+        said = ", ".join(
+            f"{spelled(machine, name)}={masked(value(machine, name))}" for name in names
+        )
+        findings.insert(0, Finding(Mark.OK, STEP, f"{said} leads here"))
+    return findings
+
+
+def _differing(machine: Machine) -> Iterable[Finding]:
+    for name in (*NAMES, "NO_PROXY"):
+        upper, lower = machine.environ.get(name), machine.environ.get(name.lower())
+        if machine.system != "windows" and upper and lower and upper != lower:
+            saw = f"{name} is {masked(upper)}, but {name.lower()} is {masked(lower)}"
+            mend = (
+                f"unset {name}  # or {name.lower()}: programs differ in which they read"
+            )
+            yield Finding(Mark.WARN, STEP, saw, mend)
+
+
+def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
+    """Return what is wrong with where a variable leads, None if it leads here."""
+    text = value(machine, name)
+    counts = spelled(machine, name)
+    says = f"{counts}={masked(text)}"
+    right = variable(machine, counts, way.url)
+    found = address(text)
+    if found is None:
+        return Finding(Mark.FAIL, STEP, f"{says} is no proxy's address", right)
+    scheme, host, port = found
+    if way.is_here(host, port):
+        if scheme == "http":
+            return None
+        saw = f"{says}: {scheme}:// is not how this proxy is spoken to"
+        return Finding(Mark.FAIL, STEP, saw, right)
+    if is_loopback(host):
+        if not check_wire.listens(host.strip("[]"), port):
+            saw = f"{says}: nothing listens there, this shell's programs are cut off"
+            mend = f"{right}, or: {unset(machine, *_set(machine, name))}"
+            return Finding(Mark.FAIL, STEP, saw, mend)
+        saw = f"{says} leads to another program on this machine"
+        return Finding(Mark.WARN, STEP, saw, right)
+    saw = f"{says} leads to another proxy"
+    # A password stays where it is, and off every command line.
+    upstream = f"env:{counts}" if "@" in text else f"http://{host}:{port}"
+    mend = f"{script(machine, 'run.py')} --upstream-proxy {upstream}, and {right}"
+    return Finding(Mark.WARN, STEP, saw, mend)
+
+
+def _set(machine: Machine, name: str) -> list[str]:
+    both = dict.fromkeys((name, name.lower()))
+    return [each for each in both if machine.environ.get(each)] or [name]
+
+
+# NO_PROXY
+
+
+def entries(text: str) -> list[str]:
+    """Return the hosts that a NO_PROXY names."""
+    return [each for each in text.replace(",", " ").split() if each]
+
+
+def excludes(entry: str, host: str) -> bool:
+    """Tell whether an entry of NO_PROXY keeps *host* off the proxy."""
+    if entry == "*":
+        return True
+    name = entry.lower().rpartition("]")[2].partition(":")[0]
+    name = name.removeprefix("*").removeprefix(".")
+    # A pattern of ours stands for any name that fits it.
+    host = host.lower().replace("*", "any").partition(":")[0]
+    return bool(name) and (host == name or host.endswith("." + name))
+
+
+def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
+    listed = entries(value(machine, "NO_PROXY"))
+    past = {each: _hit(each, way.hosts) for each in listed if _hit(each, way.hosts)}
+    kept = [each for each in listed if each not in past]
+    lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
+    wanted = [*kept, *(each for each in LOCAL if each not in kept)]
+    mend = variable(machine, spelled(machine, "NO_PROXY"), ",".join(wanted))
+    for entry, host in past.items():
+        saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"
+        yield Finding(Mark.FAIL, STEP, saw, mend)
+    if lacking:
+        saw = f"NO_PROXY lacks {' and '.join(lacking)}: "
+        saw += "what runs on this machine is asked through the proxy, too"
+        yield Finding(Mark.WARN, STEP, saw, mend)
+
+
+def _hit(entry: str, hosts: Sequence[str]) -> str:
+    return next((host for host in hosts if excludes(entry, host)), "")
+
+
+# Node
+
+
+def _node(machine: Machine) -> Iterable[Finding]:
+    if machine.find("node") is None:
+        return
+    asked = machine.run(["node", "-e", KNOWS % "--use-env-proxy"], timeout=5)
+    if asked.code:
+        return  # that it does not start is told with its trust
+    if asked.out.strip() != "true":
+        saw = f"this Node does not know {NODE} (22.21 and 24 do): its programs need "
+        yield Finding(Mark.SKIP, STEP, saw + "a proxy setting of their own")
+    elif machine.environ.get(NODE) != "1":
+        saw = f"{NODE} is not 1: Node's own fetch and https follow no variable"
+        yield Finding(Mark.WARN, STEP, saw, variable(machine, NODE, "1"))

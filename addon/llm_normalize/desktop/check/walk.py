@@ -1,0 +1,205 @@
+"""The steps, in their order, and what they share: the proxies, and the demo's provider."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from . import ca as check_ca
+from . import desktop as check_desktop
+from . import nss as check_nss
+from . import opaque as check_opaque
+from . import pac as check_pac
+from . import port as check_port
+from . import proxy as check_proxy
+from . import stream as check_stream
+from . import trust as check_trust
+from . import variables as check_variables
+from ...demo import provider as demo_provider
+from .finding import Finding, Mark, Way, script
+from .port import Status
+from .trust import Led
+from ...demo.provider import HOST
+from ...demo.proxy import DemoError
+from ..machine import Machine
+
+
+def walk(
+    machine: Machine, host: str, port: int, confdir: Path
+) -> Iterator[Sequence[Finding]]:
+    """Yield the findings of each step, as they are made."""
+    with contextlib.ExitStack() as stack:
+        path = _Path(machine, Way(host, port), confdir, stack)
+        yield [check_port.judge(machine, path.way, confdir, path.found, path.owner)]
+        yield check_variables.judge(machine, path.way)
+        desktop = check_desktop.read(machine)
+        led = Led(
+            shell=check_variables.lead_here(machine, path.way),
+            desktop=check_desktop.leads_here(desktop, path.way),
+        )
+        yield [
+            check_desktop.judge(machine, path.way, desktop, has_variables=led.shell)
+        ]
+        try:
+            through = path.through()
+        except DemoError as error:
+            yield check_ca.judge(machine, port, confdir, check_ca.read(confdir), None)
+            yield [check_proxy.failed(machine, confdir, error)]
+            return
+        yield [check_pac.judge(machine, through.way)]
+        yield from path.authority(through, led)
+        try:
+            here = path.here(through)
+        except DemoError as error:
+            yield [check_proxy.failed(machine, confdir, error)]
+            return
+        folder = path.folder / "unlisted"
+        folder.mkdir()
+        opens = through.told.opens if through.told is not None else ""
+        yield [check_opaque.judge(here.way, folder, opens)]
+        yield [path.stream(here)]
+
+
+class _Through(NamedTuple):
+    """A proxy that steps go through.
+
+    Attributes:
+        way: Where it is.
+        told: What it says of itself, None if it says nothing.
+        ca: The certificate of its CA.
+        name: What it is called in a line.
+    """
+
+    way: Way
+    told: Status | None
+    ca: Path
+    name: str
+
+
+class _Path:
+    """What the steps share.
+
+    Attributes:
+        machine: The machine.
+        way: The proxy that is asked about, and what it opens.
+        confdir: mitmproxy's folder.
+        owner: Who listens there.
+        found: What llm_normalize says there, None if it is not there.
+        folder: A folder of the check's own.
+    """
+
+    def __init__(
+        self, machine: Machine, way: Way, confdir: Path, stack: contextlib.ExitStack
+    ) -> None:
+        self.machine = machine
+        self.confdir = confdir
+        self.owner = check_port.listener(way.port)
+        # What a reverse proxy is asked, it asks its provider.
+        self.found = (
+            None
+            if check_port.is_reverse(self.owner)
+            else check_port.status(way.host, way.port)
+        )
+        hosts = self.found.hosts if self.found else check_proxy.hosts(confdir)
+        self.way = replace(way, hosts=hosts)
+        self.folder = stack.enter_context(check_proxy.folder())
+        self._gate = check_stream.Gate()
+        self._stack = stack
+        self._provider = stack.enter_context(
+            demo_provider.running(self.folder, self._gate.between)
+        )
+        self._own: _Through | None = None
+
+    def through(self) -> _Through:
+        """Return the proxy that runs, or the check's own.
+
+        Raises:
+            DemoError: None runs, and the own one does not start.
+        """
+        if self.found is None:
+            return self._start()
+        named = Path(self.found.confdir)
+        ca = check_ca.read(named) or check_ca.read(self.confdir)
+        path = ca.path if ca else named / check_ca.CERTIFICATE
+        return _Through(self.way, self.found, path, "through it")
+
+    def _start(self) -> _Through:
+        """Return the check's own proxy, started once.
+
+        Raises:
+            DemoError: It does not start.
+        """
+        if self._own is None:
+            options = [f"normalize_hosts={each}" for each in self.way.hosts]
+            if self.found is not None and self.owner is not None:
+                options += check_port.options(self.owner.command)
+                options.append(f"normalize_mode={self.found.mode}")
+            running = check_proxy.running(
+                self.confdir, self.folder, self._provider, options
+            )
+            proxy = self._stack.enter_context(running)
+            told = check_port.status(HOST, proxy.port)
+            if told is None:
+                raise DemoError("The addon did not load.", proxy.last)
+            way = Way(HOST, proxy.port, told.hosts)
+            name = f"through a proxy of the check's own ({HOST}:{proxy.port})"
+            self._own = _Through(way, told, proxy.ca, name)
+        return self._own
+
+    def here(self, through: _Through) -> _Through:
+        """Return a proxy that reaches servers of this machine: not by another proxy.
+
+        Raises:
+            DemoError: That is the check's own, and it does not start.
+        """
+        command = self.owner.command if self.owner is not None else ()
+        return self._start() if check_port.is_upstream(command) else through
+
+    def authority(self, through: _Through, led: Led) -> Iterator[Sequence[Finding]]:
+        """Yield the lines about the CA, and who trusts it."""
+        mine = check_ca.read(self.confdir)
+        yield check_ca.judge(
+            self.machine, self.way.port, self.confdir, mine, self.found
+        )
+        used = mine if self.found is None else check_ca.read(through.ca.parent)
+        if used is None:
+            saw = "there is no CA yet that could be trusted"
+            yield [Finding(Mark.SKIP, "CA trusted", saw)]
+            return
+        if through.told is not None and through.told.opens == "allowed":
+            # What is allowed is hardly the probe: its TLS stays closed there.
+            with contextlib.suppress(DemoError):
+                through = self._start()
+        place = through.told.probe if through.told is not None else ""
+        if place:
+            probe = check_trust.Probe(through.way, place, used, self.way)
+            for finding in check_trust.judge(self.machine, probe, led):
+                yield [finding]
+        else:
+            saw = "the proxy answers no probe, so that no program can be asked"
+            yield [Finding(Mark.FAIL, "CA trusted", saw, "start this project's addon")]
+        yield [check_nss.judge(self.machine, used, must=led.shell or led.desktop)]
+
+    def stream(self, through: _Through) -> Finding:
+        """Return the line about a stream."""
+        if check_opaque.is_listed(through.way.hosts, HOST, self._provider.port):
+            try:
+                return self._judged(through)
+            except check_stream.Refused:
+                pass  # most likely it does not trust the demo's provider
+        try:
+            return self._judged(self._start())
+        except DemoError as error:
+            return check_proxy.failed(self.machine, self.confdir, error)
+        except check_stream.Refused as error:
+            mend = f"what failed above; then {script(self.machine, 'run.py', '--demo')}"
+            return Finding(Mark.FAIL, check_stream.STEP, f"none came: {error}", mend)
+
+    def _judged(self, through: _Through) -> Finding:
+        got = check_stream.ask(through.way, self._provider, self._gate, through.ca)
+        skips = check_port.skips(self.owner.command if self.owner else ())
+        observes = through.told is not None and through.told.mode == "observe"
+        return check_stream.judge(
+            got, through.name, is_observing=observes, skips=skips
+        )

@@ -1,0 +1,133 @@
+"""The proxy settings of a system, whatever keeps them: what there is to know of them.
+
+A system keeps them as values by name: keys of GNOME's, entries of KDE's, values of a
+registry, one line for each network service of a Mac. None is a value that is not set,
+which is something else than a default that somebody has set.
+"""
+
+import abc
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..machine import Machine, Outcome
+
+Values = dict[str, str | None]
+
+BYPASS = ("localhost", "127.0.0.0/8", "::1")
+"""What never goes through a proxy that listens on this machine."""
+
+
+class ProxyError(Exception):
+    """What went wrong and how to mend it, as one sentence."""
+
+
+class Target(NamedTuple):
+    """Where programs are to be sent.
+
+    Attributes:
+        host: Where the proxy listens.
+        port: Its port.
+        pac: Whether by a PAC address, so that listed hosts alone go there.
+    """
+
+    host: str
+    port: int
+    pac: bool
+
+    @property
+    def url(self) -> str:
+        """The PAC address."""
+        return f"http://{self.host}:{self.port}/proxy.pac"
+
+    @property
+    def place(self) -> str:
+        """The proxy as host:port."""
+        return f"{self.host}:{self.port}"
+
+
+class InForce(NamedTuple):
+    """What settings make programs do.
+
+    Attributes:
+        proxy: host:port of the proxy for HTTPS; empty for none.
+        pac: The PAC address; empty for none.
+    """
+
+    proxy: str = ""
+    pac: str = ""
+
+
+class Settings(abc.ABC):
+    """The proxy settings of one system.
+
+    Attributes:
+        name: Whose they are, for people.
+        machine: Where they are.
+    """
+
+    name: str
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    @abc.abstractmethod
+    def read(self) -> Values:
+        """Return all values that `wanted` may change.
+
+        Raises:
+            ProxyError: They cannot be read.
+        """
+
+    @abc.abstractmethod
+    def wanted(self, target: Target, before: Values) -> Values:
+        """Return what is to be set for *target*: addresses first, what turns them on last.
+
+        Args:
+            target: Where to.
+            before: What is set, of which the user's exceptions are kept.
+
+        Raises:
+            ProxyError: It could not be put back.
+        """
+
+    @abc.abstractmethod
+    def write(self, values: Values) -> None:
+        """Set *values*, in their order, and tell the programs that run.
+
+        Raises:
+            ProxyError: The system refuses.
+        """
+
+    @abc.abstractmethod
+    def in_force(self, values: Values) -> InForce:
+        """Return what *values* make programs do."""
+
+    def belonging(self, changed: set[str]) -> set[str]:
+        """Return the names that make no sense without those which somebody changed."""
+        return changed
+
+    def agrees(self, wanted: str | None, found: str | None) -> bool:
+        """Tell whether *found* is as good as *wanted*."""
+        return wanted == found
+
+    def keep(self) -> str | None:
+        """Return what else is needed to put all back as it was, to the byte."""
+        return None
+
+    def put_back(self, kept: str | None, names: Sequence[str]) -> None:  # noqa: B027 - most have nothing else
+        """Put back what `keep` returned, after the values of these *names*."""
+
+    def ran(self, outcome: Outcome) -> str:
+        """Return what a command said.
+
+        Raises:
+            ProxyError: It failed.
+        """
+        if outcome.code:
+            raise ProxyError(f"{self.name}'s proxy settings: {outcome.said}")
+        return outcome.out
+
+
+def bypassing(given: Sequence[str], wanted: Sequence[str] = BYPASS) -> list[str]:
+    """Return the exceptions in *given*, and those *wanted* that are not among them."""
+    return [*given, *(each for each in wanted if each not in given)]

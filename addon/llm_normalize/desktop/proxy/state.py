@@ -1,0 +1,192 @@
+"""What was there before the system's proxy was switched, on disk before anything is changed.
+
+The file lives as long as the switch does. Who has switched holds a lock beside it to its
+end, however that comes: a state without a lock is one that nobody has put back.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import _bootstrap
+from .settings import ProxyError, Values
+
+NAME = "system-proxy.json"
+LOCK = "system-proxy.lock"
+VERSION = 1
+SLACK = 2.0
+"""Seconds by which one start may seem to differ: the clock is set, and counts in ticks."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Started:
+    """A process, so that it is not taken for another one that has its number later.
+
+    Attributes:
+        pid: Its number.
+        created: When it started, in seconds since 1970.
+        command: A hash of its command line, which may have a password in it.
+    """
+
+    pid: int
+    created: float
+    command: str
+
+    def find(self) -> psutil.Process | None:
+        """Return it if it still runs."""
+        try:
+            found = psutil.Process(self.pid)
+            same = (
+                abs(found.create_time() - self.created) < SLACK
+                and _hash(found.cmdline()) == self.command
+                and found.status() != psutil.STATUS_ZOMBIE
+            )
+        except psutil.Error:
+            return None
+        return found if same else None
+
+
+def _hash(command: list[str]) -> str:
+    return hashlib.sha256("\0".join(command).encode(errors="replace")).hexdigest()
+
+
+def started(pid: int) -> Started:
+    """Return the process with that number.
+
+    Raises:
+        ProxyError: It is gone.
+    """
+    try:
+        found = psutil.Process(pid)
+        return Started(pid, found.create_time(), _hash(found.cmdline()))
+    except psutil.Error:
+        raise ProxyError(f"process {pid} has ended") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """A switch that has to be taken back.
+
+    Attributes:
+        settings: Whose settings they are: the name of a `Settings`.
+        place: Where they lead to, as host:port.
+        owner: Who has switched.
+        proxy: The proxy it runs.
+        before: What was set, by name.
+        ours: What has been set, by the same names, in that order.
+        kept: What else the settings want to know for putting it back.
+    """
+
+    settings: str
+    place: str
+    owner: Started
+    proxy: Started
+    before: Values
+    ours: Values
+    kept: str | None = None
+
+
+def place(home: Path) -> Path:
+    """Return the folder where the state of a user is.
+
+    The settings are the user's, so that is one, whatever folder a mitmproxy has.
+    """
+    return home / ".mitmproxy" / "normalize"
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Hold the lock in *folder*, or tell that somebody has it.
+
+    Raises:
+        ProxyError: The folder cannot be written to.
+    """
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        number = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ProxyError(f"cannot write to {folder}: {error.strerror}") from error
+    try:
+        yield _bootstrap._lock(number)  # noqa: SLF001 - the scripts' own
+    finally:
+        os.close(number)
+
+
+def read(folder: Path) -> State | None:
+    """Return the state in *folder*; None if there is none.
+
+    Raises:
+        ProxyError: It cannot be read.
+    """
+    path = folder / NAME
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+        return _state(given)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ProxyError(f"cannot read {path}: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError):
+        # It is written whole before it gets its name.
+        raise ProxyError(
+            f"{path} is not what this program writes: look at your system's proxy "
+            "settings, and remove that file"
+        ) from None
+
+
+def _state(given: dict[str, Any]) -> State:
+    if given.pop("v") != VERSION:
+        raise ValueError
+    for name in ("owner", "proxy"):
+        part = given[name]
+        created = float(part["created"])
+        given[name] = Started(int(part["pid"]), created, str(part["command"]))
+    state = State(**given)
+    if list(state.before) != list(state.ours):
+        raise ValueError
+    return state
+
+
+def write(folder: Path, state: State) -> None:
+    """Put *state* on disk, readable by its owner only; return when it is there.
+
+    Raises:
+        ProxyError: It cannot be written.
+    """
+    path = folder / NAME
+    new = folder / f"{NAME}.{os.getpid()}"
+    text = json.dumps({"v": VERSION, **dataclasses.asdict(state)}, indent=1)
+    try:
+        number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+        _sync(folder)
+    except OSError as error:
+        raise ProxyError(f"cannot write {path}: {error.strerror}") from error
+
+
+def remove(folder: Path) -> None:
+    """Remove the state in *folder*: what was there is there again."""
+    with contextlib.suppress(OSError):
+        (folder / NAME).unlink()
+        _sync(folder)
+
+
+def _sync(folder: Path) -> None:
+    """Make sure that a name in *folder* outlives a loss of power, where that is possible."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

@@ -1,0 +1,103 @@
+"""Lead a system's programs to the proxy, and put back what was there, no less and no more."""
+
+from pathlib import Path
+
+import psutil
+
+from . import state as proxy_state
+from ..machine import Machine
+from .settings import ProxyError, Settings, Target, Values
+from .state import Started, State
+from .systems import named
+
+PATIENCE = 5  # seconds that a proxy which nobody owns has to end
+
+
+def switch(
+    settings: Settings, target: Target, folder: Path, owner: Started, proxy: Started
+) -> State:
+    """Lead *settings* to *target*, after what is there has been kept in *folder*.
+
+    Raises:
+        ProxyError: It could not be done. If a state is in *folder* then, some of it was.
+    """
+    before = settings.read()
+    ours = settings.wanted(target, before)
+    # Whose own state was lost finds itself there: that is not what was before.
+    is_own = (target.url if target.pac else target.place) in settings.in_force(before)
+    if is_own:
+        before = {
+            name: None if ours.get(name) == value else value
+            for name, value in before.items()
+        }
+    changed = {name: value for name, value in ours.items() if before[name] != value}
+    state = State(
+        settings.name,
+        target.place,
+        owner,
+        proxy,
+        {name: before[name] for name in changed},
+        changed,
+        None if is_own else settings.keep(),
+    )
+    proxy_state.write(folder, state)
+    settings.write(changed)
+    found = settings.read()
+    for name, value in changed.items():
+        if not settings.agrees(value, found.get(name)):
+            raise ProxyError(f"{settings.name} did not take the proxy setting {name}")
+    return state
+
+
+def restore(machine: Machine, folder: Path, state: State) -> list[str]:
+    """Put back what was there before, and forget it.
+
+    Returns:
+        What somebody has changed meanwhile, and was left as it is.
+
+    Raises:
+        ProxyError: It could not be done; the state stays.
+    """
+    settings = named(state.settings, machine)
+    now = settings.read()
+    changed = {
+        name
+        for name, value in state.ours.items()
+        if name in now  # else it is gone, as a network service that was deleted
+        and not any(
+            settings.agrees(each, now[name]) for each in (value, state.before[name])
+        )
+    }
+    left = settings.belonging(changed) if changed else changed
+    back: Values = {
+        name: state.before[name]
+        for name in reversed(state.ours)  # what turns it on comes first
+        if name in now and name not in left and now[name] != state.before[name]
+    }
+    if back:
+        settings.write(back)
+        found = settings.read()
+        for name, value in back.items():
+            if not settings.agrees(value, found.get(name)):
+                raise ProxyError(f"{settings.name} did not take back {name}")
+    if not changed:
+        settings.put_back(state.kept, list(state.ours))
+    proxy_state.remove(folder)
+    return sorted(changed)
+
+
+def end(proxy: Started) -> bool:
+    """End a proxy that lost its owner; tell whether there was one."""
+    found = proxy.find()
+    if found is None:
+        return False
+    try:
+        found.terminate()
+        try:
+            found.wait(PATIENCE)
+        except psutil.TimeoutExpired:
+            found.kill()
+            found.wait(PATIENCE)
+    except psutil.Error:
+        return proxy.find() is None
+    return True

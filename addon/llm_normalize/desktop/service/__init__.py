@@ -1,0 +1,1 @@
+"""The proxy as a service of this user."""

@@ -1,0 +1,386 @@
+"""Install, remove and look at the service: a unit file, and what systemctl is told."""
+
+import argparse
+import contextlib
+import difflib
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from . import other_systems as elsewhere
+from . import unit
+import _bootstrap
+from workshop.deploy.instances import LOCAL, SETTINGS
+from ..machine import Machine
+
+PATIENCE = 30.0
+"""Seconds for mitmdump to listen, on a machine that is busy."""
+_NOT_STARTED = 127  # an outcome's code where there is no such program
+_SECRETS = ("proxyauth", "upstream_auth")
+_LOOPBACK = {"0.0.0.0": LOCAL, "::": "::1"}  # noqa: S104 - these are looked for
+
+
+class ServiceError(Exception):
+    """Why it was not done and what to do, as one sentence; `lines` say more."""
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class Plan(NamedTuple):
+    """What is to run.
+
+    Attributes:
+        command: mitmdump and its arguments.
+        environment: The file with variables for it.
+        listens: Where it will listen.
+    """
+
+    command: list[str]
+    environment: Path
+    listens: unit.Listens
+
+
+def path_of(machine: Machine) -> Path:
+    """Return where the unit of this user is, or would be."""
+    configured = machine.environ.get("XDG_CONFIG_HOME", "")
+    # The specification says that a relative one is to be ignored.
+    base = Path(configured) if configured.startswith("/") else machine.home / ".config"
+    return base / "systemd" / "user" / unit.NAME
+
+
+def _value(arguments: Sequence[str], *names: str) -> str:
+    """Return what *arguments* give to an option; of names with "=", by `--set`."""
+    found = ""
+    for place, argument in enumerate(arguments):
+        word = argument.removeprefix("--set=")
+        for name in names:
+            if name.endswith("=") and word.startswith(name):
+                found = word.removeprefix(name)
+            elif argument == name:
+                found = "".join(arguments[place + 1 : place + 2])
+            elif argument.startswith(f"{name}="):
+                found = argument.removeprefix(f"{name}=")
+            elif name[1:2] != "-" and name[:1] == "-" and argument.startswith(name):
+                found = argument.removeprefix(name)  # -mregular
+    return found
+
+
+def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
+    """Return what is to run, with the *arguments* that the user gave.
+
+    Raises:
+        ServiceError: One of them has no place in a unit.
+    """
+    for name in _SECRETS:
+        if _value(arguments, f"--{name.replace('_', '-')}", f"{name}="):
+            raise ServiceError(
+                f"{name} is a secret, which every user can see on a command line: set "
+                "it in mitmproxy's config.yaml instead."
+            )
+    if "@" in _value(arguments, "-m", "--mode", "mode=").rpartition("/")[2]:
+        raise ServiceError("a mode with @ names a port of its own: give it with -p.")
+    if _value(arguments, "listen_port="):
+        raise ServiceError("give the port with -p.")
+    host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
+    command = [str(_bootstrap.program(Path(sys.prefix), "mitmdump"))]
+    command += ["-s", str(_bootstrap.ROOT / "addon" / "normalize.py")]
+    # In one spelling, so that the unit can be asked for it.
+    rest = _without(arguments, "--listen-host", "listen_host=")
+    command += ["--listen-host", host, "--listen-port", str(port)]
+    # mitmproxy refuses an option that is given twice: the user's word counts.
+    given = {each.removeprefix("--set=").split("=")[0] for each in rest}
+    for setting in (*SETTINGS, "termlog_verbosity=warn"):
+        name = setting.split("=")[0]
+        # The log says what is wrong; what passes is in the pairs log. Connecting before
+        # it is asked to is for health checks, which nobody makes here.
+        if name not in given and name != "connection_strategy":
+            command += ["--set", setting]
+    confdir = _value(arguments, "confdir=") or "~/.mitmproxy"
+    folder = machine.home / confdir[2:] if confdir.startswith("~/") else Path(confdir)
+    if not folder.is_absolute():
+        raise ServiceError(f"confdir={confdir}: a service needs the whole path.")
+    environment = folder / "normalize" / "service.env"
+    return Plan([*command, *rest], environment, unit.Listens(host, port))
+
+
+def _without(arguments: Sequence[str], flag: str, option: str) -> list[str]:
+    """Return *arguments* without a *flag*, and without a `--set` of its *option*."""
+    kept: list[str] = []
+    is_value = False
+    for argument in arguments:
+        if is_value or argument == flag:
+            is_value = not is_value
+        elif argument.removeprefix("--set=").startswith(option):
+            if kept[-1:] == ["--set"]:
+                kept.pop()
+        elif not argument.startswith(f"{flag}="):
+            kept.append(argument)
+    return kept
+
+
+def answers(listens: unit.Listens) -> bool:
+    """Tell whether something takes connections there."""
+    host = _LOOPBACK.get(listens.host, listens.host)
+    try:
+        socket.create_connection((host, listens.port), 2).close()
+    except OSError:
+        return False
+    return True
+
+
+# What is there
+
+
+def _read(path: Path) -> str | None:
+    """Return the unit that is there, None if there is none.
+
+    Raises:
+        ServiceError: It is no file of ours.
+    """
+    if path.is_symlink():  # `systemctl mask` makes one, and so do some dotfile tools
+        raise ServiceError(
+            f"{path} is a link to {path.readlink()}: remove it yourself."
+        )
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+    if not unit.is_ours(text):
+        raise ServiceError(f"{path} was not written by this script, so it stays.")
+    return text
+
+
+def _refuse_changed(path: Path, old: str | None, new: str, *, force: bool) -> None:
+    """Refuse to touch a unit of ours that somebody changed, and show how it differs."""
+    if old is None or unit.is_untouched(old) or force:
+        return
+    lines = difflib.unified_diff(
+        old.splitlines(),
+        new.splitlines(),
+        "as it is",
+        "as it would be",
+        lineterm="",
+        n=1,
+    )
+    raise ServiceError(
+        f"{path} was changed by hand, so it stays. What `systemctl --user edit {unit.NAME}` "
+        "adds is kept apart and would stay, too; with --force this is done all the same.",
+        tuple(lines) if new else (),
+    )
+
+
+def _systemctl(machine: Machine, *arguments: str) -> str:
+    """Tell this user's systemd something and return its answer.
+
+    Raises:
+        ServiceError: It refuses, or there is none.
+    """
+    outcome = machine.run(["systemctl", "--user", *arguments])
+    if outcome.code:
+        hint = ""
+        if "connect to" in outcome.said.lower() or outcome.code == _NOT_STARTED:
+            hint = " (no systemd serves this user here: start scripts/run.py instead)"
+        raise ServiceError(f"systemctl --user {arguments[0]}: {outcome.said}{hint}")
+    return outcome.out
+
+
+def _properties(machine: Machine) -> dict[str, str]:
+    names = "ActiveState,SubState,Result,NRestarts,MainPID,UnitFileState,DropInPaths"
+    said = _systemctl(machine, "show", f"--property={names}", unit.NAME)
+    return dict(line.partition("=")[::2] for line in said.splitlines())
+
+
+def _journal(machine: Machine) -> list[str]:
+    """Return the last lines that the service said."""
+    command = ["journalctl", "--user", "-u", unit.NAME, "-n", "10", "--no-pager"]
+    outcome = machine.run([*command, "-o", "cat"])
+    return outcome.out.splitlines() if outcome.code == 0 else []
+
+
+# Install
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with os.fdopen(
+            os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w"
+        ) as file:
+            file.write(text)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -> None:
+    """Write the unit, start it, and see it listen.
+
+    Raises:
+        ServiceError: Something is in the way.
+    """
+    made = plan(machine, flags.port, arguments)
+    if machine.system == "macos":
+        raise ServiceError(
+            "nothing was done.", [elsewhere.launchd(made.command, machine.home)]
+        )
+    if machine.system == "windows":
+        raise ServiceError("nothing was done.", [elsewhere.task(made.command)])
+    touch = [machine.find("touch") or "/usr/bin/touch", made.command[2]]
+    text = unit.text_of(made.command, touch, made.environment, made.listens)
+    path = path_of(machine)
+    print(f"{path}:\n\n{text}")
+    if flags.dry_run:
+        return
+    old = _read(path)
+    _refuse_changed(path, old, text, force=flags.force)
+    running = _properties(machine).get("ActiveState") == "active"
+    same = old is not None and unit.listens(old) == made.listens
+    if answers(made.listens) and not (running and same):
+        raise ServiceError(
+            f"something listens on {made.listens.host}:{made.listens.port} already: stop "
+            "it, or take another port with -p."
+        )
+    _write(path, text)
+    _systemctl(machine, "daemon-reload")
+    # A service that gave up starts again only after this; one that is new has no state.
+    machine.run(["systemctl", "--user", "reset-failed", unit.NAME])
+    _systemctl(machine, "enable", "--now", unit.NAME)
+    if running:  # with the old unit
+        _systemctl(machine, "restart", unit.NAME)
+    _wait(machine, made.listens)
+    print(f"It runs, and listens on {made.listens.host}:{made.listens.port}.")
+    print(f"Logs: journalctl --user -u {unit.NAME}")
+    _tell_secrets(made.environment)
+    _tell_linger(machine)
+
+
+def _wait(machine: Machine, listens: unit.Listens) -> None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        state = _properties(machine)
+        if state.get("ActiveState") == "failed" or state.get("NRestarts", "0") != "0":
+            break
+        if state.get("ActiveState") == "active" and answers(listens):
+            return
+        time.sleep(0.2)
+    raise ServiceError(
+        f"the service does not listen on {listens.host}:{listens.port}; its last lines "
+        "stand above. Mend what they name and install again, or `service.py remove`.",
+        _journal(machine),
+    )
+
+
+def _tell_secrets(environment: Path) -> None:
+    with contextlib.suppress(OSError):
+        if environment.stat().st_mode & 0o077:
+            print(f"Others can read {environment}: chmod 600 it.")
+
+
+def _tell_linger(machine: Machine) -> None:
+    outcome = machine.run(["loginctl", "show-user", "--property=Linger", "--value"])
+    if outcome.out.strip() != "yes":
+        print(
+            "It ends when you log out, and starts when you log in; to have it from boot "
+            "on: loginctl enable-linger"
+        )
+
+
+# Remove and status
+
+
+def _tell_running(machine: Machine) -> None:
+    """Say what may run although there is no unit of ours, and what ends it."""
+    if machine.system != "linux":
+        off = elsewhere.OFF[machine.system]
+        print(f"One that was set up by hand, as `install` says, ends by: {off}")
+        return
+    state: dict[str, str] = {}
+    with contextlib.suppress(ServiceError):  # without systemd nothing runs
+        state = _properties(machine)
+    if state.get("ActiveState") in ("active", "activating", "reloading"):
+        print(
+            f"A service of that name runs all the same (process {state.get('MainPID')}): "
+            f"systemctl --user stop {unit.NAME}"
+        )
+
+
+def remove(machine: Machine, *, force: bool) -> None:
+    """Stop the service and delete its unit.
+
+    Raises:
+        ServiceError: It is not ours, or was changed.
+    """
+    path = path_of(machine)
+    text = _read(path) if machine.system == "linux" else None
+    if text is None:
+        print(f"There is no {path}: nothing to remove.")
+        _tell_running(machine)
+        return
+    _refuse_changed(path, text, "", force=force)
+    drop_ins = _properties(machine).get("DropInPaths", "")
+    _systemctl(machine, "disable", "--now", unit.NAME)
+    path.unlink()
+    _systemctl(machine, "daemon-reload")
+    machine.run(["systemctl", "--user", "reset-failed", unit.NAME])
+    print(f"Stopped, and removed {path}.")
+    if drop_ins:
+        print(f"Not ours, and still there: {drop_ins}")
+
+
+def status(machine: Machine) -> int:
+    """Tell how the service does; return 0 if it runs and listens."""
+    path = path_of(machine)
+    if machine.system != "linux" or not path.exists():
+        print(f"Not installed: there is no {path}.")
+        _tell_running(machine)
+        return 1
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if not unit.is_ours(text):
+        origin = "not written by this script"
+    else:
+        origin = "as written" if unit.is_untouched(text) else "changed by hand"
+    state = _properties(machine)
+    print(f"unit:  {path} ({origin}; {state.get('UnitFileState') or 'not loaded'})")
+    print(
+        f"state: {state.get('ActiveState')} ({state.get('SubState')}), process "
+        f"{state.get('MainPID')}, restarted {state.get('NRestarts')} times, "
+        f"last result {state.get('Result')}"
+    )
+    where = unit.listens(text)
+    listening = where is not None and answers(where)
+    if where is not None:
+        word = "answers" if listening else "does not answer"
+        print(f"port:  {where.host}:{where.port} {word}")
+    print(f"logs:  journalctl --user -u {unit.NAME}")
+    return 0 if state.get("ActiveState") == "active" and listening else 1
+
+
+def run(
+    flags: argparse.Namespace, arguments: list[str], machine: Machine | None = None
+) -> int:
+    """Do what *flags* ask for and return the exit code."""
+    machine = machine or Machine()
+    try:
+        if flags.what == "status":
+            return status(machine)
+        if flags.what == "remove":
+            remove(machine, force=flags.force)
+        else:
+            install(machine, flags, arguments)
+    except (ServiceError, unit.UnitError) as error:
+        for line in getattr(error, "lines", ()):
+            print(line)
+        print(f"service.py: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = error.filename or path_of(machine)
+        print(f"service.py: {where}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,1 @@
+"""mitmproxy's certificate authority in this machine's trust stores."""

@@ -1,0 +1,148 @@
+"""mitmproxy's certificate authority in its folder: made, read, and kept from others."""
+
+from __future__ import annotations
+
+import shlex
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from mitmproxy import exceptions, options, optmanager
+from mitmproxy.certs import CertStore
+
+from ..machine import Machine
+from .certificate import Certificate, read
+
+NAME = options.CONF_BASENAME
+KEYS = (f"{NAME}-ca.pem", f"{NAME}-ca.p12")
+"""The files that hold its key; mitmproxy makes them 0600 (CertStore.create_store)."""
+FOLDER = "normalize"
+
+
+class AuthorityError(Exception):
+    """Why there is no certificate to trust, as one sentence."""
+
+
+@dataclass(frozen=True)
+class Loose:
+    """What others could read or change, and how to mend it.
+
+    Attributes:
+        path: The file or folder.
+        mode: Its permissions now.
+        wanted: What they should be.
+        why: What others can do now.
+    """
+
+    path: Path
+    mode: int
+    wanted: int
+    why: str
+
+    @property
+    def mend(self) -> str:
+        """The command that mends it."""
+        return f"chmod {self.wanted:o} {shlex.quote(str(self.path))}"
+
+    def __str__(self) -> str:
+        return f"{self.path} is {self.mode:04o}: {self.why} ({self.mend})"
+
+
+def load(confdir: Path) -> Certificate | None:
+    """Return the certificate that mitmproxy signs with, None if none was made yet.
+
+    It is the first one in the file with the key, as in `CertStore.from_files`.
+
+    Raises:
+        AuthorityError: The file cannot be read, or holds none.
+    """
+    path = confdir / KEYS[0]
+    try:
+        text = path.read_text(encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        return None
+    except PermissionError as error:
+        raise AuthorityError(
+            f"{path} is not yours to read: was mitmproxy started by root? Then give "
+            "the folder back to yourself (chown), or remove it and start again."
+        ) from error
+    except OSError as error:
+        raise AuthorityError(f"{path} cannot be read: {error.strerror}") from error
+    found = next(read(text), None)
+    if found is None or not found.is_readable:
+        raise AuthorityError(
+            f"{path} holds no certificate: move it away, and mitmproxy makes another."
+        )
+    return found
+
+
+def make(confdir: Path) -> Certificate:
+    """Return the certificate, made by mitmproxy's own code if there is none yet.
+
+    Raises:
+        AuthorityError: It cannot be made or read.
+    """
+    found = load(confdir)
+    if found is not None:
+        return found
+    told = options.Options()
+    try:
+        # As mitmproxy's own start does, for its key_size.
+        for name in ("config.yaml", "config.yml"):
+            optmanager.load_paths(told, str(confdir / name))
+        CertStore.from_store(confdir, NAME, told.key_size)
+    except (OSError, TypeError, ValueError, exceptions.OptionsError) as error:
+        raise AuthorityError(f"no CA can be made in {confdir}: {error}") from error
+    made = load(confdir)
+    if made is None:
+        raise AuthorityError(f"mitmproxy made no CA in {confdir}")
+    return made
+
+
+def file_of(certificate: Certificate, confdir: Path) -> Path:
+    """Return a file that holds *certificate* alone, for a command to read.
+
+    That is mitmproxy's own where it holds it, else one that is written.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    mine = confdir / f"{NAME}-ca-cert.pem"
+    try:
+        if [*read(mine.read_text(encoding="ascii", errors="replace"))] == [certificate]:
+            return mine
+    except OSError:
+        pass
+    path = folder(confdir) / f"{certificate.name}.pem"
+    path.write_text(certificate.pem, encoding="ascii")
+    return path
+
+
+def folder(confdir: Path) -> Path:
+    """Return the folder of what the scripts remember, made if need be."""
+    made = confdir / FOLDER
+    made.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return made
+
+
+def loose(machine: Machine, confdir: Path) -> list[Loose]:
+    """Return what other users of the machine could get at, nothing on Windows.
+
+    There the folder is in the user's own, whose rights it inherits.
+    """
+    if machine.system == "windows":
+        return []
+    found = []
+    for path in (confdir, *(confdir / name for name in KEYS)):
+        try:
+            mode = stat.S_IMODE(path.stat().st_mode)
+        except OSError:
+            continue
+        if path == confdir:
+            if mode & 0o022:
+                why = "others can put a CA of theirs in its place"
+                found.append(Loose(path, mode, mode & ~0o022, why))
+        elif mode & 0o077:
+            why = "others can read the key, and with it the traffic of who trusts it"
+            found.append(Loose(path, mode, 0o600, why))
+    return found

@@ -1,0 +1,76 @@
+"""Let this system trust mitmproxy's certificate authority, and take that back."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+import _bootstrap
+
+STORES = ("system", "nss", "firefox")
+
+
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        allow_abbrev=False,
+        description=(
+            "Install mitmproxy's certificate authority (CA) where this system's "
+            "programs look for the ones they trust, take away what was installed, or "
+            "tell how it stands. It is made first if there is none yet."
+        ),
+        epilog=(
+            "Stores: system (what curl, Go and Python's ssl read; a keychain on macOS, "
+            "the user's roots on Windows), nss (Chrome and Chromium on Linux), firefox "
+            "(its profiles). install and remove ask first, and end with 0 if all went "
+            "well, 1 if something failed or nobody said yes. status ends with 0 if "
+            "every store trusts the CA, else with 1. The first start makes the "
+            "environment in .venv."
+        ),
+    )
+    parser.add_argument("act", choices=("install", "remove", "status"))
+    parser.add_argument(
+        "--yes", action="store_true", help="do not ask: what is shown is agreed to"
+    )
+    parser.add_argument(
+        "--confdir",
+        type=Path,
+        metavar="DIR",
+        help="mitmproxy's folder (default: ~/.mitmproxy)",
+    )
+    parser.add_argument(
+        "--store",
+        action="append",
+        choices=STORES,
+        metavar="NAME",
+        help=f"only this one, of {', '.join(STORES)}; can be given more than once",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="with status: print one JSON object"
+    )
+    flags = parser.parse_args(given)
+    if flags.json and flags.act != "status":
+        parser.error("--json goes with status")
+    return flags
+
+
+def main() -> int:
+    """Do what the command line asks for and return the exit code."""
+    flags = parse(sys.argv[1:])
+    _bootstrap.ensure()
+    sys.path.append(str(_bootstrap.ROOT / "addon"))
+    from . import session as trust_main  # noqa: PLC0415 - it needs the environment, and the addon
+
+    if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
+        sys.stdout.reconfigure(errors="replace")
+    return trust_main.run(flags)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\ntrust.py: interrupted; remove takes away what was begun")
+        sys.exit(130)

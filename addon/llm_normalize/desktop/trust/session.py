@@ -1,0 +1,407 @@
+"""What scripts/trust.py does: shows, asks, acts store by store, remembers."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from . import status as trust_status
+from ..machine import Machine
+from .authority import KEYS, AuthorityError, load, loose, make
+from .certificate import Certificate
+from .lock import BusyError, locked
+from .record import Entry, Record, RecordError
+from .store import PartlyError, Store, StoreError
+from llm_normalize.home import trust_advice
+
+WIDTH = 14
+
+MEANING = """\
+Trusting it means: whoever has the key in that file can read and forge the TLS traffic
+of every program that trusts it. The addon has mitmproxy open the listed hosts only, and
+the key never leaves your machine. Keep {confdir} to yourself, and take the trust back
+when you stop using it: {remove}"""
+
+HINTS = """\
+Restart programs that are running. Some do not look there:
+  Node           NODE_USE_SYSTEM_CA=1 (Node 22.19, 24.6 and newer),
+                 or NODE_EXTRA_CA_CERTS={file}
+  httpx          SSL_CERT_FILE={roots}
+  requests       REQUESTS_CA_BUNDLE={roots}
+  JetBrains      Settings, Tools, Server Certificates: add {file}
+More in addon/docs/desktop.md."""
+
+
+class Refused(Exception):  # noqa: N818 - nothing went wrong
+    """Nobody said yes."""
+
+
+class Session:
+    """One start of the script.
+
+    Args:
+        flags: What the command line says.
+        machine: The machine.
+        root: The folder that is "/".
+    """
+
+    def __init__(
+        self,
+        flags: argparse.Namespace,
+        machine: Machine,
+        root: Path = trust_status.ROOT,
+    ) -> None:
+        self.flags = flags
+        self.machine = machine
+        self.root = root
+        confdir = flags.confdir or machine.home / ".mitmproxy"
+        self.confdir = Path(confdir).expanduser().absolute()
+        self.record = Record(self.confdir)
+        self.failed = False
+
+    def command(self, act: str) -> str:
+        """Return the command line for *act* on the same folder."""
+        return trust_advice.command(act, self.confdir, home=self.machine.home)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other starts from this folder, this user's browsers and this system.
+
+        Raises:
+            BusyError: Another one is at work.
+        """
+        system = self.root / "etc" / "ssl" / "certs"
+        own = [each for each in (self.confdir, self.machine.home) if each.is_dir()]
+        shared = [system] if system.is_dir() and self.chosen("system") else []
+        with locked(own, shared) as warnings:
+            for warning in warnings:
+                print(f"WARNING: {warning}")
+            yield
+
+    def chosen(self, name: str) -> bool:
+        return not self.flags.store or name in self.flags.store
+
+    def ask(self, question: str) -> None:
+        """Return if the user says yes.
+
+        Raises:
+            Refused: He does not, or cannot be asked.
+        """
+        if self.flags.yes:
+            return
+        if not sys.stdin.isatty():
+            raise Refused("nobody can be asked here; --yes says yes beforehand")
+        try:
+            answer = input(f"{question} [y/N] ")
+        except EOFError:
+            answer = ""
+        if answer.strip().lower() not in ("y", "yes"):
+            raise Refused("nobody said yes, so nothing was done")
+
+    def sudo(self, *, unused: bool = False) -> None:
+        """Tell who is root by sudo whose browsers and whose CA this is about.
+
+        Args:
+            unused: Whether nobody has used root's folder so far.
+
+        Raises:
+            AuthorityError: That cannot be meant: a CA that no proxy uses, or files of
+                root's in the user's own folder.
+        """
+        user = self.machine.environ.get("SUDO_USER", "")
+        if not self.machine.is_root() or user in ("", "root"):
+            return
+        said = (
+            "you are root by sudo: this is about root's browsers and the CA in "
+            f"{self.confdir}, while {user}'s programs have their own. Start it as {user}, "
+            "without sudo, which it calls where it must"
+        )
+        is_theirs = unused or self.machine.home.stat().st_uid != 0
+        if is_theirs and not self.flags.confdir:
+            raise AuthorityError(
+                f"{said}. If the proxy itself runs as root, add --confdir {self.confdir}"
+            )
+        print(f"WARNING: {said}.")
+
+    def tell(self, name: str, said: str, *, failed: bool = False) -> None:
+        """Print one line about a store."""
+        print(f"{name:{WIDTH}}{said}", flush=True)
+        self.failed = self.failed or failed
+
+    def show(self, certificate: Certificate) -> None:
+        """Print what there is to know of the CA."""
+        self.tell("CA", str(self.confdir / KEYS[0]))
+        self.tell("subject", certificate.subject)
+        valid = f"{certificate.begins:%Y-%m-%d} to {certificate.ends:%Y-%m-%d}"
+        if not certificate.is_valid:
+            valid += ": NOT VALID NOW"
+        self.tell("valid", valid)
+        self.tell("SHA-256", certificate.fingerprint)
+
+    # install
+
+    def install(self) -> None:
+        """Make the stores trust the CA."""
+        fresh = load(self.confdir) is None
+        self.sudo(unused=fresh)
+        certificate = make(self.confdir)
+        if fresh:
+            print(f"mitmproxy's CA has been made in {self.confdir}.")
+        self.show(certificate)
+        if not certificate.is_valid:
+            raise AuthorityError(
+                f"it is not valid now: move {self.confdir / KEYS[0]} away, and "
+                "mitmproxy makes another"
+            )
+        self.mend()
+        todo = self._todo(certificate)
+        if not todo:
+            return
+        remove = self.command("remove")
+        print(f"\n{MEANING.format(confdir=self.confdir, remove=remove)}\n")
+        for store, commands in todo:
+            print(f"{store.name} ({store.place}):")
+            for command in commands:
+                print(f"    {shlex.join(command)}")
+        self.ask("Go on?")
+        for store, _ in todo:
+            self.tell(store.name, self._install(store))
+        file = self.confdir / KEYS[0].replace("-ca.", "-ca-cert.")
+        # All roots where they are in one file: with the CA's alone, hosts that are not
+        # opened would be refused.
+        stores = trust_status.of(self.machine, certificate, self.confdir, self.root)
+        bundles = (
+            store.roots_file for store in stores if store.state().state == "trusted"
+        )
+        roots = next(filter(None, bundles), file)
+        shown = {"file": file, "roots": roots}
+        named = {name: trust_advice.quoted(str(path)) for name, path in shown.items()}
+        print(f"\n{HINTS.format(**named)}")
+
+    def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
+        """Return the stores to change, with their commands; tell of the others."""
+        found = []
+        stores = trust_status.of(self.machine, certificate, self.confdir, self.root)
+        for name, why in trust_status.lacking(stores).items():
+            if self.flags.store and name in self.flags.store:
+                self.tell(name, f"not installed: {why}", failed=True)
+            elif not self.flags.store and self.machine.find(name):
+                self.tell(name, f"nothing to do yet: {why}")
+        for store in stores:
+            if not self.chosen(store.name):
+                continue
+            status = store.state()
+            key = (store.name, store.place, certificate.sha256)
+            if status.state == "trusted":
+                mine = self.record.find(key)
+                who = f", installed by this script on {mine.when[:10]}" if mine else ""
+                self.tell(store.name, f"trusts it already ({status.detail}{who})")
+            elif store.optional:
+                self.tell(store.name, f"nothing to do: {status.detail}")
+            else:
+                try:
+                    found.append((store, store.plan()))
+                except StoreError as error:
+                    self.tell(store.name, f"not installed: {error}", failed=True)
+        return found
+
+    def _install(self, store: Store) -> str:
+        """Install it in one store, or leave that as it was, and say how it went."""
+        entry = None
+        try:
+            key = (store.name, store.place, store.certificate.sha256)
+            # One that is there was killed half way, and knows what was there before.
+            entry = self.record.find(key) or store.begin()
+            self.record.keep(entry)
+            store.install(entry)
+            self.verify(store)
+        except PartlyError as error:
+            self.failed = True
+            state, detail = store.state()
+            more = f"; {detail}" if state == "in part" and detail != str(error) else ""
+            word = "trusts it in part" if state in ("trusted", "in part") else state
+            return f"{word}: {error}{more}"
+        except StoreError as error:
+            self.failed = True
+            return f"not installed: {error}{self._undo(store, entry)}"
+        return f"trusts it now ({store.place}){store.after}"
+
+    def verify(self, store: Store) -> None:
+        """Raise StoreError if *store* does not trust it after all."""
+        status = store.state()
+        if status.state == "in part":
+            raise PartlyError(status.detail)
+        if status.state != "trusted":
+            raise StoreError(status.detail or "it does not trust it all the same")
+
+    def _undo(self, store: Store, entry: Entry | None) -> str:
+        if entry is None:
+            return ""
+        try:
+            store.remove(entry)
+        except StoreError:
+            return f"; something of it may be left: {self.command('remove')}"
+        self.record.drop(entry)
+        return ""
+
+    def mend(self) -> None:
+        """Tell what others could read, and mend it if the user says so."""
+        found = loose(self.machine, self.confdir)
+        for each in found:
+            print(f"WARNING: {each}")
+        if not found:
+            return
+        print("If somebody may have copied the key, move the CA away: another is made.")
+        try:
+            self.ask("Mend that?")
+        except Refused as refused:
+            if not sys.stdin.isatty():
+                raise
+            print(f"Not mended: {refused}.")
+            return
+        for each in found:
+            try:
+                each.path.chmod(each.wanted)
+            except OSError as error:
+                print(f"{each.path}: {error.strerror}: not mended")
+                self.failed = True
+
+    # remove
+
+    def remove(self) -> None:
+        """Take away what was installed, whatever the CA is by now."""
+        entries = [each for each in self.record.entries() if self.chosen(each.store)]
+        self.sudo(unused=not entries)
+        if not entries:
+            print(f"Nothing to remove is written down in {self.record.path}.")
+            print(
+                "What a record that is gone told of, if there was one, is named "
+                "mitmproxy-ca-… in the stores."
+            )
+            return
+        for entry in entries:
+            shown = f"{entry.certificate.fingerprint[:23]}…, since {entry.when[:10]}"
+            print(f"{entry.store} ({entry.place}): SHA-256 {shown}")
+        self.ask("Remove that?")
+        is_any = False
+        for entry in reversed(entries):
+            try:
+                store = trust_status.of_entry(
+                    self.machine, entry, self.confdir, self.root
+                )
+                said = store.remove(entry) + store.after
+            except StoreError as error:
+                self.tell(entry.store, f"not removed: {error}", failed=True)
+                continue
+            self.record.drop(entry)
+            written = self.confdir / "normalize" / f"{entry.certificate.name}.pem"
+            with contextlib.suppress(OSError):
+                written.unlink(missing_ok=True)
+            self.tell(entry.store, said)
+            is_any = True
+        if is_any:
+            print("Programs that run trust it until they are started again.")
+
+    # status
+
+    def status(self) -> None:
+        """Tell how the stores stand to the CA."""
+        told = self.told()
+        if self.flags.json:
+            print(json.dumps(told, indent=1))
+            return
+        try:
+            self.sudo()
+        except AuthorityError as error:
+            print(f"WARNING: {error}")
+        certificate = load(self.confdir)
+        if certificate is None:
+            making = f"install makes it: {self.command('install')}"
+            self.tell("CA", f"none in {self.confdir} yet: {making}")
+        else:
+            self.show(certificate)
+            if not told["loose"] and self.machine.system != "windows":
+                self.tell("key", "for you alone")
+        for warning in told["loose"]:
+            self.tell("key", f"WARNING: {warning}")
+        self._show(told["stores"])
+        for older in told["older"]:
+            said = f"at {older['place']}: `remove` takes it away"
+            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+
+    def _show(self, stores: list[dict[str, str]]) -> None:
+        for store in stores:
+            detail = store["detail"] or store["place"]
+            if store["since"]:
+                detail += f", installed by this script on {store['since'][:10]}"
+            self.tell(store["name"], f"{store['state']:13}{detail}")
+        there = [store["name"] for store in stores]
+        for name in self.flags.store or ():
+            if name not in there:
+                self.tell(name, f"{'not here':13}{trust_status.WHY[name]}")
+
+    def told(self) -> dict[str, Any]:
+        """Return what `status --json` prints; `failed` is set if a store does not trust.
+
+        Its keys: `ca` (path, subject, begins, ends, sha256; null if there is none),
+        `loose` (sentences about what others can get at), `stores` (name, place, state,
+        detail, since: when this script installed it, or null), `older` (name, place,
+        sha256 of what it installed of another CA).
+        """
+        certificate = load(self.confdir)
+        entries = [each for each in self.record.entries() if self.chosen(each.store)]
+        now = certificate.sha256 if certificate else ""
+        since = {each.key: each.when for each in entries}
+        stores = []
+        for store in trust_status.stores(self.machine, self.confdir, self.root):
+            if self.chosen(store.name):
+                state, detail = store.state()
+                self.failed |= state != "trusted" and not store.optional
+                key = (store.name, store.place, now)
+                each = {"name": store.name, "place": store.place, "state": state}
+                stores.append({**each, "detail": detail, "since": since.get(key)})
+        return {
+            "ca": certificate
+            and {
+                "path": str(self.confdir / KEYS[0]),
+                "subject": certificate.subject,
+                "begins": certificate.begins.isoformat(),
+                "ends": certificate.ends.isoformat(),
+                "sha256": certificate.fingerprint,
+            },
+            "loose": [str(each) for each in loose(self.machine, self.confdir)],
+            "stores": stores,
+            "older": [
+                {"name": name, "place": place, "sha256": sha256}
+                for name, place, sha256 in since
+                if sha256 != now
+            ],
+        }
+
+
+def run(flags: argparse.Namespace) -> int:
+    """Do what the command line asks for and return the exit code."""
+    session = Session(flags, Machine())
+    acts = {
+        "install": session.install,
+        "remove": session.remove,
+    }
+    try:
+        if flags.act == "status":
+            session.status()
+        else:
+            with session.alone():
+                acts[flags.act]()
+    except Refused as refused:
+        print(f"trust.py: {refused}", file=sys.stderr)
+        return 1
+    except (AuthorityError, BusyError, RecordError, OSError) as error:
+        print(f"trust.py: {error}", file=sys.stderr)
+        return 1
+    return int(session.failed)

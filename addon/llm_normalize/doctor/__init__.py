@@ -1,0 +1,1 @@
+"""Asking a provider, and reporting what its answers break and which fixes repair it."""

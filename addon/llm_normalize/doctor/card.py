@@ -1,0 +1,186 @@
+"""The card: what the verdicts on several answers come to."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .evidence import Evidence, compared, evidence, ordered
+from .judge import CONFORMS, LEFT, NONE, REPAIRED, Fault, Verdict
+from llm_normalize.text.printable import brief
+
+MOST = 40
+"""Kinds of faults, notes and rows that are told."""
+
+_VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
+
+
+@dataclass
+class Row:
+    """One answer in the table; `arrival` is `spread`, `at once` or empty."""
+
+    name: str
+    asked: str
+    status: int | None
+    content_type: str | None
+    encoding: str
+    first_ms: float | None
+    total_ms: float | None
+    events: int | None
+    arrival: str
+    verdict: str
+
+
+@dataclass
+class Group:
+    """Faults of one kind, with the first of them."""
+
+    rule: str
+    text: str
+    count: int
+    answer: str
+    event: int | None
+
+
+@dataclass
+class Card:
+    """What there is to say about one provider, or about some recordings.
+
+    Attributes:
+        subject: Whom it is about.
+        kind: `asked`, `recorded` or `logged`.
+        verdict: The verdict on all of it.
+        headline: That as a sentence.
+        rows: The answers.
+        broken: The rules that they break.
+        fixes: What repairs them.
+        left: What is left.
+        notes: What else there is to say.
+    """
+
+    subject: str
+    kind: str
+    verdict: str = NONE
+    headline: str = ""
+    rows: list[Row] = field(default_factory=list)
+    broken: list[Group] = field(default_factory=list)
+    fixes: list[Evidence] = field(default_factory=list)
+    left: list[Group] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it, for a program."""
+        made = asdict(self)
+        for fix in made["fixes"]:
+            del fix["together"]
+        return made
+
+
+def grouped(faults: Iterable[tuple[str, Fault]]) -> list[Group]:
+    """Return *faults*, each with its answer's name, by rule and kind, as they came."""
+    groups: dict[tuple[str, str], Group] = {}
+    for answer, fault in faults:
+        key = (fault.rule, _VARIES.sub("", fault.text))
+        group = groups.get(key)
+        if group is None:
+            text = brief(fault.text)
+            groups[key] = Group(fault.rule, text, 1, brief(answer), fault.event)
+        else:
+            group.count += 1
+    return list(groups.values())
+
+
+def card_of(subject: str, kind: str, verdicts: Sequence[Verdict]) -> Card:
+    """Return the card of these *verdicts*."""
+    found: dict[str, Evidence] = {}
+    for verdict in verdicts:
+        _collect(found, verdict)
+    card = Card(brief(subject), kind, rows=[_row(verdict) for verdict in verdicts])
+    card.broken = grouped((v.answer.name, each) for v in verdicts for each in v.broken)
+    card.left = grouped((v.answer.name, each) for v in verdicts for each in v.left)
+    card.fixes = ordered(found)
+    told = [(v.answer.name, each) for v in verdicts for each in v.notes]
+    # What holds for many is told once.
+    names: dict[str, list[str]] = {}
+    for name, note in told:
+        names.setdefault(brief(note), []).append(brief(name))
+    for note, of in names.items():
+        others = f" and {len(of) - 1} more" if len(of) > 1 else ""
+        card.notes.append(f"{of[0]}{others}: {note}")
+    card.verdict, card.headline = headline([verdict.word for verdict in verdicts])
+    return card
+
+
+def headline(words: Sequence[str]) -> tuple[str, str]:
+    """Return the verdict on all, and its sentence."""
+    count = {word: words.count(word) for word in (CONFORMS, REPAIRED, LEFT, NONE)}
+    judged = len(words) - count[NONE]
+    of = f"{judged} answer{'' if judged == 1 else 's'}"
+    silent = f" No verdict on {count[NONE]} more." if count[NONE] else ""
+    if count[LEFT]:
+        return LEFT, (
+            f"Something is left that no fix repairs, in {count[LEFT]} of {of}; "
+            f"{count[REPAIRED]} repaired completely, {count[CONFORMS]} conform.{silent}"
+        )
+    if count[REPAIRED]:
+        return REPAIRED, (
+            f"Repaired completely: {count[REPAIRED]} of {of} are not as OpenAI sends "
+            f"them, and the fixes mend all of it.{silent}"
+        )
+    if judged:
+        return CONFORMS, f"Conforms: {of}, as OpenAI could have sent.{silent}"
+    return NONE, "No verdict: there was no answer to look at."
+
+
+def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:
+    answer, result = verdict.answer, verdict.result
+    for pair in result.pairs if result else ():
+        where = brief(f"{answer.name}, event {pair.n}")
+        told = compared(pair.before, pair.after)
+        for name in pair.fixes:
+            if name not in verdict.head:
+                evidence(found, name).take(where, pair.fixes, told)
+    for name, count in (result.fixes if result else {}).items():
+        evidence(found, name).count += count
+    for name, change in verdict.head.items():
+        each = evidence(found, name)
+        each.take(brief(answer.name), [name], [change])
+        each.count += name not in (result.fixes if result else {})
+
+
+def _row(verdict: Verdict) -> Row:
+    answer = verdict.answer
+    request = answer.request
+    parts = ["stream" if answer.stream else "body"]
+    parts += ["usage"] if request.include_usage and answer.stream else []
+    parts += (
+        ["forced tool" if request.forced_tool else "tools"] if request.tools else []
+    )
+    told = answer.content_type
+    return Row(
+        name=brief(answer.name),
+        asked=", ".join(parts),
+        status=answer.status or None,
+        content_type=None if told is None else brief(told),
+        encoding=brief(answer.encoding),
+        first_ms=answer.first_ms,
+        total_ms=answer.total_ms,
+        events=verdict.result.events if verdict.result and answer.stream else None,
+        arrival=_arrival(verdict),
+        verdict=verdict.word,
+    )
+
+
+_FEW = 3
+_AT_ONCE_MS = 20.0
+
+
+def _arrival(verdict: Verdict) -> str:
+    """Tell whether the events of a stream came one by one."""
+    answer, result = verdict.answer, verdict.result
+    first, last = answer.first_ms, answer.last_ms
+    few = result is None or result.events < _FEW
+    if not answer.stream or first is None or last is None or few:
+        return ""
+    took = last - first
+    return "at once" if took < _AT_ONCE_MS and took * 10 < first else "spread"

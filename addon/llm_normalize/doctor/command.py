@@ -1,0 +1,235 @@
+"""Tell whether a provider answers as OpenAI would, and what the fixes mend of it."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import os
+import re
+import sys
+import urllib.parse
+from pathlib import Path
+
+import _bootstrap
+from .providers import PROVIDERS
+
+REQUESTS = (
+    "plain",
+    "stream",
+    "usage",
+    "tools",
+    "forced-tool",
+    "bad-model",
+    "bad-parameter",
+)
+ASKED = ("usage", "tools", "forced-tool")
+PATH = "/chat/completions"
+TIMEOUT = 60.0
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self) -> None:
+        super().__init__(
+            allow_abbrev=False,
+            usage="%(prog)s (URL | --provider NAME) --model M [--key env:NAME|file:PATH]"
+            "\n       %(prog)s FILE...",
+            description=(
+                "Ask a provider a handful of small requests, one after the other, and "
+                "tell which rules of OpenAI's form its answers break, which fixes of "
+                "the addon repair that, and what is left. Or tell the same of answers "
+                "that are recorded."
+            ),
+            epilog=(
+                "Ends with 0 if nothing is left that no fix repairs, 1 if something "
+                "is, 2 for a bad command line, 3 if nothing could be asked. The first "
+                "start makes the environment in .venv."
+            ),
+        )
+
+    def parse(self, given: list[str]) -> argparse.Namespace:
+        flags, unknown = self.parse_known_intermixed_args(given)
+        if unknown:
+            # By name: what stands behind it may be a key.
+            names = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
+            self.error("there is no such option: " + (", ".join(names) or "-"))
+        return flags
+
+
+def parse(given: list[str]) -> argparse.Namespace:
+    """Return what the command line asks for; its key is in `secret`."""
+    parser = _Parser()
+    parser.add_argument(
+        "given",
+        nargs="*",
+        metavar="URL | FILE",
+        help="a base URL (https://host/v1), or one that ends in /chat/completions; or "
+        "files: before/after logs, captures (a folder with about.toml and response.*), "
+        "single .sse and .json files, folders of them",
+    )
+    parser.add_argument(
+        "--provider", metavar="NAME", help="a known base URL; see --list"
+    )
+    parser.add_argument("--list", action="store_true", help="print the known providers")
+    parser.add_argument("--model", metavar="M", help="the model to ask")
+    parser.add_argument(
+        "--key",
+        metavar="env:NAME|file:PATH",
+        help="where the key is (with --provider: its usual variable, if that is set)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--timeout",
+        default=f"{TIMEOUT:g}",
+        metavar="SECONDS",
+        help=f"what one request may take, from first to last (default: {TIMEOUT:g})",
+    )
+    parser.add_argument(
+        "--only",
+        default=",".join(REQUESTS),
+        metavar="NAMES",
+        help=f"requests to send, of: {','.join(REQUESTS)}",
+    )
+    parser.add_argument(
+        "--asked",
+        default="",
+        metavar="NAMES",
+        help="what the request of a recorded answer asked, where nothing tells it, "
+        f"of: {','.join(ASKED)}",
+    )
+    parser.add_argument(
+        "--insecure-http",
+        action="store_true",
+        help="let the key travel unencrypted to another machine",
+    )
+    flags = parser.parse(given)
+    flags.secret = ""
+    if flags.list:
+        return flags
+    flags.only = _names(parser, "--only", flags.only, REQUESTS)
+    flags.asked = _names(parser, "--asked", flags.asked, ASKED)
+    flags.timeout = _seconds(parser, flags.timeout)
+    _target(parser, flags)
+    return flags
+
+
+def _names(
+    parser: _Parser, option: str, given: str, known: tuple[str, ...]
+) -> list[str]:
+    wanted = [name.strip() for name in given.split(",") if name.strip()]
+    if not set(wanted) <= set(known) or (option == "--only" and not wanted):
+        parser.error(f"{option} takes names out of {','.join(known)}")
+    return [name for name in known if name in wanted]
+
+
+def _seconds(parser: _Parser, given: str) -> float:
+    try:
+        value = float(given)
+    except ValueError:
+        value = 0
+    if not 0 < value < 86400:  # noqa: PLR2004 - a day; also no "nan"
+        parser.error("--timeout takes a number of seconds above 0")
+    return value
+
+
+def _target(parser: _Parser, flags: argparse.Namespace) -> None:
+    """Tell a provider from files, and look at what belongs to it."""
+    urls = [each for each in flags.given if _URL.match(each)]
+    flags.files = [each for each in flags.given if each not in urls]
+    variable = ""
+    if flags.provider is not None:
+        if flags.provider not in PROVIDERS:
+            parser.error("--provider takes a name that --list prints")
+        base, variable = PROVIDERS[flags.provider]
+        urls.append(base)
+    if len(urls) > 1 or (urls and flags.files):
+        parser.error("give one URL, or one --provider, or files")
+    if not urls:
+        if not flags.files:
+            parser.error("give a URL, a --provider, or files")
+        if flags.key or flags.model:
+            parser.error("--key and --model go with a URL or a --provider")
+        return
+    if not flags.model:
+        parser.error("--model is missing: which one shall be asked?")
+    flags.url = _url(parser, urls[0])
+    flags.secret = _key(parser, flags.key, variable)
+    parts = urllib.parse.urlsplit(flags.url)
+    plain = parts.scheme == "http" and not is_loopback(parts.hostname or "")
+    if plain and flags.secret and not flags.insecure_http:
+        parser.error(
+            "http:// would send the key unencrypted to another machine: take https://, "
+            "or say --insecure-http"
+        )
+
+
+def _url(parser: _Parser, given: str) -> str:
+    """Return the address of chat/completions under the URL *given*."""
+    try:
+        parts = urllib.parse.urlsplit(given)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https") or not given.isprintable():
+        parser.error("the URL must be http://HOST/... or https://HOST/...")
+    if "@" in parts.netloc:
+        parser.error("the URL may hold no name or password: the key goes with --key")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith(PATH) else path + PATH
+    return urllib.parse.urlunsplit(parts._replace(path=path, fragment=""))
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether *host* is this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _key(parser: _Parser, given: str | None, variable: str) -> str:
+    """Return the key; no message quotes what was given, which may be one."""
+    if given is None:
+        key = os.environ.get(variable, "") if variable else ""
+    elif given.startswith("env:"):
+        key = os.environ.get(given[4:], "")
+        if not key.strip():
+            parser.error("the environment variable that --key names is not set")
+    elif given.startswith("file:"):
+        try:
+            key = Path(given[5:]).expanduser().read_text(encoding="utf-8")
+        except (OSError, ValueError, RuntimeError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            parser.error(f"the file that --key names cannot be read: {why}")
+    else:
+        parser.error(
+            "--key takes env:NAME or file:PATH; the key itself would stay in the "
+            "history of the shell"
+        )
+    key = key.strip()
+    if given is not None and not key:
+        parser.error("the file that --key names is empty")
+    if not all("!" <= char <= "~" for char in key):
+        parser.error("the key has characters that no key has, such as blanks")
+    return key
+
+
+def main() -> int:
+    """Do what the command line asks for and return the exit code."""
+    flags = parse(sys.argv[1:])
+    if flags.list:
+        for name, (base, variable) in PROVIDERS.items():
+            print(f"{name:12} {base:56} {variable}".rstrip())
+        return 0
+    _bootstrap.ensure()
+    sys.path[:0] = [str(_bootstrap.ROOT / "addon"), str(_bootstrap.ROOT / "tests")]
+    from . import session as doctor_run  # noqa: PLC0415 - it needs the environment
+
+    return doctor_run.run(flags)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

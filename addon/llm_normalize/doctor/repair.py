@@ -1,0 +1,168 @@
+"""What the addon makes of an answer: its own hooks' code, on a flow without a network."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mitmproxy import connection, flow, http
+
+from .answer import JSON_TYPE, PENDING_HEADER, STREAM_TYPE, Answer
+from llm_normalize.exchange.answers import Answers
+from llm_normalize.exchange.exchange import Settings
+from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.fixes import FIXES
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.records.statistics import Stats
+from llm_normalize.wire.json_text import dumps
+
+PENDING = "answer-pending"
+CONTENT_TYPE = "content-type-wrong"
+_READ = 64 * 1024
+_URL = "http://provider/v1/chat/completions"
+# Nothing is fetched: that would be a request that nobody announced.
+_SETTINGS = Settings(
+    [fix for fix in FIXES if fix.name != PENDING],
+    observe=False,
+    strict=False,
+    log=None,
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An event that was changed.
+
+    Attributes:
+        n: Its place; of one that was added, the place of the event before.
+        fixes: The fixes that changed it.
+        before: Its bytes as they came; None for one that was added.
+        after: What left in its place.
+    """
+
+    n: int
+    fixes: list[str]
+    before: bytes | None
+    after: list[bytes]
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What the client gets.
+
+    Attributes:
+        status: The HTTP status.
+        content_type: What it is called.
+        data: The body; None where nothing can be sent.
+        events: Events that came.
+        fixes: Events that each fix changed.
+        pairs: The changed events, as many as the addon keeps to be looked at.
+        warnings: What the addon logged.
+    """
+
+    status: int
+    content_type: str
+    data: bytes | None
+    events: int
+    fixes: dict[str, int]
+    pairs: list[Pair]
+    warnings: list[str]
+
+
+async def _wait(waits: Awaitable[None]) -> None:
+    await waits
+
+
+def repaired(answer: Answer) -> Repaired:
+    """Return what becomes of *answer* on its way through the addon."""
+    exchange = _flow(answer)
+    response = exchange.response
+    assert response is not None
+    answers = Answers(Stats())
+    with _Warnings() as warnings:
+        answers.begin(exchange, _SETTINGS)
+        rewriter = response.stream
+        out: bytes | None = None
+        if isinstance(rewriter, Rewriter):
+            rewriter.on_growth = _nobody_looks
+            data = answer.data  # no read is larger, nor is one looked at as a whole
+            reads = (data[at : at + _READ] for at in range(0, len(data), _READ))
+            out = b"".join(_joined(rewriter(read)) for read in reads)
+            out += b"" if answer.broke else _joined(rewriter(b""))
+        elif not answer.broke:
+            response.data.content = answer.data
+        if answer.broke:
+            exchange.error = flow.Error(answer.broke)
+            answers.broke(exchange, lambda: _SETTINGS)
+        else:
+            waits = answers.end(exchange)
+            if waits is not None:  # it is large
+                asyncio.run(_wait(waits))
+    told: dict[str, Any] = exchange.metadata[KEY]
+    if out is None and not answer.broke:
+        out = response.raw_content
+    return Repaired(
+        status=response.status_code,
+        content_type=response.headers.get("content-type", ""),
+        data=out,
+        events=told["events"],
+        fixes=dict(told["fixes"]),
+        pairs=[
+            Pair(n, fixes, before, after)
+            for n, _, fixes, before, after, *_ in told["pairs"]
+        ],
+        warnings=warnings.found,
+    )
+
+
+def _nobody_looks() -> None:
+    """Stand in for what shows a stream while it runs: that takes a mitmproxy."""
+
+
+def _joined(out: bytes | Any) -> bytes:
+    return out if isinstance(out, bytes) else b"".join(out)
+
+
+def _flow(answer: Answer) -> http.HTTPFlow:
+    """Return the exchange as mitmproxy would have it, when the headers have come."""
+    here = ("127.0.0.1", 1)
+    client = connection.Client(
+        peername=here,
+        sockname=here,
+        timestamp_start=0,
+        state=connection.ConnectionState.OPEN,
+    )
+    exchange = http.HTTPFlow(client, connection.Server(address=None))
+    body = {**answer.body, "stream": answer.stream}
+    exchange.request = http.Request.make("POST", _URL, dumps(body))
+    told = answer.content_type
+    if told is None:
+        told = STREAM_TYPE if answer.stream and not answer.is_error else JSON_TYPE
+    headers = {"content-type": told} if told else {}
+    if answer.pending:
+        headers[PENDING_HEADER] = "1"
+    exchange.response = http.Response.make(answer.status, b"", headers)
+    return exchange
+
+
+class _Warnings(logging.Handler):
+    """Takes what the addon says in mitmproxy's event log, for a while."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.found: list[str] = []
+        self._logger = logging.getLogger("llm_normalize")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take *record*, without its traceback."""
+        self.found.append(record.getMessage())
+
+    def __enter__(self) -> Self:
+        self._logger.addHandler(self)
+        self._logger.propagate = False
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._logger.removeHandler(self)
+        self._logger.propagate = True

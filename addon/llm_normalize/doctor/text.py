@@ -1,0 +1,139 @@
+"""The card as text: 80 columns, colours on a terminal alone."""
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterator
+
+from .card import MOST, Card, Group, Row
+from .evidence import Evidence
+from .judge import CONFORMS, LEFT, NONE, REPAIRED
+from llm_normalize.records.difference import REMOVED
+
+_WIDTH = 80
+_NAME = 34  # columns of an answer's name
+_COLOURS = {CONFORMS: 32, REPAIRED: 33, LEFT: 31, NONE: 35}
+_BOLD = 1
+
+
+def as_text(card: Card) -> Iterator[str]:
+    """Yield the lines of *card*."""
+    yield _coloured(card.subject, _BOLD)
+    for line in _wrapped(card.headline, ""):
+        yield _coloured(line, _COLOURS[card.verdict])
+    if card.rows:
+        yield ""
+        yield from _table(card.rows)
+    if card.broken:
+        yield from _heading("Rules of OpenAI's form that are broken")
+        yield from _groups(card.broken)
+    if card.fixes:
+        yield from _heading("Fixes that repair that")
+        for fix in card.fixes:
+            yield from _fix(fix)
+    yield from _heading("Left, that no fix repairs")
+    yield from _groups(card.left) if card.left else ["  nothing"]
+    if card.notes:
+        yield from _heading("Also")
+        for note in card.notes[:MOST]:
+            yield from _wrapped(note, "  - ", "    ")
+        yield from _more(len(card.notes))
+
+
+def _heading(text: str) -> Iterator[str]:
+    yield ""
+    yield _coloured(text, _BOLD)
+
+
+def _table(rows: list[Row]) -> Iterator[str]:
+    shown = rows
+    if len(rows) > MOST:  # what is left first, and not more than can be read
+        shown = sorted(rows, key=lambda row: row.verdict != LEFT)
+        shown = shown[: max(MOST, sum(row.verdict == LEFT for row in rows))]
+    cells = [
+        {
+            "answer": _name(row.name),
+            "status": str(row.status or "-"),
+            "first ms": _figure(row.first_ms),
+            "all ms": _figure(row.total_ms),
+            "events": "" if row.events is None else str(row.events),
+            "arrival": row.arrival,
+            "encoding": row.encoding[:8],
+            "verdict": row.verdict,
+        }
+        for row in shown
+    ]
+    names = [name for name in cells[0] if any(each[name] for each in cells)]
+    columns = [[name, *(each[name] for each in cells)] for name in names]
+    widths = [max(map(len, column)) for column in columns]
+    figures = {"status", "first ms", "all ms", "events"}
+    for at, line in enumerate(zip(*columns, strict=True)):
+        made = [
+            cell.rjust(width) if column[0] in figures else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        ]
+        if at:
+            made[-1] = _coloured(made[-1].rstrip(), _COLOURS[line[-1]])
+        yield "  " + "  ".join(made).rstrip()
+    if len(shown) < len(rows):
+        yield f"  and {len(rows) - len(shown)} more (--json has all)"
+
+
+def _name(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _groups(groups: list[Group]) -> Iterator[str]:
+    for group in groups[:MOST]:
+        place = group.answer
+        if group.event is not None:
+            place += f", event {group.event}"
+        times = f"{group.count} times, first " if group.count > 1 else ""
+        text = f"{group.rule}: {group.text} ({times}in {place})"
+        yield from _wrapped(text, "  ", "      ")
+    yield from _more(len(groups))
+
+
+def _more(count: int) -> Iterator[str]:
+    if count > MOST:
+        yield f"  and {count - MOST} more (--json has all)"
+
+
+def _fix(fix: Evidence) -> Iterator[str]:
+    times = f"{fix.count} event{'' if fix.count == 1 else 's'}"
+    first = f", first in {fix.first}" if fix.first else ""
+    head = list(_wrapped(f"{fix.name}: {times}{first}", "  ", "      "))
+    yield head[0].replace(fix.name, _coloured(fix.name, _BOLD), 1)
+    yield from head[1:]
+    if fix.changes:
+        yield from _wrapped(fix.changes, "      ")
+        yield from _wrapped(f"breaks: {fix.why}", "      ")
+    if fix.shown:
+        where = "" if fix.seen == fix.first else f" ({fix.seen})"
+        yield from _wrapped(f"as seen{where}:", "      ")
+    for change in fix.shown:
+        new = REMOVED if change["new"] is None else change["new"]
+        became = f"added {new}" if change["old"] is None else f"{change['old']} → {new}"
+        yield from _wrapped(f"{change['place']}: {became}", "        ", "          ")
+    if fix.more:
+        yield f"        and {fix.more} more in that event"
+
+
+def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent if further is None else further,
+        break_on_hyphens=False,
+    ) or [indent.rstrip()]
+
+
+def _coloured(text: str, colour: int) -> str:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{colour}m{text}\x1b[0m"

@@ -1,0 +1,1 @@
+"""Pairs logs summed up: on a terminal, as a page, as JSON."""

@@ -1,0 +1,106 @@
+"""The report as one JSON object, for programs."""
+
+import json
+from typing import Any
+
+from . import log_reader as reader
+from . import rendering as text
+from . import pairs
+from .collected import Broken, Collected, Group
+from .examples import Example
+from .histogram import ACCURACY, Histogram
+from llm_normalize.fixes import FIXES
+
+PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+def as_json(found: Collected, notes: reader.Notes) -> str:
+    """Return the object; ASCII, so that nothing in it is a terminal's command."""
+    span, buckets = found.timeline.buckets()
+    whole, models = found.whole(), found.models_of()
+    known = {fix.name: fix for fix in FIXES}
+    told: dict[str, Any] = {
+        "files": [str(path) for path in notes.files],
+        "bytes": notes.size,
+        "records": found.records,
+        "lost": notes.lost,
+        "torn": notes.torn,
+        "unreadable": notes.unreadable,
+        "strange": found.strange,
+        "since": _moment(found.timeline.since),
+        "until": _moment(found.timeline.until),
+        "percentiles_accuracy": ACCURACY,
+        "answers": whole.flows,
+        "whole": _group(whole),
+        "groups": [
+            {"host": host, "model": model, "mode": mode, **_group(group)}
+            for (host, model, mode), group in found.rows()
+        ],
+        "fixes": [
+            {
+                "name": name,
+                "changes": known[name].changes if name in known else None,
+                "breaks": known[name].why if name in known else None,
+                "answers": answers,
+                "events": whole.fixes[name],
+                "models": models[name],
+                "examples": [_example(each) for each in found.examples.of(name)],
+            }
+            for name, answers in pairs.ranked(whole.fixed)
+        ],
+        "over_time": {
+            "bucket_seconds": span,
+            "undated": found.timeline.undated,
+            "buckets": [
+                {
+                    "from": _moment(at),
+                    "ends": each.ends,
+                    "events": each.events,
+                    "changed": each.changed,
+                }
+                for at, each in buckets
+            ],
+        },
+        "broken_off": [_broken(each) for each in found.latest()],
+    }
+    return json.dumps(told, indent=1, allow_nan=False)
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        **group.as_json(),
+        "repaired": group.repaired,
+        "first_ms": _times(group.begin),
+        "total_ms": _times(group.total),
+    }
+
+
+def _times(times: Histogram) -> dict[str, float | None]:
+    found = {name: times.at(part) for name, part in PARTS.items()}
+    return {name: at if at is None else round(at, 1) for name, at in found.items()}
+
+
+def _example(example: Example) -> dict[str, Any]:
+    return {
+        "host": example.host,
+        "model": example.model,
+        "n": example.n,
+        "fixes": example.fixes,
+        "changes": [str(each) for each in example.changes],
+    }
+
+
+def _broken(broken: Broken) -> dict[str, Any]:
+    return {
+        "time": _moment(broken.at),
+        "host": broken.host,
+        "model": broken.model,
+        "end": broken.end,
+        "status": broken.status or None,
+        "events": broken.events,
+        "total_ms": broken.total,
+    }
+
+
+def _moment(at: float | None) -> str | None:
+    return None if at is None else text.moment(at, "%Y-%m-%dT%H:%M:%SZ")

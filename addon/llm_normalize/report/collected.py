@@ -1,0 +1,229 @@
+"""All that a report says, gathered from records one by one, in bounded memory."""
+
+import heapq
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from . import log_reader as reader
+from . import rendering as text
+from . import pairs
+from .examples import Examples
+from .histogram import Histogram
+from .timeline import OTHER_END, Timeline
+from llm_normalize.fixes import FIXES
+from llm_normalize.records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
+
+OTHER_FIXES = "other fixes"
+LATEST = 30  # answers that broke off, told one by one
+
+_NAME = 200  # characters of a name; whoever asks chooses it
+_UNKNOWN = 50  # names of fixes that this version does not have
+_KNOWN = frozenset(fix.name for fix in FIXES)
+
+
+class Group(pairs.Group):
+    """The answers of one model on one host, their times counted in bins.
+
+    Attributes:
+        total: Milliseconds until an answer was over.
+        repaired: Answers that a fix changed.
+    """
+
+    def __init__(self) -> None:
+        self.begin = Histogram()
+        super().__init__(self.begin)
+        self.total = Histogram()
+        self.repaired = 0
+
+    def add(self, record: reader.Record) -> None:
+        """Take in the record of one answer."""
+        super().add(record)
+        self.repaired += bool(record["fixes"])
+        total = reader.time_of(record, "total_ms")
+        if total is not None:
+            self.total.add(total)
+
+    def merge(self, other: "Group") -> None:
+        """Take in all that *other* counted."""
+        for name in ("flows", "events", "changed", "requests", "repaired"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.ends.update(other.ends)
+        self.fixes.update(other.fixes)
+        self.fixed.update(other.fixed)
+        self.begin.merge(other.begin)
+        self.total.merge(other.total)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An answer that did not come to its end.
+
+    Attributes:
+        at: When, in seconds; None where the log has no time.
+        host: Where it was to come from.
+        model: The model that was asked for.
+        end: `upstream-broke`, `client-left`, `error`, or `?` for any other.
+        status: The HTTP status, 0 without one.
+        events: Events that had come.
+        total: Milliseconds from the request until then.
+    """
+
+    at: float | None
+    host: str
+    model: str
+    end: str
+    status: int
+    events: int
+    total: float | None
+
+
+class Collected(pairs.Summary):
+    """What the records say; bounded, however many names, records and fixes there are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timeline = Timeline()
+        self.examples = Examples()
+        self.records = 0
+        self.strange = 0
+        self._unknown: set[str] = set()
+        self._latest: list[tuple[float, int, Broken]] = []
+        self._numbers = itertools.count()
+
+    def add(self, record: reader.Record) -> None:
+        """Take in a record of any kind, whatever its fields are."""
+        self.records += 1
+        kind = record.get("type")
+        if kind == "pair":
+            self.examples.add(record, self._fixes(record.get("fixes")))
+        elif kind in ("flow", "request"):
+            self._add_answer(record)
+        else:
+            self.strange += 1
+
+    def group(self, host: str, model: str, mode: str) -> Group:
+        """Return where the answers of these are counted; see `Stats` for the bounds."""
+        for key, room in (
+            ((host, model, mode), PAIRS),
+            ((host, OTHER_MODELS, mode), 2 * PAIRS),
+        ):
+            found = self.groups.get(key)
+            if isinstance(found, Group):
+                return found
+            if len(self.groups) < room:
+                return self._made(key)
+        key = (OTHER_HOSTS, OTHER_MODELS, mode)
+        found = self.groups.get(key)
+        return found if isinstance(found, Group) else self._made(key)
+
+    def rows(self) -> list[tuple[tuple[str, str, str], Group]]:
+        """Return the groups that have answers, those with the most repairs first."""
+        found = [
+            (key, group)
+            for key, group in self.groups.items()
+            if isinstance(group, Group) and group.flows
+        ]
+        return sorted(
+            found, key=lambda each: (-each[1].changed, -each[1].flows, each[0])
+        )
+
+    def hosts(self) -> list[tuple[str, Group]]:
+        """Return the sums by host, those with the most answers first."""
+        sums: dict[str, Group] = {}
+        for (host, _, _), group in self.rows():
+            sums.setdefault(host, Group()).merge(group)
+        return sorted(sums.items(), key=lambda each: (-each[1].flows, each[0]))
+
+    def whole(self) -> Group:
+        """Return the sum of all groups."""
+        total = Group()
+        for group in self.groups.values():
+            assert isinstance(group, Group)
+            total.merge(group)
+        return total
+
+    def models_of(self) -> Counter[str]:
+        """Return how many pairs of host and model needed each fix."""
+        return Counter(
+            name
+            for (_, group) in self.rows()
+            for name in group.fixes
+            if group.fixes[name]
+        )
+
+    def latest(self) -> list[Broken]:
+        """Return the answers that broke off last, the latest first."""
+        return [broken for _, _, broken in sorted(self._latest, reverse=True)]
+
+    def _made(self, key: tuple[str, str, str]) -> Group:
+        group = self.groups[key] = Group()
+        return group
+
+    def _fixes(self, names: Any) -> list[str]:
+        if not isinstance(names, (list, dict)):
+            return []
+        found = [self._fix(name) for name in names if isinstance(name, str)]
+        return list(dict.fromkeys(found))
+
+    def _fix(self, name: str) -> str:
+        if name in _KNOWN:
+            return name
+        name = name[:_NAME]
+        if name not in self._unknown:
+            if len(self._unknown) >= _UNKNOWN:
+                return OTHER_FIXES
+            self._unknown.add(name)
+        return name
+
+    def _add_answer(self, record: reader.Record) -> None:
+        host = reader.text_of(record, "host")[:_NAME]
+        model = reader.text_of(record, "model")[:_NAME]
+        end = reader.text_of(record, "end")
+        counts: Counter[str] = Counter()
+        fixes = record.get("fixes")
+        if isinstance(fixes, dict):
+            for name in fixes:
+                counts[self._fix(name)] += reader.number_of(fixes, name)
+        mode = "observe" if record.get("mode") == "observe" else "repair"
+        clean = {**record, "host": host, "model": model, "mode": mode, "time": ""}
+        clean |= {"fixes": +counts, "end": end if end in pairs.ENDS else OTHER_END}
+        super().add(clean)
+        if record["type"] == "flow":
+            self._add_end(record, clean)
+
+    def _add_end(self, record: reader.Record, clean: reader.Record) -> None:
+        events = reader.number_of(record, "events")
+        changed = min(reader.number_of(record, "changed"), events)
+        time = reader.text_of(record, "time")
+        at = self.timeline.add(time, clean["end"], events, changed)
+        flow = reader.text_of(record, "flow")
+        self.examples.close(flow, clean["host"], clean["model"])
+        if clean["end"] == "complete":
+            return
+        broken = Broken(
+            at,
+            clean["host"],
+            clean["model"],
+            clean["end"],
+            reader.number_of(record, "status"),
+            events,
+            reader.time_of(record, "total_ms"),
+        )
+        heapq.heappush(self._latest, (at or 0.0, next(self._numbers), broken))
+        if len(self._latest) > LATEST:
+            heapq.heappop(self._latest)
+
+
+def collected(records: Iterable[reader.Record]) -> Collected:
+    """Return what *records* say."""
+    gathered = Collected()
+    for record in records:
+        gathered.add(record)
+    gathered.examples.finish()
+    since, until = gathered.timeline.since, gathered.timeline.until
+    if since is not None and until is not None:
+        gathered.since, gathered.until = text.moment(since), text.moment(until)
+    return gathered

@@ -1,0 +1,230 @@
+"""Examples of each fix: a few, short ones first, of different models and kinds."""
+
+import collections
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from . import log_reader as reader
+from llm_normalize.records.difference import Change, aligned, changes
+
+KEPT = 3  # of each fix
+UNKNOWN = "not known"  # whose an example is that no record of an answer follows
+
+_FIX_WEIGHT = 500  # an event that needed one fix alone shows it best
+_PENDING = 16_000_000  # characters of examples whose answer has not come to its end
+_WEIGHT = 1000  # characters that an example is worth beside its own
+_ID = 200  # characters of a flow's id
+_TOO_LONG = 200_000  # characters of an event that is not looked into
+_LINES = 12
+_LINE = 1200  # characters
+
+
+class Line(NamedTuple):
+    """A line of an event: `old`, `new`, `same`, or a `note` that is none of its text."""
+
+    kind: str
+    text: str
+
+
+@dataclass
+class Example:
+    """One event before and after.
+
+    Attributes:
+        host: Where it came from.
+        model: The model that was asked for.
+        n: Its place in the stream.
+        added: Whether it was not there before.
+        fixes: All fixes that changed it.
+        observed: Whether it was only observed.
+        score: The lower, the better it shows the fix.
+        changes: What is not as it was, field by field.
+        lines: The lines that differ, without what they have in common.
+    """
+
+    host: str
+    model: str
+    n: int
+    added: bool
+    fixes: tuple[str, ...]
+    observed: bool
+    score: int
+    changes: list[Change] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+
+class _Pair(NamedTuple):
+    """What a record of a pair says, its types made sure of."""
+
+    n: int
+    fixes: tuple[str, ...]
+    observed: bool
+    before: str | None
+    after: list[str]
+    score: int
+
+
+class Examples:
+    """A few examples of each fix, whatever the number of events and their size.
+
+    A pair names no model; the record at the end of its answer does. Until that comes, the
+    best of each answer wait, so many characters of them at most.
+    """
+
+    def __init__(self) -> None:
+        self._best: dict[str, list[Example]] = {}
+        self._pending: collections.OrderedDict[str, dict[str, _Pair]] = (
+            collections.OrderedDict()
+        )
+        self._waiting = 0
+
+    def add(self, record: reader.Record, fixes: Iterable[str]) -> None:
+        """Take in the record of a pair, an example of *fixes*."""
+        before, after = record.get("before"), record.get("after")
+        if not isinstance(after, list) or not isinstance(before, (str, type(None))):
+            return
+        if not all(isinstance(each, str) for each in after):
+            return
+        names = tuple(fixes)
+        if not names:
+            return
+        size = sum(map(len, after)) + len(before or "")
+        score = size + _FIX_WEIGHT * (len(names) - 1)
+        flow = reader.text_of(record, "flow")[:_ID]
+        waiting = self._pending.setdefault(flow, {})
+        pair = None
+        for name in names:
+            known = waiting.get(name)
+            if known is not None and known.score <= score:
+                continue
+            pair = pair or _Pair(
+                reader.number_of(record, "n"),
+                names,
+                record.get("mode") == "observe",
+                before,
+                after,
+                score,
+            )
+            self._waiting += score - known.score if known else score + _WEIGHT
+            waiting[name] = pair
+        while self._waiting > _PENDING:
+            self.close(next(iter(self._pending)), UNKNOWN, UNKNOWN)
+
+    def close(self, flow: str, host: str, model: str) -> None:
+        """Take in that the answer *flow* came from *host* and *model*."""
+        for name, pair in self._pending.pop(flow[:_ID], {}).items():
+            self._waiting -= pair.score + _WEIGHT
+            self._offer(name, pair, host, model)
+
+    def finish(self) -> None:
+        """Take in that no more records come."""
+        for flow in list(self._pending):
+            self.close(flow, UNKNOWN, UNKNOWN)
+
+    def of(self, name: str) -> list[Example]:
+        """Return the examples of the fix *name*, the shortest first."""
+        return sorted(self._best.get(name, ()), key=lambda each: each.score)
+
+    def _offer(self, name: str, pair: _Pair, host: str, model: str) -> None:
+        kept = self._best.setdefault(name, [])
+        fixes = tuple(sorted(pair.fixes))
+        for at, each in enumerate(kept):
+            if (each.host, each.model, tuple(sorted(each.fixes))) == (
+                host,
+                model,
+                fixes,
+            ):
+                if pair.score < each.score:
+                    kept[at] = _example(pair, host, model)
+                return
+        models = collections.Counter((each.host, each.model) for each in kept)
+        models[host, model] += 1
+        if len(kept) < KEPT:
+            kept.append(_example(pair, host, model))
+            return
+        # Of the model that has the most of them, the longest makes room.
+        crowded = max(models.values())
+        worst = max(
+            (
+                at
+                for at, each in enumerate(kept)
+                if models[each.host, each.model] == crowded
+            ),
+            key=lambda at: kept[at].score,
+        )
+        same = models[host, model] == crowded
+        if same and kept[worst].score <= pair.score:
+            return
+        kept[worst] = _example(pair, host, model)
+
+
+def _example(pair: _Pair, host: str, model: str) -> Example:
+    example = Example(
+        host,
+        model,
+        pair.n,
+        pair.before is None,
+        pair.fixes,
+        pair.observed,
+        pair.score,
+    )
+    if pair.score > _TOO_LONG:
+        example.lines.append(Line("note", "too long to be shown here"))
+        return example
+    example.changes += changes(pair.before, pair.after)
+    example.lines += _diff(pair.before, pair.after)
+    if not example.changes and not example.lines:
+        example.lines.append(Line("note", "the same, but it left after a later event"))
+    return example
+
+
+def _diff(before: str | None, after: list[str]) -> Iterator[Line]:
+    """Yield the lines of an event and of what became of it, without what is the same."""
+    old = [line for line in (before or "").split("\n") if line]
+    new = [line for block in after for line in block.split("\n") if line]
+    known_old, known_new = set(old), set(new)
+    gone = [line for line in old if line not in known_new]
+    come = [line for line in new if line not in known_old]
+    if len(gone) == 1 and come:
+        sides = [aligned(gone[0], line) for line in come]
+        gone = [max((side for side, _ in sides), key=len)]
+        come = [side for _, side in sides]
+    elif not gone and not come:
+        return
+    else:
+        gone, come = _without_head(gone, come)
+    lines = [Line("old", line) for line in gone]
+    if before is None:
+        lines.append(Line("note", "nothing was there"))
+    lines += [Line("new", line) for line in come]
+    if not new:
+        dropped = "a bare newline is left" if after else "dropped"
+        lines.append(Line("note", dropped))
+    for line in lines[:_LINES]:
+        yield line._replace(text=_short(line.text))
+    if len(lines) > _LINES:
+        yield Line("note", f"{len(lines) - _LINES} lines more")
+
+
+def _without_head(gone: list[str], come: list[str]) -> tuple[list[str], list[str]]:
+    """Leave out what all begin with, up to the object that holds what differs."""
+    lines = sorted([*gone, *come])
+    head = _common(lines[0], lines[-1]) if len(lines) > 1 else ""
+    start = head.rfind("{", 0, head.rfind("{")) + 1
+    if start <= len("data: {"):
+        return gone, come
+    return [f"data: …{each[start:]}" for each in gone], [
+        f"data: …{each[start:]}" for each in come
+    ]
+
+
+def _common(one: str, other: str) -> str:
+    ends = (
+        at for at, pair in enumerate(zip(one, other, strict=False)) if len({*pair}) > 1
+    )
+    return one[: next(ends, min(len(one), len(other)))]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LINE else f"{text[:_LINE]}…"

@@ -1,0 +1,246 @@
+"""The report as one HTML page that stands alone."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+from markupsafe import Markup
+
+from . import log_reader as reader
+from . import charts
+from . import rendering as text
+from . import words
+from . import pairs
+from .collected import Collected, Group
+from .histogram import ACCURACY
+from .timeline import OTHER_END, SPANS
+from llm_normalize.fixes import FIXES
+
+TEMPLATE = "_report_page.html.jinja"
+SHOWN = 12  # models in the tables
+MODELS = 100  # with those that are folded away
+FILES = 50
+FEW = 8  # changes of an example that are not folded away
+
+_DRAWN = 12  # models in a chart
+_COLUMNS = 16  # fixes in one
+_NAME = 34  # characters of a name in a chart
+_OPEN = 3  # fixes whose examples are open
+_DAY = 86_400
+_MINUTE = 60
+_PARTS = (("half", 0.5), ("90 %", 0.9), ("99 %", 0.99))
+
+
+class Chart(NamedTuple):
+    """A drawing and what is beside it.
+
+    Attributes:
+        title: What it shows.
+        drawing: The SVG.
+        colours: Names of the style sheet's colours, a series each.
+        note: What else there is to say about it.
+    """
+
+    title: str
+    drawing: Markup
+    colours: list[str]
+    note: str = ""
+
+
+def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
+    """Yield the page piece by piece."""
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for filter_ in (text.cut, text.visible, text.number, text.duration, text.share):
+        environment.filters[filter_.__name__] = filter_
+    environment.filters |= {"moment": text.moment, "size": text.size, "code": _code}
+    template = environment.get_template(TEMPLATE)
+    yield from template.generate(_content(found, notes))
+
+
+def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
+    whole = found.whole()
+    rows = found.rows()
+    return {
+        "files": notes.files[:FILES],
+        "more_files": max(0, len(notes.files) - FILES),
+        "notes": notes,
+        "found": found,
+        "whole": whole,
+        "broke": whole.flows - whole.ends["complete"],
+        "words": words.summary(found, notes),
+        "observed": {mode for (_, _, mode), _ in rows} == {"observe"},
+        "rows": rows[:SHOWN],
+        "folded_rows": rows[SHOWN:MODELS],
+        "more_rows": len(rows) - MODELS,
+        "ranked": pairs.ranked,
+        "fixes": _fixes(found, whole),
+        "fix_chart": _fix_chart(rows, whole),
+        "time_charts": _time_charts(found),
+        "latency_charts": _latency_charts(rows),
+        "ends": [
+            each
+            for each in (*pairs.ENDS, OTHER_END)
+            if each != "complete" and whole.ends[each]
+        ],
+        "broken_hosts": [
+            (host, group)
+            for host, group in found.hosts()
+            if group.flows > group.ends["complete"]
+        ][:MODELS],
+        "latest": found.latest(),
+        "few": FEW,
+        "accuracy": ACCURACY,
+    }
+
+
+def _code(said: str) -> Markup:
+    """Return *said* with what is between backticks as code."""
+    pieces = re.split(r"`([^`]*)`", text.visible(said))
+    marked = [
+        Markup("<code>{}</code>").format(piece) if at % 2 else Markup.escape(piece)
+        for at, piece in enumerate(pieces)
+    ]
+    return Markup("").join(marked)
+
+
+def _fixes(found: Collected, whole: Group) -> list[dict[str, Any]]:
+    known = {fix.name: fix for fix in FIXES}
+    models = found.models_of()
+    return [
+        {
+            "name": name,
+            "anchor": f"fix-{name}" if name in known else "",
+            "changes": known[name].changes.replace(" -> ", " → ")
+            if name in known
+            else "",
+            "breaks": known[name].why if name in known else "",
+            "answers": answers,
+            "events": whole.fixes[name],
+            "models": models[name],
+            "examples": found.examples.of(name),
+            "open": place < _OPEN,
+        }
+        for place, (name, answers) in enumerate(pairs.ranked(whole.fixed))
+    ]
+
+
+# The charts
+
+
+def _name(host: str, model: str) -> str:
+    shown = text.cut(model, _NAME) if model else "no model"
+    return f"{shown} · {text.cut(host, _NAME)}" if not model else shown
+
+
+def _labels(rows: list[tuple[tuple[str, str, str], Group]]) -> list[str]:
+    """Return a name for each of *rows*; with its host where models have the same."""
+    names = [_name(host, model) for (host, model, _), _ in rows]
+    hosts = [text.cut(host, _NAME // 2) for (host, _, _), _ in rows]
+    return [
+        f"{text.cut(name, _NAME // 2)} · {host}" if names.count(name) > 1 else name
+        for name, host in zip(names, hosts, strict=True)
+    ]
+
+
+def _fix_chart(
+    rows: list[tuple[tuple[str, str, str], Group]], whole: Group
+) -> Chart | None:
+    columns = [name for name, _ in pairs.ranked(whole.fixed)[:_COLUMNS]]
+    drawn = [row for row in rows if row[1].repaired][:_DRAWN]
+    if not columns or not drawn:
+        return None
+    series = [
+        (label, [100 * group.fixed[name] / group.flows for name in columns])
+        for label, (_, group) in zip(_labels(drawn), drawn, strict=True)
+    ]
+    drawing = charts.dots(
+        "Fixes that each model needed",
+        [text.cut(name, _NAME) for name in columns],
+        series,
+        lambda percent: f"{percent:.0f} % of its answers",
+    )
+    left_out = []
+    if len(rows) > len(drawn):
+        left_out.append(f"the {len(drawn)} models with the most repaired events")
+    if len(whole.fixed) > len(columns):
+        left_out.append(f"the {len(columns)} fixes that most answers needed")
+    note = "The larger a dot, the more of the model's answers needed the fix."
+    note += f" Shown: {' and '.join(left_out)}." if left_out else ""
+    return Chart("Who needs which fix", drawing, ["one"] * len(drawn), note)
+
+
+def _time_charts(found: Collected) -> list[Chart]:
+    span, buckets = found.timeline.buckets()
+    if not buckets:
+        return []
+    days = {text.moment(at, "%x") for at, _ in buckets}
+    clock = "%H:%M" if span >= _MINUTE else "%H:%M:%S"
+    date = "%d %b" if buckets[-1][0] - buckets[0][0] < 300 * _DAY else "%d %b %Y"
+    form = date if span >= _DAY else clock if len(days) == 1 else f"%d %b {clock}"
+    labels = [text.moment(at, form) for at, _ in buckets]
+    called = SPANS[span]
+    ends = [
+        end
+        for end in (*pairs.ENDS, OTHER_END)
+        if any(bucket.ends.get(end) for _, bucket in buckets)
+    ]
+    answers = [
+        (end, [bucket.ends.get(end, 0) for _, bucket in buckets]) for end in ends
+    ]
+    changed = [bucket.changed for _, bucket in buckets]
+    same = [bucket.events - bucket.changed for _, bucket in buckets]
+    events = [("repaired", changed), ("as they came", same)]
+    return [
+        Chart(
+            f"Answers per {called}, by how they ended",
+            charts.stacked("Answers over time", labels, answers, _figure),
+            [f"end-{ends_class(end)}" for end in ends],
+        ),
+        Chart(
+            f"Events per {called}",
+            charts.stacked("Events over time", labels, events, _figure),
+            ["changed", "same"],
+        ),
+    ]
+
+
+def ends_class(end: str) -> str:
+    """Return the name of the colour for *end*."""
+    return "other" if end == OTHER_END else end
+
+
+def _latency_charts(rows: list[tuple[tuple[str, str, str], Group]]) -> list[Chart]:
+    by_answers = sorted(rows, key=lambda each: -each[1].flows)
+    made = []
+    for title, times_of in _TIMES:
+        drawn = [row for row in by_answers if times_of(row[1]).count][:_DRAWN]
+        if not drawn:
+            continue
+        series = [
+            (part, [max(times_of(group).at(at) or 0, 0.1) for _, group in drawn])
+            for part, at in _PARTS
+        ]
+        drawing = charts.bars(title, _labels(drawn), series, text.duration)
+        note = "A logarithmic scale."
+        if len(rows) > len(drawn):
+            note += f" Shown: the {len(drawn)} models with the most answers."
+        made.append(Chart(title, drawing, ["p50", "p90", "p99"], note))
+    return made
+
+
+_TIMES: tuple[tuple[str, Callable[[Group], Any]], ...] = (
+    ("Time until the first event", lambda group: group.begin),
+    ("Time until the answer was over", lambda group: group.total),
+)
+
+
+def _figure(value: float) -> str:
+    return text.number(round(value))

@@ -1,0 +1,98 @@
+"""The report as lines for a terminal: what is most telling."""
+
+from collections.abc import Iterator
+
+from . import log_reader as reader
+from . import rendering as text
+from . import pairs
+from .collected import Collected, Group
+
+MODELS = 15
+FIXES = 12
+BROKEN = 5
+_OF_A_MODEL = 3  # fixes that are named beside it
+_MOST_NAME = 40
+
+
+def summary(found: Collected, notes: reader.Notes) -> Iterator[str]:
+    """Yield the lines, none of which a terminal takes for a command."""
+    yield pairs.heading(found, notes)
+    if not found.rows():
+        return
+    yield ""
+    yield from _models(found)
+    yield ""
+    yield from _fixes(found)
+    yield ""
+    yield from _broken(found)
+
+
+def _models(found: Collected) -> Iterator[str]:
+    rows = found.rows()
+    table = [
+        ["host", "model", "most needed", "answers", "repaired", "first p50", "p99"]
+    ]
+    for (host, model, mode), group in rows[:MODELS]:
+        table.append(
+            [
+                text.cut(host, _MOST_NAME),
+                text.cut(model or "-", _MOST_NAME),
+                _needed(group, mode),
+                text.number(group.flows),
+                text.share(group.repaired, group.flows),
+                text.duration(group.begin.at(0.5)),
+                text.duration(group.begin.at(0.99)),
+            ]
+        )
+    yield from pairs.aligned(table, table[0].index("answers"))
+    if len(rows) > MODELS:
+        yield f"and {text.counted(len(rows) - MODELS, 'line')} more: see -o FILE or --json"
+
+
+def _needed(group: Group, mode: str) -> str:
+    ranked = pairs.ranked(group.fixed)
+    names = [text.cut(name, _MOST_NAME) for name, _ in ranked[:_OF_A_MODEL]]
+    more = len(ranked) - len(names)
+    said = ", ".join(names) or "nothing"
+    said += f" and {more} more" if more else ""
+    return f"{said} (observed)" if mode == "observe" else said
+
+
+def _fixes(found: Collected) -> Iterator[str]:
+    whole, models = found.whole(), found.models_of()
+    ranked = pairs.ranked(whole.fixed)
+    table = [["fix", "answers", "of all", "events", "models"]]
+    for name, answers in ranked[:FIXES]:
+        events = text.number(whole.fixes[name])
+        of_all = text.share(answers, whole.flows)
+        table.append(
+            [text.cut(name), text.number(answers), of_all, events, str(models[name])]
+        )
+    if not ranked:
+        yield "Nothing had to be repaired."
+        return
+    yield from pairs.aligned(table, 1)
+    if len(ranked) > FIXES:
+        yield f"and {len(ranked) - FIXES} more fixes"
+
+
+def _broken(found: Collected) -> Iterator[str]:
+    whole = found.whole()
+    total = whole.flows - whole.ends["complete"]
+    if not total:
+        yield "Every answer came to its end."
+    else:
+        ends = ", ".join(
+            f"{name} {count:,}"
+            for name, count in whole.ends.most_common()
+            if name != "complete"
+        )
+        yield f"{text.counted(total, 'answer')} ended early: {ends}; the latest:"
+        for each in found.latest()[:BROKEN]:
+            when = text.moment(each.at) if each.at is not None else "without a time"
+            name = (
+                f"{text.cut(each.host, _MOST_NAME)} {text.cut(each.model, _MOST_NAME)}"
+            )
+            yield f"  {when}  {each.end}  {name}  {text.counted(each.events, 'event')}"
+    first = f"half began within {text.duration(whole.begin.at(0.5))}"
+    yield f"Of the answers, {first}, 99 % within {text.duration(whole.begin.at(0.99))}."

@@ -1,0 +1,118 @@
+"""What a report comes to, in sentences."""
+
+from collections.abc import Iterator
+
+from . import log_reader as reader
+from . import rendering as text
+from . import pairs
+from .collected import Collected
+
+_MOST = 3  # names in a sentence
+
+
+def summary(found: Collected, notes: reader.Notes) -> list[str]:
+    """Return paragraphs, plain text with code between backticks."""
+    told = [
+        " ".join(_answers(found)),
+        " ".join(_ends(found)),
+        " ".join(_losses(found, notes)),
+    ]
+    return [each for each in told if each]
+
+
+def _answers(found: Collected) -> Iterator[str]:
+    whole, hosts, rows = found.whole(), found.hosts(), found.rows()
+    if not whole.flows:
+        yield "The logs hold no answer that has come to its end."
+        return
+    models = len({(host, model) for (host, model, _), _ in rows})
+    yield (
+        f"{text.counted(whole.flows, 'answer')} of {text.counted(models, 'model')} "
+        f"at {text.counted(len(hosts), 'host')}."
+    )
+    ranked = pairs.ranked(whole.fixed)
+    if not ranked:
+        yield "Nothing in them had to be repaired."
+        return
+    observed = sum(group.repaired for (_, _, mode), group in rows if mode == "observe")
+    yield (
+        f"{text.number(whole.repaired)} of them "
+        f"({text.share(whole.repaired, whole.flows)}) had something to repair: "
+        f"{text.number(whole.changed)} of {text.counted(whole.events, 'event')} were not "
+        "as OpenAI sends them."
+    )
+    if observed:
+        yield (
+            f"{text.counted(observed, 'answer')} of those left as they came, since the "
+            "addon only observed."
+        )
+    named = [
+        f"`{text.cut(name)}` ({text.share(count, whole.flows)} of the answers)"
+        for name, count in ranked[:_MOST]
+    ]
+    yield f"Needed most: {_listed(named)}."
+    clean = [name for name, group in hosts if not group.repaired]
+    if clean:
+        shown = [f"`{text.cut(name)}`" for name in clean[:_MOST]]
+        more = len(clean) - len(shown)
+        shown += [f"{more} more"] if more else []
+        yield f"Nothing to repair came from {_listed(shown)}."
+
+
+def _ends(found: Collected) -> Iterator[str]:
+    whole = found.whole()
+    if not whole.flows:
+        return
+    broke = whole.flows - whole.ends["complete"]
+    if broke:
+        said = {
+            "upstream-broke": "broken off by the provider",
+            "client-left": "left by the client",
+            "error": "without any response",
+        }
+        ends = [
+            f"{text.number(whole.ends[end])} {words}"
+            for end, words in said.items()
+            if whole.ends[end]
+        ]
+        other = broke - sum(whole.ends[end] for end in said)
+        ends += [f"{text.number(other)} ended in a way the log does not tell"] * bool(
+            other
+        )
+        yield f"{text.counted(broke, 'answer')} did not come to an end: {_listed(ends)}."
+    else:
+        yield "Every answer came to its end."
+    if whole.begin.count:
+        yield (
+            f"Half of the answers began within {text.duration(whole.begin.at(0.5))}, "
+            f"99 % within {text.duration(whole.begin.at(0.99))}."
+        )
+
+
+def _losses(found: Collected, notes: reader.Notes) -> Iterator[str]:
+    if notes.lost:
+        yield (
+            f"{text.counted(notes.lost, 'line')} could not be written to the log (a full "
+            "or a slow disk): the true figures are higher."
+        )
+    if notes.torn:
+        yield (
+            f"{text.counted(notes.torn, 'file')} ended in half a line: still being "
+            "written, or cut off."
+        )
+    if notes.unreadable:
+        yield f"{text.counted(notes.unreadable, 'line')} could not be read."
+    if found.strange:
+        yield (
+            f"{text.counted(found.strange, 'record')} of a kind that this version does "
+            "not know were passed over."
+        )
+    if found.timeline.undated:
+        undated = text.counted(found.timeline.undated, "answer")
+        yield f"{undated} without a time that can be are missing from the charts over time."
+
+
+def _listed(words: list[str]) -> str:
+    if len(words) < 2:  # noqa: PLR2004
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"

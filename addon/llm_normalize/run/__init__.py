@@ -1,0 +1,1 @@
+"""Starting mitmproxy with the addon, and saying what to do next."""

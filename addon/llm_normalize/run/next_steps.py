@@ -1,0 +1,102 @@
+"""What run.py says of what to do next, on this system."""
+
+import sys
+from typing import NamedTuple
+
+from . import ports as proxy_port
+import _bootstrap
+from ..desktop.machine import System
+from .mitmproxy_options import FORWARD, Listens, Plan
+
+sys.path.append(str(_bootstrap.ROOT / "addon"))
+from llm_normalize.home import trust_advice
+
+ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
+
+
+class Ways(NamedTuple):
+    """How this system's programs can be led to the proxy.
+
+    Attributes:
+        system: Its kind.
+        settings: Whose proxy settings can be switched; empty for none.
+        is_on: Whether they are.
+    """
+
+    system: System
+    settings: str = ""
+    is_on: bool = False
+
+
+def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
+    """Return the lines to say when *program* starts: three, or none if it does not serve."""
+    if not plan.listens:
+        return []
+    readme = _bootstrap.ROOT / "README.md"
+    first = plan.listens[0]
+    if first.mode == "reverse" and first.port is not None:
+        upstream = _base(first.data)
+        return [
+            f"{program} listens on {_place(first)} for {upstream}",
+            f"  client: http://{_reached(first)} for {upstream} in its base URL",
+            f"  no certificate is needed; more: {readme}",
+        ]
+    trust = f"  trust: {_install(ways, plan)}, or for one program {_trust(ways, plan)}"
+    if first.mode not in FORWARD or first.port is None:
+        return [
+            f"{program} starts in the mode {first.mode}",
+            trust,
+            f"  more: {readme}",
+        ]
+    home = f"http://{_reached(first)}/"
+    return [
+        f"{program} listens on {_place(first)}; its home page: {home}",
+        trust,
+        f"  programs: {_programs(ways, home.rstrip('/'))}; more: {readme}",
+    ]
+
+
+def _programs(ways: Ways, url: str) -> str:
+    one = trust_advice.setting({"HTTPS_PROXY": url}, system=ways.system)
+    if ways.is_on:
+        return (
+            f"{ways.settings}'s proxy settings lead here until this ends, and then are "
+            "put back"
+        )
+    if ways.settings:
+        return f"start with --pac (or --system-proxy) for all, or for one {one}"
+    return one
+
+
+def _install(ways: Ways, plan: Plan) -> str:
+    return trust_advice.command("install", plan.confdir, system=ways.system)
+
+
+def _trust(ways: Ways, plan: Plan) -> str:
+    certificate = str(plan.confdir / trust_advice.CERTIFICATE)
+    one = trust_advice.setting({"SSL_CERT_FILE": certificate}, system=ways.system)
+    return f"{one} (Node: NODE_EXTRA_CA_CERTS)"
+
+
+def _place(listens: Listens) -> str:
+    host = listens.host or "*"
+    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
+
+
+def _reached(listens: Listens) -> str:
+    host = proxy_port.asked(listens.host)
+    return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
+
+
+def _base(data: str) -> str:
+    return data if "://" in data else f"https://{data}"
+
+
+def refusal(flag: str, desktop: str, url: str) -> str:
+    """Return why *flag* is refused where no settings are known, and what to do."""
+    where = f"the desktop {desktop!r}" if desktop else "a system without a desktop"
+    return (
+        f"{flag} knows nothing of the proxy settings of {where} (on Linux those of GNOME "
+        f"and KDE): start without it, and set HTTPS_PROXY={url} for the programs that are "
+        "to go through the proxy"
+    )

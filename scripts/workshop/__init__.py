@@ -1,0 +1,1 @@
+"""What the benchmark, the soak test, the fuzzer and the release share."""

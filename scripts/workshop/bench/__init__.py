@@ -1,0 +1,1 @@
+"""Cost per event beside mitmproxy's own, in duels."""

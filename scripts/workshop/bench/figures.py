@@ -1,0 +1,219 @@
+"""Figures of the benchmark: what came of the jobs, each with its spread over the rounds.
+
+A ratio is taken within one round, of what ran in it, and only then are rounds summed up:
+what slows the machine down for a while slows both.
+"""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from workshop.bench.jobs import GAP_US, MEMORY_EVENTS, Job, Outcome
+from workshop.bench.sides import DIRECT, FLOOR, Side
+
+GROWTH_GOAL = 1.0  # MB; what the system's own pages come to
+MB = 1e6
+_SHARE = 1 / 3  # of the events between the marks, else all of them count
+_KEPT_UP = 0.9  # of the events that a gap allows: less is not paced any more
+
+type Figures = dict[str, Any]
+
+
+class Spread(NamedTuple):
+    """A figure over the rounds."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> "Spread | None":
+        """Return the spread of *values*, None of none."""
+        found = sorted(values)
+        if not found:
+            return None
+        return cls(statistics.median(found), found[0], found[-1])
+
+    def told(self) -> dict[str, float]:
+        """Return it for JSON."""
+        return self._asdict()
+
+
+def figures(outcomes: Sequence[Outcome], sides: Sequence[Side]) -> dict[str, Figures]:
+    """Return the figures of each side, for JSON."""
+    by_part: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for each in outcomes:
+        by_part[each.job.part, each.job.side.name].append(each)
+    found: dict[str, Figures] = {}
+    for side in sides:
+        own: Figures = {
+            "title": side.title,
+            "stream": side.kind,
+            "straight": side is DIRECT,
+        }
+        for part in ("paced", "burst"):
+            if duels := by_part[part, side.name]:
+                own[part] = _duel(duels)
+        if loads := by_part["saturation", side.name]:
+            own["saturation"] = _saturation(loads, by_part["saturation", FLOOR.name])
+        if loads := by_part["latency", side.name]:
+            direct = by_part["latency", DIRECT.name]
+            own["latency"] = _latency(loads, direct)
+        if loads := by_part["memory", side.name]:
+            own["memory"] = _memory(loads)
+        found[side.name] = own
+    _compare_latency(found)
+    return found
+
+
+def costs(*parties: Mapping[str, Any]) -> list[float]:
+    """Return the CPU seconds that each proxy used for an event, while streams ran.
+
+    Where these are too short for that, connections and what comes after count, too,
+    for all of the *parties*.
+    """
+    windows = [told["window"] or {"events": 0, "cpu": 0} for told in parties]
+    both = zip(windows, parties, strict=True)
+    if all(each["events"] >= _SHARE * told["events"] for each, told in both):
+        return [each["cpu"] / each["events"] for each in windows]
+    return [whole_cost(told) for told in parties]
+
+
+def whole_cost(told: Mapping[str, Any]) -> float:
+    """Return the same with all that a load takes."""
+    return float(told["cpu"] / told["events"])
+
+
+def _duel(duels: Sequence[Outcome]) -> Figures:
+    paced = duels[0].job.part == "paced"
+    goals = duels[0].job.side.goals
+    own, floor = [], []
+    for each in duels:
+        assert each.floor is not None
+        both = (each.told, each.floor)
+        one, other = costs(*both) if paced else map(whole_cost, both)
+        own.append(one * 1e6)
+        floor.append(other * 1e6)
+    ratio = Spread.of(one / other for one, other in zip(own, floor, strict=True))
+    assert ratio is not None
+    found = {
+        "ratio": ratio.told(),
+        "us": _told(own),
+        "floor_us": _told(floor),
+        **_amount(duels[0].job),
+    }
+    if paced:
+        found["kept_up"] = all(_kept_up(each) for each in duels)
+    if goals:
+        goal = goals.paced if paced else goals.burst
+        found |= {"goal": goal, "met": ratio.median <= goal}
+    return found
+
+
+def _kept_up(duel: Outcome) -> bool:
+    """Tell whether both parties of a paced duel passed events on as fast as they came."""
+    for told in (duel.told, duel.floor):
+        window = told and told["window"]
+        if not window or not window["seconds"]:
+            return False
+        offered = duel.job.streams * 1e6 / GAP_US
+        if window["events"] / window["seconds"] < _KEPT_UP * offered:
+            return False
+    return True
+
+
+def _saturation(loads: Sequence[Outcome], floor: Sequence[Outcome]) -> Figures:
+    beside = {
+        (each.job.streams, each.round): each.told["events"] / each.told["seconds"]
+        for each in floor
+    }
+    found: Figures = {}
+    for streams, group in _by_streams(loads):
+        rates = [each.told["events"] / each.told["seconds"] for each in group]
+        ratios = [
+            rate / beside[streams, each.round]
+            for rate, each in zip(rates, group, strict=True)
+            if (streams, each.round) in beside
+        ]
+        found[str(streams)] = {
+            "events_per_s": _told(rates),
+            "ratio": _told(ratios),
+            "cpu_s_per_100k": _told(
+                whole_cost(each.told) * 1e5 for each in group if "cpu" in each.told
+            ),
+            **_amount(group[0].job),
+        }
+    return found
+
+
+def _latency(loads: Sequence[Outcome], direct: Sequence[Outcome]) -> Figures:
+    beside = {(each.job.streams, each.round): each.told for each in direct}
+    found: Figures = {}
+    for streams, group in _by_streams(loads):
+        own: Figures = _amount(group[0].job)
+        for name in ("p50", "p99"):
+            values = [each.told["late_us"][name] for each in group]
+            added = [
+                value - beside[streams, each.round]["late_us"][name]
+                for value, each in zip(values, group, strict=True)
+                if (streams, each.round) in beside
+            ]
+            own[f"{name}_us"] = _told(values)
+            own[f"added_{name}_us"] = _told(added)
+        # Later than the next event is due: they queue up.
+        own["kept_up"] = own["p50_us"]["median"] <= GAP_US
+        firsts = [statistics.median(each.told["first_ms"]) for each in group]
+        own["first_ms"] = _told(firsts)
+        own["cpu_s_per_100k"] = _told(
+            costs(each.told)[0] * 1e5 for each in group if "cpu" in each.told
+        )
+        found[str(streams)] = own
+    return found
+
+
+def _compare_latency(found: Mapping[str, Figures]) -> None:
+    """Tell whose median latency is the floor's within the floor's own range."""
+    floor = found.get(FLOOR.name, {}).get("latency", {})
+    for name, own in found.items():
+        for streams, each in own.get("latency", {}).items():
+            there = floor.get(streams, {}).get("p50_us")
+            here = each["p50_us"]
+            if name in (DIRECT.name, FLOOR.name) or not there or not here:
+                continue
+            # One round has no range, and proves nothing.
+            if there["low"] < there["high"]:
+                each["like_floor"] = here["median"] <= there["high"]
+
+
+def _memory(loads: Sequence[Outcome]) -> Figures:
+    growth = [
+        (rss["end"] - rss["mark"]) / MB
+        for rss in (each.told["rss"] for each in loads)
+        if rss["end"] is not None and rss["mark"] is not None
+    ]
+    found: Figures = {
+        "start_mb": _told(each.told["rss"]["before"] / MB for each in loads),
+        "peak_mb": _told(each.told["rss"]["peak"] / MB for each in loads),
+        "growth_mb": _told(growth),
+        **_amount(loads[0].job),
+    }
+    if loads[0].job.events >= MEMORY_EVENTS and loads[0].job.side.goals and growth:
+        found |= {"goal": GROWTH_GOAL, "met": max(growth) <= GROWTH_GOAL}
+    return found
+
+
+def _amount(job: Job) -> Figures:
+    return {"streams": job.streams, "events": job.events}
+
+
+def _by_streams(loads: Sequence[Outcome]) -> list[tuple[int, list[Outcome]]]:
+    found: dict[int, list[Outcome]] = defaultdict(list)
+    for each in loads:
+        found[each.job.streams].append(each)
+    return sorted(found.items())
+
+
+def _told(values: Iterable[float]) -> dict[str, float] | None:
+    spread = Spread.of(values)
+    return spread.told() if spread else None

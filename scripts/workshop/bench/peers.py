@@ -1,0 +1,169 @@
+"""The peers that the benchmark compares with, each in an environment of its own.
+
+They are installed on request only, exactly as `requirements-bench-NAME.txt` pins them;
+where that cannot be done, or one does not start, the others go on without it.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+import shutil
+import socket
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from workshop.bench import machine
+import _bootstrap
+from workshop.bench.children import FOLDER, START, BenchError, Child
+from workshop.bench.sides import Proxy
+from workshop.bench.traffic import HOST
+
+HOME = ".venv-bench"
+STAMP = "holds"
+_PORT = re.compile(r"^listens on port (\d+)$")
+_LITELLM = "import sys; from litellm import run_server; sys.exit(run_server())"
+# Of its own accord it fetches a price list, and wants a key for its users.
+_LITELLM_ENV = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
+    "LITELLM_LOG": "ERROR",
+    "DISABLE_ADMIN_UI": "True",
+}
+_KEPT_ENV = ("LITELLM_", "OPENAI_", "DATABASE_", "REDIS_")
+
+
+class LackingError(Exception):
+    """A peer cannot be had; says why."""
+
+
+def lock(name: str) -> Path:
+    """Return what pins all that the peer *name* needs."""
+    return FOLDER / f"requirements-bench-{name}.txt"
+
+
+def environment(name: str, root: Path = _bootstrap.ROOT) -> Path:
+    """Return the python of the peer's environment, which is made if need be.
+
+    Raises:
+        LackingError: It cannot be made.
+    """
+    folder = root / HOME / name
+    python = _bootstrap.program(folder, "python")
+    pins = lock(name).read_text(encoding="utf-8")
+    made_of = "".join((pins, sys.version, sysconfig.get_platform(), str(folder)))
+    digest = hashlib.sha256(made_of.encode()).hexdigest()
+    stamp = folder / STAMP
+    with contextlib.suppress(OSError):
+        if stamp.read_text(encoding="utf-8") == digest and python.exists():
+            return python
+    shutil.rmtree(folder, ignore_errors=True)
+    make = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install"]
+    # Nothing that is not pinned, and no code run to build it.
+    pip += ["--no-deps", "--only-binary", ":all:", "--retries", "2"]
+    try:
+        _bootstrap.run(f"making {HOME}/{name}", make)
+        _bootstrap.run(f"installing {name} there", [*pip, "-r", str(lock(name))])
+        stamp.write_text(digest, encoding="utf-8")
+    except (_bootstrap.SetupError, OSError) as error:
+        last = (getattr(error, "lines", None) or [str(error)])[-1].strip()
+        raise LackingError(f"its environment cannot be made: {last}") from error
+    return python
+
+
+def flask(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
+    """Start the line proxy."""
+    script = str(FOLDER / "_bench_flask.py")
+    command = [str(python), script, f"http://{HOST}:{provider}"]
+    child = Child("the Flask proxy", command, folder)
+    try:
+        return child, int(child.find(_PORT))
+    except BaseException:
+        child.stop()
+        raise
+
+
+def litellm(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
+    """Start LiteLLM's proxy."""
+    parameters = {
+        "model": "openai/bench",
+        "api_base": f"http://{HOST}:{provider}/v1",
+        "api_key": "bench",
+    }
+    models = [{"model_name": "bench", "litellm_params": parameters}]
+    settings = folder / "litellm.yaml"
+    # JSON is YAML, too.
+    settings.write_text(json.dumps({"model_list": models}), encoding="utf-8")
+    port = _free_port()
+    command = [str(python), "-c", _LITELLM, "--config", str(settings)]
+    command += ["--host", HOST, "--port", str(port)]
+    child = Child("LiteLLM's proxy", command, folder, _LITELLM_ENV, without=_KEPT_ENV)
+    try:
+        _wait_until_it_listens(child, port)
+    except BaseException:
+        child.stop()
+        raise
+    return child, port
+
+
+STARTS: dict[str, Callable[[Path, int, Path], tuple[Child, int]]] = {
+    "flask": flask,
+    "litellm": litellm,
+}
+
+
+@contextlib.contextmanager
+def running(
+    names: Sequence[str],
+    provider: int,
+    folder: Path,
+    cpus: machine.Cpus,
+    said: Callable[[str], None],
+) -> Iterator[dict[str, Proxy]]:
+    """Run those of *names* that can be had, and end them whatever happens.
+
+    Args:
+        names: Which peers.
+        provider: The provider's port.
+        folder: Where their files go.
+        cpus: Where they run.
+        said: Takes a word about each that cannot be had.
+    """
+    with contextlib.ExitStack() as stack:
+        found = {}
+        for name in names:
+            home = folder / name
+            home.mkdir()
+            try:
+                child, port = STARTS[name](environment(name), provider, home)
+            except (LackingError, BenchError) as error:
+                last = "; ".join(list(getattr(error, "lines", ()))[-2:])
+                said(
+                    f"{name} is not measured: {error}" + (f" ({last})" if last else "")
+                )
+                continue
+            stack.callback(child.stop)
+            machine.pin(child.pid, cpus.proxies)
+            found[name] = Proxy(child, port)
+        yield found
+
+
+def _free_port() -> int:
+    # LiteLLM does not tell which one it took when it is given 0.
+    with socket.create_server((HOST, 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _wait_until_it_listens(child: Child, port: int) -> None:
+    end = time.monotonic() + 2 * START
+    while time.monotonic() < end:
+        child.check(bugs=False)  # it writes tracebacks of what does not stop it
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port), 1):
+            return
+        time.sleep(0.1)
+    said = f"{child.name} did not listen within {2 * START:.0f} s."
+    raise BenchError(said, child.last)

@@ -1,0 +1,186 @@
+"""The sides that the benchmark compares, and the proxies that they run through."""
+
+import contextlib
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mitmproxy import certs
+
+from workshop.bench import machine
+import _bootstrap
+from workshop.bench.children import FOLDER, Child
+from workshop.bench.load import Target
+from workshop.bench.traffic import HOST, Form, Kind
+
+ADDON = _bootstrap.ROOT / "addon" / "normalize.py"
+LISTENS = re.compile(r"listening at \S*?:(\d+)\.?$")
+
+
+class Goals(NamedTuple):
+    """What the CPU time per event may be, as a multiple of the floor's."""
+
+    paced: float
+    burst: float
+
+
+class Side(NamedTuple):
+    """One row of the table.
+
+    Attributes:
+        name: What it is called.
+        title: What it is.
+        proxy: The proxy's name; empty for straight from the provider.
+        kind: What the provider sends.
+        form: What has to arrive.
+        goals: What is wanted of it, if anything.
+        slow: How many times fewer paced streams it gets, and events of the long one.
+    """
+
+    name: str
+    title: str
+    proxy: str
+    kind: Kind
+    form: Form
+    goals: Goals | None = None
+    slow: int = 1
+
+    @property
+    def lags(self) -> bool:
+        """Whether its proxy goes on working when a stream has ended: writes its log."""
+        return self.proxy == "pairs"
+
+
+DIRECT = Side("direct", "straight from the provider", "", "nim", "sent")
+FLOOR = Side("floor", "mitmdump that streams, without an addon", "floor", "nim", "sent")
+OURS = (
+    Side(
+        "good",
+        "repair, a stream that needs none",
+        "repair",
+        "good",
+        "repaired",
+        Goals(1.05, 1.25),
+    ),
+    Side(
+        "good-pairs",
+        "the same with the before/after log",
+        "pairs",
+        "good",
+        "repaired",
+    ),
+    Side("nim", "repair, NIM's stream", "repair", "nim", "repaired", Goals(1.1, 1.4)),
+    Side(
+        "nim-pairs",
+        "the same with the before/after log",
+        "pairs",
+        "nim",
+        "repaired",
+        Goals(1.15, 1.65),
+    ),
+    Side("observe", "observe, NIM's stream", "observe", "nim", "sent"),
+)
+JSON = Side("json", "an addon that recodes every event", "json", "nim", "sent")
+PEERS = (
+    Side("flask", "Flask and requests, line by line", "flask", "nim", "sent"),
+    Side("litellm", "LiteLLM's proxy", "litellm", "nim", "text", slow=10),
+)
+OTHER = Side("other", "the addon of --other, NIM's stream", "other", "nim", "repaired")
+SIDES = {side.name: side for side in (DIRECT, FLOOR, *OURS, JSON, *PEERS, OTHER)}
+
+
+class Proxy(NamedTuple):
+    """A proxy that listens."""
+
+    child: Child
+    port: int
+
+
+class Mitmdump(NamedTuple):
+    """How to start one mitmdump.
+
+    Attributes:
+        script: Its addon.
+        options: What is set besides.
+    """
+
+    script: Path
+    options: Mapping[str, str]
+
+
+def mitmdumps(other: Path | None = None) -> dict[str, Mitmdump]:
+    """Return all kinds of mitmdump; *other* is the addon of the side of that name."""
+    silent = {"normalize_pairs": ""}
+    found = {
+        "floor": Mitmdump(FOLDER / "_bench_floor.py", {}),
+        "json": Mitmdump(FOLDER / "_bench_json.py", {}),
+        "repair": Mitmdump(ADDON, silent),
+        "pairs": Mitmdump(ADDON, {}),
+        "observe": Mitmdump(ADDON, {"normalize_mode": "observe", **silent}),
+    }
+    if other is not None:
+        found["other"] = Mitmdump(other, silent)
+    return found
+
+
+class Mitmdumps:
+    """Starts mitmdump, each with an empty configuration of its own.
+
+    Args:
+        folder: Where their files go.
+        provider: The provider's port.
+        cpus: Where they run.
+        other: The addon of the side of that name.
+    """
+
+    def __init__(
+        self, folder: Path, provider: int, cpus: machine.Cpus, other: Path | None = None
+    ) -> None:
+        self._folder = folder
+        self._provider = provider
+        self._cpus = cpus
+        self._kinds = mitmdumps(other)
+        self._started = 0
+        # Made once: each of them would take its time to make a key.
+        certs.CertStore.create_store(folder / "ca", "mitmproxy", 2048)
+
+    @contextlib.contextmanager
+    def running(self, names: Sequence[str]) -> Iterator[dict[str, Proxy]]:
+        """Run those of *names*, side by side, and end them whatever happens.
+
+        Raises:
+            BenchError: One of them did not start.
+        """
+        with contextlib.ExitStack() as stack:
+            children = {
+                name: stack.enter_context(self._start(name))
+                for name in names
+                if name in self._kinds
+            }
+            found = {}
+            for name, child in children.items():
+                found[name] = Proxy(child, int(child.find(LISTENS)))
+                machine.pin(child.pid, self._cpus.proxies)  # it may start anywhere
+            yield found
+
+    def _start(self, name: str) -> Child:
+        self._started += 1
+        home = self._folder / f"{self._started}-{name}"
+        shutil.copytree(self._folder / "ca", home)
+        kind = self._kinds[name]
+        command = [str(_bootstrap.program(Path(sys.prefix), "mitmdump"))]
+        command += ["--mode", f"reverse:http://{HOST}:{self._provider}"]
+        command += ["--listen-host", HOST, "--listen-port", "0"]
+        command += ["-s", str(kind.script)]
+        options = {"confdir": str(home), "flow_detail": "0", **kind.options}
+        for option, value in options.items():
+            command += ["--set", f"{option}={value}"]
+        return Child(f"mitmdump ({name})", command, home)
+
+
+def target(side: Side, port: int, pid: int, streams: int, events: int) -> Target:
+    """Return what a load asks of *side*."""
+    return Target(side.name, port, pid, side.kind, side.form, streams, events)

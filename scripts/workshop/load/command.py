@@ -1,0 +1,119 @@
+"""The load, measured: streams at once, streams held open, clients that hardly read."""
+
+import itertools
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from workshop.load import slow
+from workshop.traffic import process
+from workshop.load.clients import Group
+from workshop.load.figures import Figures, Memory, Part, machine
+from workshop.load.side import ALONE, WITH, Asked, Place, Side
+from workshop.traffic.memory import weigh
+from workshop.load.paced import Phase
+from workshop.traffic.process import Provider, TrafficError, allow_files
+from workshop.load.watch import Say, Watch
+
+SPARE_FILES = 200
+
+
+async def crowd(side: Side) -> None:
+    """Measure many streams at once, while others are held open."""
+    asked, figures = side.place.asked, side.place.figures
+    at_rest = await side.settled()
+    held = idle = None
+    if asked.idle:
+        idle = side.group(asked.idle, Phase(2, 1), last="idle")
+        side.say(f"{asked.idle} streams are opened and held")
+        await idle.begin()
+        held = await side.settled()
+    phases = [Phase(rate, asked.seconds) for rate in asked.rates]
+    active = side.group(asked.streams, *phases, first="active")
+    side.say(f"{asked.streams} streams begin")
+    await active.begin()
+    begun = await side.settled()
+    ours = [side.proxy.pid, side.place.provider.pid, os.getpid()]
+    async with Watch(side.proxy.pid, ours, phases, side.say) as watch:
+        await side.open("active")
+        result = await active.end()
+    peak = max(watch.peak, weigh(side.proxy.pid).rss)
+    figures.add(result)
+    told = await side.open("idle")
+    figures.parts += parts(side, active, phases, watch, told["late"]["p99"])
+    if idle is not None:
+        figures.add(await idle.end())
+    after = await side.settled()
+    without = (held or at_rest).rss
+    figures.memory.append(
+        Memory(
+            side.name,
+            at_rest.rss,
+            (without - at_rest.rss) / max(asked.idle, 1),
+            (begun.rss - without) / asked.streams,
+            (peak - without) / asked.streams,
+            result.bytes / asked.streams,
+            peak,
+            after.rss,
+        )
+    )
+
+
+def parts(
+    side: Side,
+    group: Group,
+    phases: Sequence[Phase],
+    watch: Watch,
+    sent_late: float,
+) -> list[Part]:
+    """Return the figures of each part of a run."""
+    asked = side.place.asked
+    return [
+        Part(
+            side.name,
+            asked.streams,
+            asked.idle,
+            phase.rate,
+            late.count,
+            late.count / phase.seconds,
+            late.at(0.5),
+            late.at(0.9),
+            late.at(0.99),
+            late.most,
+            sent_late,
+            *watch.shares[at],
+        )
+        for at, (phase, late) in enumerate(zip(phases, group.late, strict=True))
+    ]
+
+
+async def measure(asked: Asked, say: Say) -> Figures:
+    """Measure all that was asked for, and return the figures.
+
+    Raises:
+        TrafficError: The machine does not allow it, or a process ended.
+    """
+    # Two sockets for each stream in mitmdump, one here and one in the provider.
+    allow_files(2 * (asked.streams + asked.idle + asked.slow) + SPARE_FILES)
+    figures = Figures(machine(), {**asked._asdict(), "script": str(asked.script)})
+    with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
+        folder = Path(name)
+        async with Provider("_traffic_load_provider.py", folder) as provider:
+            numbers = itertools.count()
+            place = Place(asked, folder, provider, figures, say, numbers)
+            try:
+                for which in (WITH, ALONE) if asked.floor else (WITH,):
+                    async with Side(which, place) as side:
+                        await crowd(side)
+                for which in (WITH, ALONE) if asked.slow else ():
+                    await slow.measure(which, place)
+            except (OSError, TimeoutError) as error:
+                raise TrafficError(f"it broke off: {error!r}", provider.last) from error
+        figures.alarms += provider.alarms
+    return figures
+
+
+def run(asked: Asked) -> Figures | None:
+    """Measure, telling how far it is; None if it could not be done, which is said."""
+    return process.run(measure(asked, lambda text: print(text, flush=True)))

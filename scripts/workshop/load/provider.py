@@ -1,0 +1,93 @@
+"""The provider of the load, in a process of its own: text at a given pace."""
+
+import asyncio
+import json
+import sys
+import time
+import traceback
+from collections import defaultdict
+
+from workshop.load.paced import PATH, Latencies, Spoken, Words
+from workshop.traffic.server import Exchange, GoneError, listen
+
+
+class Provider:
+    """Says what its requests ask for, and tells how it went."""
+
+    def __init__(self) -> None:
+        self._late = Latencies()
+        self._gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._floods: dict[int, Exchange] = {}
+
+    async def answer(self, exchange: Exchange) -> None:
+        """Answer one request."""
+        request = exchange.request
+        try:
+            if request.path == PATH:
+                await self._speak(Spoken.read(request.body), exchange)
+            else:
+                self._control(json.loads(request.body), exchange)
+        except GoneError:
+            raise
+        except Exception:  # noqa: BLE001 - whoever started this reads it
+            traceback.print_exc()
+            exchange.reset()
+
+    def _control(self, gates: list[str], exchange: Exchange) -> None:
+        for gate in gates:
+            self._gates[gate].set()
+        late = {"p99": self._late.at(0.99), "most": self._late.most}
+        floods = {seed: one.sent - one.unsent for seed, one in self._floods.items()}
+        data = json.dumps({"late": late, "floods": floods}).encode()
+        length = {"content-length": str(len(data))}
+        exchange.head(headers=length, framing="length")
+        exchange.send(data)
+
+    async def _speak(self, spoken: Spoken, exchange: Exchange) -> None:
+        words = Words(spoken.seed)
+        exchange.head()
+        exchange.send(words.opening())
+        if spoken.first:
+            await self._gates[spoken.first].wait()
+        if spoken.flood:
+            self._floods[spoken.seed] = exchange
+            exchange.keep_little()
+            for n in range(spoken.events):
+                exchange.send(words.text(n, time.monotonic_ns()))
+                await exchange.drained()
+        else:
+            await self._pace(spoken, words, exchange)
+        if spoken.last:
+            await self._gates[spoken.last].wait()
+        for event in words.ending(spoken.events):
+            exchange.send(event)
+        exchange.end()
+
+    async def _pace(self, spoken: Spoken, words: Words, exchange: Exchange) -> None:
+        clock = time.monotonic
+        due = clock() + spoken.delay
+        n = 0
+        for phase in spoken.phases:
+            for _ in range(phase.events):
+                wait = due - clock()
+                if wait > 0:
+                    await asyncio.sleep(wait)
+                now = time.monotonic_ns()
+                self._late.add(max(now / 1e9 - due, 0))
+                exchange.send(words.text(n, now))
+                n += 1
+                due += 1 / phase.rate
+
+
+async def main() -> None:
+    """Serve until the process is ended."""
+    server, port = await listen(Provider().answer)
+    print("@" + json.dumps({"port": port}), flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,139 @@
+"""One side of the load's comparison: a mitmdump with the addon, or without."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from workshop.load.clients import Group
+from workshop.load.figures import Figures
+from workshop.traffic.memory import Weight, weigh
+from workshop.load.paced import Phase
+from workshop.traffic.process import ADDON, HOST, STREAMING, Mitmdump, Provider, ask
+from workshop.load.watch import Say
+
+WITH, ALONE = "with the addon", "mitmproxy alone"
+WARM_UP = 20
+"""Streams before anything is measured: modules load, caches fill."""
+SETTLING = 1.0
+"""Seconds before memory is read."""
+
+
+class Asked(NamedTuple):
+    """What is to be measured.
+
+    Attributes:
+        streams: Streams at once.
+        rates: Events a second of each; one part of the run for each of them.
+        seconds: How long each part takes.
+        idle: Streams that are held open besides.
+        slow: Clients that hardly read.
+        floor: Whether mitmproxy alone is measured as well.
+        script: One more script for mitmdump to load; None for none.
+    """
+
+    streams: int
+    rates: Sequence[float]
+    seconds: float
+    idle: int
+    slow: int
+    floor: bool
+    script: Path | None = None
+
+
+class Place(NamedTuple):
+    """What all sides share.
+
+    Attributes:
+        asked: What is to be measured.
+        folder: For files.
+        provider: Who answers.
+        figures: Where it is written down.
+        say: Takes a line of progress.
+        numbers: The numbers of streams, each given once.
+    """
+
+    asked: Asked
+    folder: Path
+    provider: Provider
+    figures: Figures
+    say: Say
+    numbers: "itertools.count[int]"
+
+
+class Side:
+    """One mitmdump, as long as it is entered.
+
+    Args:
+        name: `WITH` or `ALONE`.
+        place: What it shares with others.
+
+    Attributes:
+        repaired: Whether answers come repaired.
+    """
+
+    def __init__(self, name: str, place: Place) -> None:
+        self.name = name
+        self.place = place
+        self.repaired = name == WITH
+        script = ADDON / "normalize.py"
+        if not self.repaired:
+            script = place.folder / "streaming.py"
+            script.write_text(STREAMING)
+        more = [place.asked.script.resolve()] if place.asked.script else []
+        # Numbers of streams are given once, so this names a folder, and gates.
+        self._number = next(place.numbers)
+        folder = place.folder / f"mitmdump-{self._number}"
+        mode = f"reverse:http://{HOST}:{place.provider.said['port']}"
+        self.proxy = Mitmdump(folder, [mode], [script, *more])
+
+    async def __aenter__(self) -> Self:
+        await self.proxy.__aenter__()
+        # A line for each connection is not what is measured.
+        await self.proxy.control(set={"termlog_verbosity": "warn"})
+        group = self.group(WARM_UP, Phase(40, 0.5))
+        await group.begin()
+        self.place.figures.add(await group.end())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.proxy.__aexit__(*exc)
+        self.place.figures.alarms += self.proxy.alarms
+
+    def say(self, text: str) -> None:
+        """Tell how far it is."""
+        self.place.say(f"{self.name}: {text}")
+
+    def seeds(self, count: int) -> list[int]:
+        """Return so many numbers that no stream has had."""
+        return list(itertools.islice(self.place.numbers, count))
+
+    def group(
+        self, count: int, *phases: Phase, first: str = "", last: str = ""
+    ) -> Group:
+        """Return *count* streams, with gates before their text and their end."""
+        return Group(
+            self.proxy.places[0],
+            self.seeds(count),
+            phases,
+            repaired=self.repaired,
+            first=first and self.gate(first),
+            last=last and self.gate(last),
+        )
+
+    def gate(self, name: str) -> str:
+        """Return a gate of this side alone."""
+        return f"{name} of {self._number}"
+
+    async def open(self, name: str) -> dict[str, Any]:
+        """Open a gate, and return what the provider tells of itself."""
+        place = (HOST, self.place.provider.said["port"])
+        return dict(json.loads(await ask(place, "/control", [self.gate(name)])))
+
+    async def settled(self) -> Weight:
+        """Return what mitmdump weighs once it has come to rest."""
+        await asyncio.sleep(SETTLING)
+        self.proxy.check()
+        return weigh(self.proxy.pid)

@@ -1,0 +1,1 @@
+"""Locks, the audit, and what is built."""

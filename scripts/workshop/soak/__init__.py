@@ -1,0 +1,1 @@
+"""Hours of provoked faults, each answer judged."""

@@ -1,0 +1,167 @@
+"""Answers as OpenAI sends them, their words drawn from seeded dice.
+
+The same answers as tests/quirks.py draws with hypothesis, so that its quirks can damage
+them; but every piece of text names its stream, so that one which strays is known.
+"""
+
+import json
+from itertools import pairwise
+from random import Random
+
+from llm_normalize import form
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.repair.fix import chunk
+from llm_normalize.wire.json_text import Json
+from judge.quirks import (
+    DONE,
+    MODEL,
+    WORDS,
+    Answer,
+    Called,
+    Say,
+    log_of,
+    message_of,
+    traits,
+)
+
+CREATED = 1_760_000_000
+
+
+def chance(dice: Random, percent: int) -> bool:
+    """Say yes so often."""
+    return dice.randrange(100) < percent
+
+
+def mark(n: int) -> str:
+    """Return what names the stream *n* wherever it says something."""
+    return f"<{n}>"
+
+
+def usage(n: int, dice: Random) -> Chunk:
+    """Return figures that hardly another stream has."""
+    spent = dice.randrange(1, 5000)
+    figures = {"prompt_tokens": n % 9973 + 1, "completion_tokens": spent}
+    figures["total_tokens"] = sum(figures.values())
+    if chance(dice, 30):
+        return {**figures, "completion_tokens_details": {"reasoning_tokens": 1}}
+    return dict(figures)
+
+
+def pieces(n: int, dice: Random, *, long: bool) -> list[str]:
+    """Return a text in pieces, each with its place."""
+    count = dice.randrange(150, 400) if long else dice.randrange(1, 25)
+    return [f"{mark(n)}{at} {dice.choice(WORDS)}" for at in range(count)]
+
+
+def called(n: int, at: int, dice: Random) -> Called:
+    """Return a call, its arguments cut anywhere."""
+    values: list[Chunk] = [
+        {"at": mark(n)},
+        {"q": f'é "{mark(n)}"', "n": [1, 2.5, {}], "deep": {"😀": None}},
+        {"code": f"x = {{}}\n# {mark(n)}\n" * dice.randrange(1, 20)},
+    ]
+    arguments = json.dumps(dice.choice(values), ensure_ascii=False)
+    places = sorted(dice.sample(range(1, len(arguments)), dice.randrange(4)))
+    cut = [arguments[a:b] for a, b in pairwise([0, *places, len(arguments)])]
+    return Called(dice.choice(["f", "get_weather"]), cut, f"call_{mark(n)}{at}")
+
+
+def said(n: int, dice: Random, *, forced: bool) -> Say:
+    """Return what one choice says."""
+    kind = dice.choices(["text", "calls", "refusal", "legacy"], [12, 6, 1, 1])[0]
+    text = pieces(n, dice, long=chance(dice, 4))
+    thought = pieces(n, dice, long=False) if chance(dice, 25) else []
+    if kind == "text":
+        reason = dice.choice(["stop", "stop", "length", "content_filter"])
+        return Say(text, thought, [], [], None, reason)
+    if kind == "refusal":
+        return Say([], thought, ["I", f" cannot {mark(n)}"], [], None, "stop")
+    text = text[:5] if chance(dice, 30) else []
+    if kind == "legacy":
+        return Say(text, thought, [], [], called(n, 0, dice), "function_call")
+    calls = [called(n, at, dice) for at in range(dice.choice([1, 1, 1, 2, 3]))]
+    return Say(text, thought, [], calls, None, "stop" if forced else "tool_calls")
+
+
+def all_said(n: int, dice: Random) -> list[Say]:
+    """Return what the choices say: mostly there is one."""
+    forced = chance(dice, 10)
+    return [said(n, dice, forced=forced) for _ in range(dice.choice([1] * 9 + [2]))]
+
+
+def asking(
+    says: list[Say], dice: Random, *, counted: bool, stream: bool
+) -> tuple[Asked, form.Request]:
+    """Return the request, as the addon and as the oracle know it."""
+    calls = any(each.calls or each.legacy for each in says)
+    tools = calls or chance(dice, 30)
+    forced = any(each.calls and each.finish == "stop" for each in says)
+    asked = Asked(stream, counted, tools, forced, MODEL, len(says))
+    return asked, form.Request(stream, counted, tools, forced, len(says))
+
+
+def envelope(n: int) -> Chunk:
+    """Return what names all chunks of the stream *n*."""
+    created = CREATED + n % 1000
+    return {"id": f"chatcmpl-{mark(n)}", "created": created, "model": MODEL}
+
+
+def _top(n: int, dice: Random) -> Chunk:
+    """Return what all chunks of a stream have."""
+    more: Chunk = {}
+    if chance(dice, 40):
+        more["system_fingerprint"] = dice.choice([None, "fp_1"])
+    if chance(dice, 20):
+        more["service_tier"] = "default"
+    return {**envelope(n), **more}
+
+
+def stream(n: int, dice: Random) -> Answer:
+    """Return the stream *n*."""
+    says = all_said(n, dice)
+    counted = chance(dice, 50)
+    figures = usage(n, dice) if counted or chance(dice, 30) else {}
+    top = _top(n, dice)
+    if counted:
+        top["usage"] = None
+    logged = chance(dice, 10)
+    values: list[Json] = []
+    for at, delta, finish in _interleaved(says, dice):
+        more: Chunk = {"logprobs": None} if logged else {}
+        if logged and (delta.get("content") or delta.get("refusal")):
+            more = {"logprobs": log_of(delta)}
+        values.append(chunk(delta, finish=finish, index=at, **more, **top))
+    if counted:
+        values.append(chunk(None, **{**top, "usage": figures}))
+    elif figures:
+        values[-1]["usage"] = figures
+    asked, request = asking(says, dice, counted=counted, stream=True)
+    has = traits(says)
+    if figures:
+        has |= {"usage", "usage asked" if counted else "usage unasked"}
+    if logged:
+        has = has - {"plain"} | {"logprobs"}
+    return Answer(asked, request, [*values, DONE], has)
+
+
+def _interleaved(says: list[Say], dice: Random) -> list[tuple[int, Chunk, str | None]]:
+    tails = [each.deltas(dice.randrange(3)) for each in says]
+    order = [at for at, deltas in enumerate(tails) for _ in deltas]
+    if len(says) > 1:
+        dice.shuffle(order)
+    return [(at, *each) for at in order for each in tails[at].pop(0)]
+
+
+def body(n: int, dice: Random) -> Answer:
+    """Return the answer *n* in one piece."""
+    says = all_said(n, dice)
+    choices = [
+        {"index": at, "message": message_of(each), "finish_reason": each.finish}
+        for at, each in enumerate(says)
+    ]
+    top = _top(n, dice)
+    kind = {"id": top.pop("id"), "object": "chat.completion", **top}
+    value = {**kind, "choices": choices, "usage": usage(n, dice)}
+    asked, request = asking(says, dice, counted=False, stream=False)
+    return Answer(asked, request, [value], traits(says) | {"usage"})

@@ -1,0 +1,175 @@
+"""Whether a client of the soak received what was due: nothing lost, swapped or forged.
+
+The form of OpenAI and the meaning of a careless stream are read by tests/form.py, which
+knows nothing of the code under test. What a strict client takes from a stream is read
+by tests/strict.py, event by event.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+
+from llm_normalize import form
+from judge.strict import meaning_of, taken
+
+_MARK = re.compile(rb"<(\d+)>")
+_BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+
+
+def strays(data: bytes, n: int) -> list[str]:
+    """List the streams other than *n* that *data* has something of."""
+    others = {found for found in _MARK.findall(data) if int(found) != n}
+    return [f"it has words of stream {other.decode()}" for other in sorted(others)]
+
+
+# -- streams ------------------------------------------------------------------------
+
+
+def whole_stream(out: bytes, request: form.Request, meaning: form.Meaning) -> list[str]:
+    """List what is wrong with a stream that came to its end."""
+    return form.check_stream(out, request) or form.lost(meaning, taken(out))
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a provider could send of a stream before it broke.
+
+    Attributes:
+        wire: The bytes, decoded.
+        arrived: Whether all of them have come to the proxy, for sure.
+        bare: Whether events have no `data:` before them.
+        narrow: Whether the client may have got no more of it than fits its window.
+    """
+
+    wire: bytes
+    arrived: bool
+    bare: bool
+    narrow: bool = False
+
+
+def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
+    """List what is wrong with a stream of which the provider sent a part only."""
+    whole = events_of(out)
+    # The last may come half, if the message ends there; newlines keep alive.
+    half = out[len(whole) :].lstrip(b"\n")
+    cut = sent.narrow and half.startswith(b"data: "[: len(half)])
+    if not cut and not sent.wire.endswith(half):
+        return [f"half an event that nobody sent: {half[:200]!r}"]
+    found = form.check_stream(whole, request, complete=False)
+    if found:
+        return found
+    after = taken(whole)
+    if sent.arrived:
+        wire = _whole_values(sent.wire[:-1]) if sent.bare else _closed(sent.wire)
+        before = replace(meaning_of(wire), unread=[])
+    else:
+        wire = _whole_values(sent.wire) if sent.bare else sent.wire
+        before = _shortened(meaning_of(wire), after)
+        after = replace(after, unread=before.unread)  # it may have become an error
+    # Usage has its place at the end: before it, there is none to send it in.
+    return form.lost(replace(before, usage=after.usage), after, broke=True)
+
+
+def started_stream(
+    out: bytes, request: form.Request, meaning: form.Meaning, *, figures: bool
+) -> list[str]:
+    """List what is wrong with the part of a stream that a client took who left.
+
+    Args:
+        out: What it took.
+        request: What it asked for.
+        meaning: What the stream means.
+        figures: Whether its usage, if it has come, is known.
+    """
+    out = events_of(out)
+    found = form.check_stream(out, request, complete=False)
+    if found:
+        return found
+    after = taken(out)
+    before = _shortened(meaning, after)
+    usage = before.usage if after.usage and figures else after.usage
+    return form.lost(replace(before, usage=usage), after, broke=True)
+
+
+def events_of(out: bytes) -> bytes:
+    """Return the events of a repaired stream that are whole."""
+    return out[: out.rfind(b"\n\n") + 2] if b"\n\n" in out else b""
+
+
+def _closed(wire: bytes) -> bytes:
+    ends = [each.end() for each in _BLANK_LINE.finditer(wire)]
+    return wire[: max(ends, default=0)]
+
+
+def _whole_values(wire: bytes) -> bytes:
+    """Return *wire* without a value at its end that was cut off."""
+    text = re.sub("\r\n?", "\n", wire.decode("latin-1"))
+    at = 0
+    while at < len(text):
+        if text[at] != "{":
+            at = text.find("\n", at) + 1 or len(text)
+            continue
+        try:
+            _, at = json.JSONDecoder().raw_decode(text, at)
+        except ValueError:
+            break
+    return text[:at].encode("latin-1")
+
+
+def _shortened(meaning: form.Meaning, after: form.Meaning) -> form.Meaning:
+    """Return *meaning* cut where *after* ends, if that is how it begins.
+
+    What is no beginning of it stays as it is, so that the comparison shows it.
+    """
+    choices = {}
+    for index, due in meaning.choices.items():
+        came = after.choices.get(index, form.Choice())
+        calls = [
+            _shorter_call(*both)
+            for both in zip(due.calls, came.calls, strict=False)  # came may have less
+        ]
+        function = due.function_call
+        if function and came.function_call:
+            function = _shorter_call(function, came.function_call)
+        elif not came.function_call:
+            function = None
+        choices[index] = replace(
+            due,
+            text=_shorter(due.text, came.text),
+            reasoning=_shorter(due.reasoning, came.reasoning),
+            refusal=_shorter(due.refusal, came.refusal),
+            calls=calls,
+            function_call=function,
+            logprobs=due.logprobs[: len(came.logprobs)],
+        )
+    return replace(
+        meaning,
+        choices=choices,
+        errors=meaning.errors[: len(after.errors)],
+        # None may be missing, and none may be made up.
+        done=meaning.done and after.done,
+    )
+
+
+def _shorter(due: str, came: str) -> str:
+    return came if due.startswith(came) else due
+
+
+def _shorter_call(due: form.Call, came: form.Call) -> form.Call:
+    arguments = (
+        came.arguments if due.as_object else _shorter(due.arguments, came.arguments)
+    )
+    return replace(due, arguments=arguments)
+
+
+# -- bodies -------------------------------------------------------------------------
+
+
+def whole_body(out: bytes, request: form.Request, meaning: form.Meaning) -> list[str]:
+    """List what is wrong with an answer in one piece."""
+    if meaning.errors:  # it is the answer, whatever was said before
+        found = form.check_error_body(out)
+        meaning = replace(meaning, choices={}, usage=None)
+    else:
+        found = form.check_body(out, request)
+    return found or form.lost(meaning, form.meaning_of_body(out))

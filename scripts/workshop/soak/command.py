@@ -1,0 +1,321 @@
+"""A soak: seeded streams with quirks and faults for minutes, and nothing may be wrong."""
+
+import asyncio
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from workshop.traffic import process
+from workshop.soak.history import LOADING, History
+from workshop.soak.judge import Seen, judge
+from workshop.traffic.memory import MIB, Sample, weigh
+from workshop.traffic.memory import judge as judge_memory
+from workshop.soak.plan import IN_A_SESSION, KEY, Plan, session
+from workshop.traffic.process import (
+    ADDON,
+    PATIENCE,
+    Mitmdump,
+    Provider,
+    allow_files,
+)
+from workshop.soak.records import Records
+from workshop.soak.clients import Places, run_session
+from workshop.soak.figures import Figures
+from support import client_context, make_ca
+
+FILES = 4000
+SAMPLES = 1.0
+"""Seconds between two samples of the memory."""
+SHOWN = 1500
+"""Characters of an answer that are shown, unless its session runs alone."""
+AFTERMATH = 2.0
+"""Seconds for which a stream may go on in mitmdump after its client's end."""
+TOLD = 20
+"""Faults that are told one by one."""
+SIZES = ("1m", "3m", "16m")
+"""Sizes at which the pairs log rotates, one after the other."""
+SKIPPED = "comment-sent"
+"""The fix that is left out for a while: what it leaves in is easily told."""
+
+type Say = Callable[[str], None]
+
+
+class Asked(NamedTuple):
+    """What kind of soak.
+
+    Attributes:
+        seed: Of the dice.
+        seconds: How long sessions begin.
+        clients: Sessions at once.
+        sessions: How many sessions instead of a time; None for a time.
+        only: One session that is to run alone; None for all.
+        script: One more script for mitmdump to load; None for none.
+    """
+
+    seed: int
+    seconds: float
+    clients: int
+    sessions: int | None = None
+    only: int | None = None
+    script: Path | None = None
+
+
+class Told(NamedTuple):
+    """What the pairs log has to know of a stream that is over."""
+
+    chat: bool
+    good: bool
+    observed: bool
+    asked: float
+    ended: float
+
+
+class Soak:
+    """Runs sessions, and judges what they bring.
+
+    Args:
+        asked: What kind.
+        say: Takes a line of progress.
+    """
+
+    def __init__(self, asked: Asked, say: Say) -> None:
+        self.figures = Figures(asked.seed)
+        self._asked = asked
+        self._say = say
+        self._history = History()
+        self._told: dict[int, Told] = {}
+        self._samples: list[Sample] = []
+
+    async def run(self, folder: Path) -> None:
+        """Run it, with *folder* for files."""
+        allow_files(FILES)
+        upstream = folder / "upstream"
+        upstream.mkdir()
+        ca = make_ca(upstream, "up")
+        addon = folder / "addon"  # a copy: it is touched
+        shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
+        seed = ("--seed", str(self._asked.seed), "--ca", str(upstream))
+        async with Provider("_traffic_soak_provider.py", folder, *seed) as provider:
+            ports = provider.said
+            options = {
+                "normalize_hosts": [f"localhost:{ports[at]}" for at in ("tls", "h2")],
+                "normalize_pairs_size": SIZES[0],
+                "ssl_verify_upstream_trusted_ca": str(ca),
+            }
+            modes = [f"reverse:http://127.0.0.1:{ports['plain']}", "regular"]
+            more = [self._asked.script.resolve()] if self._asked.script else []
+            scripts = [addon / "normalize.py", *more]
+            proxy = Mitmdump(folder / "mitmdump", modes, scripts, options)
+            async with proxy:
+                records = Records(proxy.confdir / "normalize", KEY)
+                await self._soak(proxy, provider, addon / "normalize.py", records)
+            records.poll(last=True)
+        self._account(records)
+        for line in (*proxy.alarms, *provider.alarms):
+            self._wrong(None, f"logged: {line}")
+
+    async def _soak(
+        self, proxy: Mitmdump, provider: Provider, script: Path, records: Records
+    ) -> None:
+        trusted = proxy.confdir / "mitmproxy-ca-cert.pem"
+        trusts = {
+            "tls": client_context(trusted, ["http/1.1"]),
+            "h2": client_context(trusted, ["h2"]),
+        }
+        reverse, regular = proxy.places
+        places = Places(reverse, regular, provider.said, trusts)
+        began = time.monotonic()
+        self.figures.rss_start = weigh(proxy.pid).rss
+        numbers = self._numbers(began + self._asked.seconds)
+        watch = asyncio.create_task(self._watch(proxy, records))
+        changes = asyncio.create_task(self._change(proxy, script))
+        try:
+            workers = [self._work(numbers, places) for _ in range(self._asked.clients)]
+            await asyncio.gather(*workers)
+        finally:
+            for task in (watch, changes):
+                task.cancel()
+            ended = await asyncio.gather(watch, changes, return_exceptions=True)
+        for each in ended:
+            if isinstance(each, Exception):
+                raise each
+        self.figures.seconds = time.monotonic() - began
+        weight = weigh(proxy.pid)
+        self.figures.rss_end, self.figures.rss_most = weight.rss, weight.peak
+        self.figures.left_over = await self._census(proxy)
+        if self.figures.left_over:
+            self._wrong(None, f"left over in mitmdump: {self.figures.left_over}")
+        if self._asked.only is None:
+            self.figures.memory = judge_memory(self._samples)
+
+    async def _census(self, proxy: Mitmdump) -> dict[str, int]:
+        """Return what still stands for an answer, once there is none any more."""
+        for _ in range(10):
+            await asyncio.sleep(0.5)  # the last connections close
+            census: dict[str, int] = (await proxy.control(census=True))["census"]
+            census["HTTPFlow"] -= 1  # that of the question itself
+            left = {name: count for name, count in census.items() if count}
+            if not left:
+                break
+        return left
+
+    def _numbers(self, until: float) -> Iterator[int]:
+        if self._asked.only is not None:
+            yield self._asked.only
+        elif self._asked.sessions is not None:
+            yield from range(self._asked.sessions)
+        else:
+            yield from itertools.takewhile(
+                lambda _: time.monotonic() < until, itertools.count()
+            )
+
+    async def _work(self, numbers: Iterator[int], places: Places) -> None:
+        for k in numbers:
+            its = session(self._asked.seed, k)
+            self.figures.sessions[f"{its.client} to {its.upstream}"] += 1
+            try:
+                await run_session(self._asked.seed, its, places, self._take)
+            except Exception:  # noqa: BLE001 - told like any other fault
+                self._wrong(k, traceback.format_exc())
+
+    # -- what comes -----------------------------------------------------------------
+
+    def _take(self, plan: Plan, seen: Seen) -> None:
+        figures = self.figures
+        figures.streams += 1
+        figures.events += seen.body.count(b"\n\n")
+        figures.bytes += len(seen.body)
+        figures.kinds[plan.kind] += 1
+        figures.faults.update(plan.faults)
+        figures.quirks.update(plan.quirks)
+        # mitmproxy may still be at it when its client has left.
+        may = self._history.may(seen.asked, seen.ended + AFTERMATH)
+        observed = False
+        try:
+            found = judge(plan, seen, may)
+            observed = may.observe and bool(judge(plan, seen))
+        except Exception:  # noqa: BLE001 - what cannot be read is a fault
+            found = [traceback.format_exc()]
+        if found:
+            figures.mismatches += 1
+            limit = SHOWN if self._asked.only is None else sys.maxsize
+            lines = [str(plan), *found]
+            lines += [f"sent {plan.transfer.sent!r}"[:limit]]
+            lines += [f"came {seen.body!r}"[:limit]]
+            self._wrong(plan.n // IN_A_SESSION, "\n    ".join(lines))
+        good = plan.transfer.fault in ("", "stall") and not seen.left
+        self._told[plan.n] = Told(
+            plan.is_chat, good, observed, seen.asked, seen.ended + AFTERMATH
+        )
+
+    def _wrong(self, k: int | None, text: str) -> None:
+        """Take note of a fault, of session *k* if it is of one."""
+        if k is not None:
+            again = f"python3 scripts/soak.py --seed {self._asked.seed} --only {k}"
+            text += f"\n  again: {again}"
+        self.figures.wrong.append(text)
+        if len(self.figures.wrong) <= TOLD:
+            self._say(text)
+
+    def _account(self, records: Records) -> None:
+        """Hold the pairs log to what came: one flow record for each stream."""
+        figures = self.figures
+        figures.pairs = records.pairs
+        figures.flows = sum(map(len, records.flows.values()))
+        for text in records.faults:
+            self._wrong(None, text)
+        for n, told in self._told.items():
+            flows = records.flows.pop(n, [])
+            figures.ends.update(each.end for each in flows)
+            due = {1} if told.chat else {0}
+            if self._history.may(told.asked, told.ended).reload:
+                due |= {0}  # what breaks off, or comes whole, after its addon has gone
+            if len(flows) not in due:
+                self._wrong(
+                    n // IN_A_SESSION,
+                    f"stream {n} has {len(flows)} flow records: {flows}",
+                )
+            elif flows and told.good and flows[0].end != "complete":
+                self._wrong(
+                    n // IN_A_SESSION,
+                    f"stream {n} has ended well; its record says {flows}",
+                )
+            elif flows and told.observed and not flows[0].observed:
+                self._wrong(
+                    n // IN_A_SESSION,
+                    f"stream {n} was not repaired; its record says {flows}",
+                )
+        if records.flows:
+            self._wrong(None, f"records of no stream: {[*records.flows][:20]}")
+
+    # -- meanwhile ---------------------------------------------------------------------
+
+    async def _watch(self, proxy: Mitmdump, records: Records) -> None:
+        for at in itertools.count():
+            await asyncio.sleep(SAMPLES)
+            proxy.check()
+            records.poll()
+            weight = weigh(proxy.pid)
+            done = self.figures.streams
+            self._samples.append(Sample(weight.at, weight.rss, done))
+            if at % 10 == 9:  # noqa: PLR2004
+                self._say(
+                    f"{at + 1} s: {done:,} streams, {weight.rss / MIB:.0f} MiB, "
+                    f"{self.figures.mismatches} mismatches"
+                )
+
+    async def _change(self, proxy: Mitmdump, script: Path) -> None:
+        """Change an option now and then, and load the addon anew."""
+        dice = Random(f"{self._asked.seed} changes")
+        whole = max(self._asked.seconds / 60, 1)
+        sizes = itertools.cycle(SIZES)
+        while self._asked.only is None:
+            await asyncio.sleep(dice.uniform(1, 4) * min(whole, 4))
+            what = dice.choice(["observe", "skip", "size", "reload"])
+            self.figures.changes[what] += 1
+            if what == "size":
+                await proxy.control(set={"normalize_pairs_size": next(sizes)})
+            elif what == "reload":
+                await self._reload(proxy, script)
+            else:
+                await self._for_a_while(what, proxy, dice.uniform(0.2, 1.5))
+
+    async def _for_a_while(self, what: str, proxy: Mitmdump, seconds: float) -> None:
+        facet, name, values = {
+            "observe": (self._history.mode, "normalize_mode", ("observe", "repair")),
+            "skip": (self._history.skip, "normalize_skip", ([SKIPPED], [])),
+        }[what]
+        for value in values:
+            facet.begin("".join(value), time.monotonic())
+            await proxy.control(set={name: value})
+            facet.settle(time.monotonic())
+            if value == values[0]:
+                await asyncio.sleep(seconds)
+
+    async def _reload(self, proxy: Mitmdump, script: Path) -> None:
+        self._history.addon.begin("loading", time.monotonic())
+        proxy.loaded.clear()
+        os.utime(script)
+        await asyncio.wait_for(proxy.loaded.wait(), PATIENCE)
+        self._history.addon.begin("loaded", time.monotonic())
+        await asyncio.sleep(LOADING)
+        self._history.addon.settle(time.monotonic())
+
+
+def run(asked: Asked) -> Figures | None:
+    """Run a soak, telling how far it is; None if it could not be done, which is said."""
+    return process.run(_run(Soak(asked, lambda text: print(text, flush=True))))
+
+
+async def _run(soak: Soak) -> Figures:
+    with tempfile.TemporaryDirectory(prefix="llm_normalize-soak-") as name:
+        await soak.run(Path(name))
+    return soak.figures

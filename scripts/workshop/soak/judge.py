@@ -1,0 +1,188 @@
+"""The verdict on one stream of a soak: what came, held to what the plan says."""
+
+import re
+from dataclasses import dataclass, field
+
+from llm_normalize import form
+from workshop.soak.answers import envelope
+from workshop.soak.check import (
+    Sent,
+    broken_stream,
+    events_of,
+    started_stream,
+    strays,
+    whole_body,
+    whole_stream,
+)
+from workshop.soak.faults import RESETS
+from workshop.soak.plan import Plan
+from judge.quirks import WAITING
+from judge.strict import chunks
+
+_COMMENT_LINE = re.compile(rb"^:.*\n", re.MULTILINE)
+_NAMELESS = re.compile(r"opens call \d+ with(out name| arguments)")
+_BAD_GATEWAY = 502
+PARTS = {"length too small", "gzip cut off"}
+"""Faults after which a part of the answer comes to an end of its own."""
+RENAMING = {"azure-first", "chunk-id", "created", "model", "native-call", "native-text"}
+"""Quirks that leave chunks without the name that the provider gave them."""
+
+
+@dataclass
+class Seen:
+    """What a client saw of an answer.
+
+    Attributes:
+        status: Its status; 0 if none came.
+        headers: Its headers.
+        body: What came of its body.
+        clean: Whether it came to its end, by its framing.
+        tells: Whether that framing tells an end from a break.
+        left: Whether the client left before.
+        error: What was wrong with the bytes themselves.
+        asked: When it was asked for.
+        ended: When it was over.
+    """
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    clean: bool = False
+    tells: bool = True
+    left: bool = False
+    error: str = ""
+    asked: float = 0.0
+    ended: float = 0.0
+
+
+@dataclass(frozen=True)
+class May:
+    """What may have been in force when an answer began.
+
+    Attributes:
+        repair: Its repair.
+        observe: No repair.
+        skip: Comments may stay.
+        reload: The addon was loaded anew meanwhile: a body passes as it came.
+    """
+
+    repair: bool = True
+    observe: bool = False
+    skip: bool = False
+    reload: bool = False
+
+
+ALWAYS = May()
+
+
+def judge(plan: Plan, seen: Seen, may: May = ALWAYS) -> list[str]:
+    """List what is wrong with what came; nothing if all is as it should be."""
+    if seen.error:
+        return [seen.error]
+    found = strays(seen.body, plan.n)
+    if found:
+        return found
+    found = _repaired(plan, seen) if may.repair else ["it may not be repaired"]
+    if found and may.skip and plan.kind == "stream":
+        without = _COMMENT_LINE.sub(b"", seen.body)
+        found = _repaired(plan, Seen(**{**vars(seen), "body": without}))
+    raw = may.observe or (may.reload and _is_buffered(plan))
+    if found and raw and not _passed(plan, seen):
+        return []
+    return found
+
+
+def _is_buffered(plan: Plan) -> bool:
+    return plan.kind in ("body", "stream for body", "error")
+
+
+def _repaired(plan: Plan, seen: Seen) -> list[str]:
+    if plan.kind == "other":
+        return _passed(plan, seen)
+    if seen.left:
+        return _left(plan, seen)
+    never = plan.transfer.fault == "reset before the head"
+    never = never or (plan.transfer.breaks and _is_buffered(plan))
+    # A reset may overtake what was sent before it, the head too.
+    may_not = never or plan.transfer.fault in RESETS
+    if never or (may_not and seen.status == _BAD_GATEWAY):
+        return [] if seen.status == _BAD_GATEWAY else [f"the status is {seen.status}"]
+    if plan.kind == "error":
+        found = form.check_error_body(seen.body) or form.lost(
+            plan.meaning, form.meaning_of_body(seen.body)
+        )
+        return [*_status(plan, seen), *_clean(seen), *found]
+    if _is_buffered(plan):
+        found = whole_body(seen.body, plan.request, plan.meaning)
+        status = [] if plan.meaning.errors else _status(plan, seen)
+        return [*status, *_clean(seen), *found]
+    kind = seen.headers.get("content-type", "")
+    found = [] if kind.startswith("text/event-stream") else [f"it is called {kind!r}"]
+    return [*_status(plan, seen), *found, *_stream(plan, seen)]
+
+
+def _status(plan: Plan, seen: Seen) -> list[str]:
+    if seen.status == plan.status:
+        return []
+    return [f"the status is {seen.status} in place of {plan.status}"]
+
+
+def _clean(seen: Seen) -> list[str]:
+    return [] if seen.clean else ["it broke off"]
+
+
+def _stream(plan: Plan, seen: Seen) -> list[str]:
+    transfer = plan.transfer
+    if transfer.breaks and seen.clean and seen.tells:
+        return ["it came to a clean end, and the provider's broke off"]
+    if not transfer.breaks and not seen.clean and transfer.arrives:
+        return ["it broke off"]
+    if transfer.fault in ("", "stall") or (
+        transfer.fault == "reset after the end" and seen.clean and seen.tells
+    ):
+        if not plan.quirks and plan.kind == "stream" and seen.body != plan.wire:
+            return ["OpenAI's own bytes were changed"]
+        found = whole_stream(seen.body, plan.request, plan.meaning)
+        return found or _envelope(plan, seen.body)
+    bases = {name.partition("/")[0] for name in plan.quirks}
+    # Of some quirks something waits; JSON is given out as soon as it is whole.
+    waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
+    arrived = transfer.arrives and transfer.breaks and not waits
+    sent = Sent(plan.wire, arrived, "json-lines" in bases, plan.narrow)
+    found = broken_stream(seen.body, plan.request, sent)
+    if "call-name-late" in bases:  # a name may have been in what was cut off
+        found = [each for each in found if not _NAMELESS.search(each)]
+    return found or _envelope(plan, seen.body)
+
+
+def _envelope(plan: Plan, body: bytes) -> list[str]:
+    """List the chunks that are not called what the provider called them."""
+    bases = {name.partition("/")[0] for name in plan.quirks}
+    if plan.kind != "stream" or bases & RENAMING:
+        return []
+    due = envelope(plan.n)
+    return [
+        f"a chunk is called {named}"
+        for chunk in chunks(events_of(body))
+        if "choices" in chunk and (named := {key: chunk.get(key) for key in due}) != due
+    ][:1]
+
+
+def _left(plan: Plan, seen: Seen) -> list[str]:
+    if not seen.status or not seen.body or _is_buffered(plan):
+        return []  # nothing came, or not all of it
+    # Of the figures on every chunk the last that came are the true ones.
+    figures = plan.transfer.fault not in PARTS
+    found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)
+    return found or _envelope(plan, seen.body)
+
+
+def _passed(plan: Plan, seen: Seen) -> list[str]:
+    """List what is wrong with an answer that passes as it is."""
+    sent = plan.transfer.sent
+    if not plan.transfer.breaks and not seen.left and plan.transfer.arrives:
+        found = [*_status(plan, seen), *_clean(seen)]
+        return found if seen.body == sent else [*found, "its bytes were changed"]
+    if seen.status in (0, _BAD_GATEWAY) or sent.startswith(seen.body):
+        return []
+    return ["its bytes were changed"]

@@ -1,0 +1,103 @@
+"""The provider of a soak, in a process of its own: it answers as its plans say."""
+
+import argparse
+import asyncio
+import json
+import ssl
+import sys
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tests")]
+
+from workshop.traffic import http2  # noqa: E402 - after the path
+from workshop.traffic.http1 import Request  # noqa: E402
+from workshop.soak.plan import KEY, Plan, plan  # noqa: E402
+from workshop.traffic.server import BACKLOG, HOST, Exchange, GoneError, listen  # noqa: E402
+from support import server_context  # noqa: E402
+
+
+class Provider:
+    """Answers as its plans say.
+
+    Args:
+        seed: Of the plans.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    async def answer(self, exchange: Exchange | http2.Exchange) -> None:
+        """Answer one request."""
+        try:
+            number = int(exchange.request.path.split("/")[1])
+            due = plan(self._seed, number)
+            check(exchange.request, due)
+            await play(due, exchange)
+        except GoneError:
+            raise
+        except Exception:  # noqa: BLE001 - whoever started this reads it
+            traceback.print_exc()
+            sys.stderr.flush()
+            exchange.reset()
+
+
+def check(request: Request, due: Plan) -> None:
+    """See that a request came as its client sent it; say it if not."""
+    if request.body != due.body or request.path != due.path:
+        print(f"the request of {due} came as {request}", flush=True)
+    if request.headers.get("authorization") != f"Bearer {KEY}":
+        print(f"the request of {due} came without its key", flush=True)
+
+
+async def play(due: Plan, exchange: Exchange | http2.Exchange) -> None:
+    """Send what is due, with all that goes wrong."""
+    transfer = due.transfer
+    if transfer.fault == "reset before the head":
+        exchange.reset()
+        return
+    exchange.head(due.status, due.headers, transfer.framing)
+    for piece in due.pieces:
+        if piece.pause:
+            await asyncio.sleep(piece.pause)
+        exchange.send(piece.data)
+        await exchange.drained()
+    if transfer.ending.startswith("end"):
+        exchange.end()
+    if transfer.ending.endswith("reset"):
+        exchange.reset()
+    elif transfer.ending == "cut":
+        exchange.cut()
+
+
+async def main() -> None:
+    """Serve until the process is ended."""
+    parser = argparse.ArgumentParser(description="The provider of a soak.")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--ca", type=Path, required=True)
+    flags = parser.parse_args()
+    provider = Provider(flags.seed)
+    plain = await listen(provider.answer)
+    tls = await listen(provider.answer, server_context(flags.ca, "up", ["http/1.1"]))
+    port = await listen_http2(provider, server_context(flags.ca, "up", ["h2"]))
+    ports = {"plain": plain.port, "tls": tls.port, "h2": port}
+    print("@" + json.dumps(ports), flush=True)
+    await plain.server.serve_forever()
+
+
+async def listen_http2(provider: Provider, context: ssl.SSLContext) -> int:
+    """Serve HTTP/2 on a free port of loopback, and return it."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        lambda: http2.Connection(provider.answer), HOST, 0, ssl=context, backlog=BACKLOG
+    )
+    await server.start_serving()
+    return int(server.sockets[0].getsockname()[1])
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

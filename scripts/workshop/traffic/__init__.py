@@ -1,0 +1,1 @@
+"""Servers, clients and processes that the load and the soak test share."""

@@ -1,0 +1,63 @@
+"""What a strict client takes from a stream, and what a careless provider meant by one.
+
+By tests/form.py, which knows nothing of the code under test.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from llm_normalize import form
+
+# What form does not read: it knows the standard's fields and comments.
+_ERROR_FIELD = re.compile(rb"(?<![^\r\n])error: ?")
+_COMMENT = re.compile(rb"(?<![^\r\n])(?:data: ?)+:[^\r\n]*")
+_WORDS = re.compile(rb"(?<![^\r\n])((?:data: ?)+)(Too busy)(?![^\r\n ])")
+
+
+def meaning_of(wire: bytes) -> form.Meaning:
+    """Return what a provider meant, who may have put an error into a field."""
+    told = _WORDS.sub(rb'\1{"error":"\2"}', _ERROR_FIELD.sub(b"data: ", wire))
+    return form.meaning_of_stream(_COMMENT.sub(b":", told))
+
+
+def taken(out: bytes) -> form.Meaning:
+    """Return what a client takes that knows nothing but OpenAI's form."""
+    meaning = form.meaning_of_stream(out)
+    logs = {index: choice.logprobs for index, choice in meaning.choices.items()}
+    choices = {index: form.Choice(logprobs=each) for index, each in logs.items()}
+    for value in chunks(out):
+        for part in value.get("choices", ()):
+            _take(choices[part["index"]], part)
+    return replace(meaning, choices=choices)
+
+
+def chunks(out: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a stream in OpenAI's form."""
+    for line in out.split(b"\n"):
+        if line.startswith(b"data: {"):
+            yield json.loads(line[6:])
+
+
+def _take(choice: form.Choice, part: dict[str, Any]) -> None:
+    delta = part["delta"]
+    choice.text += delta.get("content") or ""
+    choice.reasoning += delta.get("reasoning_content") or ""
+    choice.refusal += delta.get("refusal") or ""
+    choice.finish_reason = part.get("finish_reason") or choice.finish_reason
+    for fragment in delta.get("tool_calls", ()):
+        if fragment["index"] == len(choice.calls):
+            choice.calls.append(form.Call())
+        call = choice.calls[fragment["index"]]
+        call.id += fragment.get("id") or ""
+        _add(call, fragment["function"])
+    if "function_call" in delta:
+        choice.function_call = choice.function_call or form.Call()
+        _add(choice.function_call, delta["function_call"])
+
+
+def _add(call: form.Call, function: dict[str, Any]) -> None:
+    call.name += function.get("name") or ""
+    call.arguments += function["arguments"]
