@@ -3,8 +3,8 @@
 import sys
 from typing import NamedTuple
 
-from . import ports as proxy_port
 import _bootstrap
+from ..desktop.local_server import reachable
 from ..desktop.machine import System
 from .mitmproxy_options import FORWARD, Listens, Plan
 
@@ -84,7 +84,7 @@ def _place(listens: Listens) -> str:
 
 
 def _reached(listens: Listens) -> str:
-    host = proxy_port.asked(listens.host)
+    host = reachable(listens.host)
     return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
 
 

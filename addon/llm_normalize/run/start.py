@@ -10,7 +10,6 @@ since it was killed itself, the next start does.
 import argparse
 import contextlib
 import errno
-import importlib
 import os
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from ..desktop.proxy import switch as proxy_switch
 from . import upstream_proxy as proxy_upstream
 from . import next_steps as proxy_words
 import _bootstrap
+from ..desktop.local_server import fetch
 from ..desktop.machine import Machine
 from .announcer import beside, until_serving
 from .child import Child
@@ -132,9 +132,9 @@ def check(planned: Plan | None) -> int:
             "--check walks the way to a proxy (the regular mode, or --upstream-proxy) on "
             "a port of its own; scripts/doctor.py asks a reverse proxy, or a provider"
         )
-    walk = importlib.import_module("_check_run")  # it brings much, for this alone
-    code: int = walk.main(LOCAL, listens.port, planned.confdir)
-    return code
+    from ..desktop.check import command  # noqa: PLC0415 - it brings much, for this alone
+
+    return command.check(LOCAL, listens.port, planned.confdir)
 
 
 def begin(flags: argparse.Namespace, start: Start, machine: Machine) -> int:
@@ -183,7 +183,7 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
             complain("another start is about to switch the system's proxy")
         return is_mine
     # Where there are no locks, the process tells.
-    if not is_mine or state.owner.find():
+    if not is_mine or state.owner.is_running:
         complain(
             f"process {state.owner.pid} has led {state.settings}'s proxy settings to "
             f"{state.place}, and puts them back when it ends: end that one first"
@@ -329,7 +329,7 @@ def switched(start: Start, machine: Machine) -> int:
         raise ProxyError(proxy_words.refusal(start.flag, desktop, url))
     ensure_free(planned)
     ensure_writable(planned.confdir)
-    before = settings.in_force(settings.read())
+    before = settings.current()
     target = Target(LOCAL, listens.port, start.flag == "--pac")
     folder = proxy_state.place(machine.home)
     with Child(start.command, owns_terminal=start.program == "mitmproxy") as child:
@@ -361,17 +361,18 @@ def ensure_pac(target: Target) -> None:
     Raises:
         ProxyError: It is not.
     """
-    answer = proxy_port.ask(target.port, "/proxy.pac")
-    if answer is None or answer[0] != HTTPStatus.OK:
-        said = f"with {answer[0]}" if answer else "nothing"
+    answer = fetch(target.host, target.port, "/proxy.pac")
+    if answer is None or answer.status != HTTPStatus.OK:
+        said = f"with {answer.status}" if answer else "nothing"
         raise ProxyError(f"{target.url} answers {said}: nothing was switched")
 
 
 def advise(before: InForce, target: Target) -> None:
     """Say what there was *before*, if programs need it to get out of their network."""
-    if before.pac and before.pac != target.url:
+    pac = "found by WPAD" if before.is_searched else before.pac
+    if pac and pac != target.url:
         say(
-            f"  A PAC address was set: {before.pac}; what it led through a proxy now goes "
+            f"  A PAC address was set: {pac}; what it led through a proxy now goes "
             "straight, which your network may not let pass"
         )
     hint(before.proxy or proxy_upstream.from_environment(), target.port)

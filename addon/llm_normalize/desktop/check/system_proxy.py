@@ -1,0 +1,118 @@
+"""The proxy setting of the desktop, as run switches it; nothing is written."""
+
+from typing import NamedTuple
+
+from ...text.printable import brief
+from .. import local_server
+from ..local_server import spelled
+from ..machine import Machine
+from ..proxy.settings import InForce, ProxyError, Settings
+from ..proxy.systems import choose
+from .finding import (
+    Finding,
+    Mark,
+    Way,
+    address,
+    is_loopback,
+    masked,
+    run,
+    variable,
+)
+
+STEP = "system proxy"
+
+
+class Desktop(NamedTuple):
+    """A desktop's settings.
+
+    Attributes:
+        settings: Whose.
+        found: What is in force, None if it cannot be read.
+        error: Why it cannot be.
+    """
+
+    settings: Settings
+    found: InForce | None
+    error: str = ""
+
+    @property
+    def value(self) -> str:
+        """Where programs look: the PAC file's address, or the proxy; empty for neither."""
+        return (self.found.pac or self.found.proxy) if self.found else ""
+
+
+def read(machine: Machine) -> Desktop | None:
+    """Return what is set, None if there is no desktop that run could switch."""
+    settings = choose(machine)
+    if settings is None:
+        return None
+    try:
+        return Desktop(settings, settings.current())
+    except ProxyError as error:
+        return Desktop(settings, None, str(error))
+
+
+def leads_here(desktop: Desktop | None, way: Way) -> bool:
+    """Tell whether programs that follow the desktop come to the proxy."""
+    if desktop is None:
+        return False
+    found = address(desktop.value) if desktop.value else None
+    return found is not None and way.is_here(found[1], found[2])
+
+
+def judge(
+    machine: Machine, way: Way, desktop: Desktop | None, *, has_variables: bool
+) -> Finding:
+    """Return the step's line.
+
+    Args:
+        machine: The machine.
+        way: The proxy.
+        desktop: Its setting.
+        has_variables: Whether this shell's variables lead to the proxy.
+    """
+    if desktop is None or desktop.found is None or not desktop.value:
+        return _none(machine, way, desktop, has_variables=has_variables)
+    is_pac = bool(desktop.found.pac)
+    says = f"{desktop.settings.name}: {'PAC file ' * is_pac}{masked(desktop.value)}"
+    off = desktop.settings.off(desktop.found)
+    found = address(desktop.value)
+    if found is None:
+        return Finding(Mark.FAIL, STEP, f"{says} is no address", off)
+    _, host, port = found
+    if is_loopback(host) and not local_server.listens(host, port):
+        saw = f"{says}: nothing listens there, programs that follow it are cut off "
+        saw += "or go past the proxy"
+        return Finding(Mark.FAIL, STEP, saw, f"{off}, or: {run(machine, port)}")
+    if leads_here(desktop, way):
+        return Finding(Mark.OK, STEP, f"{says} leads here")
+    mend = run(machine, way.port, "--pac" if is_pac else "--system-proxy")
+    if not is_pac and not is_loopback(host):
+        mend += f" --upstream-proxy http://{spelled(host)}:{port}"
+    return Finding(Mark.WARN, STEP, f"{says} leads to another proxy", mend)
+
+
+def _none(
+    machine: Machine, way: Way, desktop: Desktop | None, *, has_variables: bool
+) -> Finding:
+    """Return the line where no address is set."""
+    if desktop is None:
+        saw = "there is no desktop here whose setting could be read"
+        if machine.system == "linux":
+            named = machine.environ.get("XDG_CURRENT_DESKTOP", "")
+            saw += f" (XDG_CURRENT_DESKTOP is {brief(named) or 'not set'})"
+    elif desktop.found is None:
+        saw = brief(desktop.error)
+    elif desktop.found.is_searched:
+        saw = f"{desktop.settings.name} asks the network for one"
+    else:
+        saw = f"{desktop.settings.name} sets none"
+    if has_variables:
+        is_known = desktop is not None and desktop.found is not None
+        mark = Mark.OK if is_known else Mark.SKIP
+        return Finding(mark, STEP, f"{saw}; this shell's variables lead here")
+    saw += ", and no variable leads here: programs come only if set one by one"
+    mend = variable(machine, "HTTPS_PROXY", way.url)
+    if desktop is not None and desktop.found is not None:  # which run can switch
+        mend = f"{run(machine, way.port, '--pac')}, or: {mend}"
+    return Finding(Mark.WARN, STEP, saw, mend)

@@ -1,0 +1,33 @@
+"""A tunnel through the proxy, by CONNECT."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+from ..local_server import MOST, PATIENCE, spelled
+
+
+@contextlib.contextmanager
+def tunnel(
+    proxy: tuple[str, int], host: str, port: int, patience: float = PATIENCE
+) -> Iterator[socket.socket]:
+    """Open a tunnel by CONNECT to *host*, for TLS.
+
+    Raises:
+        OSError: The proxy does not listen, or refuses; the message says which.
+    """
+    with socket.create_connection(proxy, patience) as connection:
+        target = f"{spelled(host)}:{port}"
+        head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"
+        connection.sendall(head.encode("ascii"))
+        got = b""
+        # Byte by byte: what follows the blank line is the other side's TLS.
+        while not got.endswith(b"\r\n\r\n"):
+            byte = connection.recv(1)
+            if not byte or len(got) > MOST:
+                raise OSError("the proxy closed the connection at CONNECT")
+            got += byte
+        line = got.split(b"\r\n", 1)[0].decode("latin-1")
+        if line.split(" ")[1:2] != ["200"]:
+            raise OSError(f"the proxy answered CONNECT with {line!r}")
+        yield connection
