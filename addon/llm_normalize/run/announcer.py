@@ -1,6 +1,6 @@
 """A process beside mitmproxy that waits until it serves, says what to do next, and ends.
 
-run.py becomes mitmproxy itself, so that signals and exit codes are mitmproxy's own.
+`run` becomes mitmproxy itself, so that signals and exit codes are mitmproxy's own.
 """
 
 import os

@@ -1,5 +1,7 @@
 """How a user starts one of the tools on this machine, as a message shows it."""
 
+from __future__ import annotations
+
 import os
 import re
 import shlex
