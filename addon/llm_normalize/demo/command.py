@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import form
 from ..fixes import FIXES
 from ..run.mitmproxy_program import script
 from ..text.command_line import command_line
@@ -230,17 +229,6 @@ def _compare(
     view.say(f"    after:  {reads(exchange.after)}", "after")
 
 
-def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
-    """Return what OpenAI would not have sent in this stream, each as a phrase.
-
-    Args:
-        events: One stream, without the blank lines.
-        asked: The request's body.
-    """
-    data = "".join(f"{event}\n\n" for event in events).encode()
-    return form.check_stream(data, form.Request.from_body(asked, stream=True))
-
-
 def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
     """Judge the repaired streams by the form that OpenAI gives them.
 
@@ -250,7 +238,7 @@ def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
     found = [
         f"{exchange.title}: {fault}"
         for exchange in done
-        for fault in faults(exchange.after, exchange.asked)
+        for fault in readings.faults(exchange.after, exchange.asked)
     ]
     if found:
         raise DemoError(

@@ -1,8 +1,10 @@
-"""What simple clients make of a stream."""
+"""What simple clients make of a stream, and whether OpenAI could have sent it."""
 
 import json
 from collections.abc import Sequence
 from typing import Any
+
+from .. import form
 
 
 def chunk_of(event: str) -> dict[str, Any] | None:
@@ -13,6 +15,17 @@ def chunk_of(event: str) -> dict[str, Any] | None:
         return None
     known = isinstance(value, dict) and isinstance(value.get("choices"), list)
     return value if known else None
+
+
+def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
+    """Return what OpenAI would not have sent in this stream, each as a phrase.
+
+    Args:
+        events: One stream, without the blank lines.
+        asked: The request's body.
+    """
+    data = "".join(f"{event}\n\n" for event in events).encode()
+    return form.check_stream(data, form.Request.from_body(asked, stream=True))
 
 
 def shown(events: Sequence[str]) -> str:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import psutil
 
+from ..desktop.proxy.settings import ProxyError
 from . import ports as proxy_port
 from .child import START, STEP
 from .mitmproxy_options import FORWARD, Listens
-from ..desktop.proxy.settings import ProxyError
 
 SETTLED = 1.0
 IDLE = 0.03

@@ -139,7 +139,7 @@ def main(given: Sequence[str]) -> int:
     if flags.script:
         from .mitmproxy_program import script  # noqa: PLC0415
 
-        print(script())  # noqa: T201 - it is what was asked for
+        print(script())
         return 0
     from ..desktop.machine import Machine  # noqa: PLC0415
     from ..desktop.proxy.settings import ProxyError  # noqa: PLC0415

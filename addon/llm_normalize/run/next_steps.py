@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from . import ports
 from ..desktop.machine import System
 from ..home import trust_advice
 from ..text.command_line import CHECKOUT
+from . import ports
 from .mitmproxy_options import FORWARD, Listens, Plan
 from .mitmproxy_program import script
 

@@ -13,11 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from . import next_steps, ports, upstream_proxy
 from ..desktop.machine import Machine
 from ..desktop.proxy.settings import ProxyError
 from ..desktop.proxy.systems import choose
+from ..text.command_line import command_line
 from ..text.console import complain, say
+from . import next_steps, ports, upstream_proxy
 from .announcer import beside, until_serving
 from .child import become
 from .mitmproxy_options import LOCAL, Plan, misspelled, plan
@@ -86,6 +87,20 @@ def prepared(
 
 def _own(port: int | None) -> set[str]:
     return {f"{host}:{port}" for host in (LOCAL, "localhost", "[::1]")}
+
+
+def check(planned: Plan | None) -> int:
+    """Walk the path like a client, and return the exit code."""
+    listens = planned.forward if planned else None
+    if planned is None or listens is None or not listens.port:
+        raise ProxyError(
+            "--check walks the way to a proxy (the regular mode, or --upstream-proxy) on "
+            f"a port of its own; {command_line('doctor')} asks a reverse proxy, or a "
+            "provider"
+        )
+    from ..desktop.check import command  # noqa: PLC0415 - it brings much, for this alone
+
+    return command.check(LOCAL, listens.port, planned.confdir)
 
 
 def ensure_free(planned: Plan) -> None:

@@ -9,7 +9,6 @@ import os
 from http import HTTPStatus
 from pathlib import Path
 
-from . import next_steps, ports
 from ..desktop.machine import Machine
 from ..desktop.proxy import state as proxy_state
 from ..desktop.proxy import switch as proxy_switch
@@ -17,6 +16,7 @@ from ..desktop.proxy.settings import InForce, ProxyError, Target
 from ..desktop.proxy.systems import choose
 from ..text.command_line import command_line
 from ..text.console import complain, say
+from . import next_steps, ports
 from .child import Supervised
 from .mitmproxy_options import LOCAL
 from .start import Start, alone, ensure_free, ensure_writable, goes_on, hint
@@ -38,7 +38,7 @@ def begin(start: Start, machine: Machine) -> int:
             is_back = repair(machine, folder, is_mine=is_mine)
             if is_switch:
                 return switched(start, machine) if is_back else 1
-    alone(start, machine)
+    return alone(start, machine)
 
 
 def restore(machine: Machine) -> int:

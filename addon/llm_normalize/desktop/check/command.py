@@ -3,19 +3,43 @@
 Nothing on the machine is changed, and nothing is left running.
 """
 
+import argparse
 import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import _bootstrap
+from ...run import command as run_command
+from ...text.console import say
 
 INTERRUPTED = 130
 
 
-def main(host: str, port: int, confdir: Path) -> int:
+def parse(given: Sequence[str]) -> None:
+    """Show the help if it is asked for: everything else is `run`'s."""
+    parser = argparse.ArgumentParser(
+        prog="llm-normalize check",
+        usage="%(prog)s [--upstream-proxy URL] [ARGS]",
+        allow_abbrev=False,
+        description="Look whether this machine's programs get to the proxy and trust it: "
+        "a line for each step, with the repair of what fails. Nothing is changed.",
+        epilog="The proxy is the one that `llm-normalize run` would start with the same "
+        "arguments, such as -p 8081. Ends with 0 if no step failed, else with 1.",
+    )
+    words = list(given)
+    parser.parse_known_args(words[: words.index("--") if "--" in words else None])
+
+
+def main(given: Sequence[str]) -> int:
+    """Check the path to the proxy that `run` would start; return the exit code."""
+    parse(given)
+    return run_command.main(["--check", *given])
+
+
+def check(host: str, port: int, confdir: Path) -> int:
     """Check the path through the proxy at *host* and *port*; return the exit code.
 
     Args:
@@ -35,7 +59,7 @@ def main(host: str, port: int, confdir: Path) -> int:
     try:
         return _report(where, port, confdir.expanduser().absolute())
     except KeyboardInterrupt:
-        _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")
+        say("\nllm_normalize: interrupted; nothing is left running")
         return INTERRUPTED
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -43,7 +67,6 @@ def main(host: str, port: int, confdir: Path) -> int:
 
 
 def _report(host: str, port: int, confdir: Path) -> int:
-    sys.path.append(str(_bootstrap.ROOT / "addon"))
     # Here, since they take their time, in which a Ctrl-C may come.
     from .finding import Report  # noqa: PLC0415
     from .walk import walk  # noqa: PLC0415

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import wire as check_wire
-from ...demo import form_faults as demo_check
+from ...demo import readings
 from .finding import Finding, Mark, Way, legible
 from ...demo.provider import HOST, MODEL, Provider
 
@@ -153,6 +153,6 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
 
 def _faults(events: list[str]) -> list[str]:
     try:
-        return demo_check.faults(events, ASKED)
+        return readings.faults(events, ASKED)
     except (KeyError, TypeError, AttributeError):
         return ["it is no chat completion"]
