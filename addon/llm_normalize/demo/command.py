@@ -241,9 +241,10 @@ def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
         for fault in readings.faults(exchange.after, exchange.asked)
     ]
     if found:
+        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         raise DemoError(
             "what came through the proxy is not what OpenAI would have sent "
-            f"({'; '.join(found[:SHOWN])}).",
+            f"({'; '.join([*found[:SHOWN], *more])}).",
             proxy.last,
         )
 
