@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.desktop.service import session as service
+from llm_normalize.desktop.service import actions as service
 from llm_normalize.desktop.service import unit
 import nobody
 from llm_normalize.desktop.machine import Machine

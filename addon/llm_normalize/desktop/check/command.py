@@ -69,7 +69,7 @@ def check(host: str, port: int, confdir: Path) -> int:
 def _report(host: str, port: int, confdir: Path) -> int:
     # Here, since they take their time, in which a Ctrl-C may come.
     from .finding import Report  # noqa: PLC0415
-    from .walk import walk  # noqa: PLC0415
+    from .steps import walk  # noqa: PLC0415
     from ..machine import Machine  # noqa: PLC0415
 
     report = Report()

@@ -3,7 +3,7 @@
 import json
 import re
 
-from . import wire as check_wire
+from . import tunnel as check_wire
 from .finding import Finding, Mark, Way, legible, script
 from ..machine import Machine
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from . import wire as check_wire
+from . import tunnel as check_wire
 from .finding import DEFAULT, Finding, Mark, Way, legible, script, start
 from ..machine import Machine
 

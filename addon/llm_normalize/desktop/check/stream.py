@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from . import wire as check_wire
+from . import tunnel as check_wire
 from ...demo import readings
 from .finding import Finding, Mark, Way, legible
 from ...demo.provider import HOST, MODEL, Provider

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from . import wire as check_wire
+from . import tunnel as check_wire
 from .finding import (
     Finding,
     Mark,

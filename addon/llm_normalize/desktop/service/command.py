@@ -66,7 +66,7 @@ def main() -> int:
     """Do what the command line asks for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
     _bootstrap.ensure()
-    from . import session as service_run  # noqa: PLC0415 - it needs the environment
+    from . import actions as service_run  # noqa: PLC0415 - it needs the environment
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")

@@ -61,7 +61,7 @@ def main() -> int:
     flags = parse(sys.argv[1:])
     _bootstrap.ensure()
     sys.path.append(str(_bootstrap.ROOT / "addon"))
-    from . import session as trust_main  # noqa: PLC0415 - it needs the environment, and the addon
+    from . import actions as trust_main  # noqa: PLC0415 - it needs the environment, and the addon
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")

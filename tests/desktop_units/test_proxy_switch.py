@@ -21,8 +21,8 @@ from llm_normalize.desktop.proxy.state import Started, started
 from llm_normalize.desktop.proxy.switch import restore, switch
 from llm_normalize.desktop.proxy.systems import choose, named
 from llm_normalize.desktop.proxy.windows import KEY, TELL, Windows
-from machines import Recorded
-from proxied import Mac, Registry, Service
+from desktop_units.machines import Recorded
+from desktop_units.proxied import Mac, Registry, Service
 
 PLAIN = Target("127.0.0.1", 8080, pac=False)
 PAC = Target("127.0.0.1", 8080, pac=True)

@@ -23,12 +23,12 @@ from llm_normalize.desktop.machine import HUNG, Machine, Outcome
 from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
-from llm_normalize.desktop.trust.session import Refused, Session
+from llm_normalize.desktop.trust.actions import Refused, Session
 from llm_normalize.desktop.trust.nss import certutil
 from llm_normalize.desktop.trust.record import Record, RecordError
 from llm_normalize.desktop.trust.status import stores
-from machines import Recorded
-from stores import Simulated, certificates, digest, simulated
+from desktop_units.machines import Recorded
+from desktop_units.stores import Simulated, certificates, digest, simulated
 
 WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from llm_normalize.desktop.machine import Outcome, System
 from llm_normalize.desktop.trust.certificate import Certificate, read
-from machines import Recorded
+from desktop_units.machines import Recorded
 
 DONE = Outcome(0)
 FAILED = Outcome(1, err="it failed")

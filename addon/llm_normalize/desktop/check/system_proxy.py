@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from . import wire as check_wire
+from . import tunnel as check_wire
 from .finding import (
     DEFAULT,
     Finding,

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import wire as check_wire
+from . import tunnel as check_wire
 import _bootstrap
 from .finding import Finding, Mark, Way, legible
 from ...demo.certificates import write_certificates

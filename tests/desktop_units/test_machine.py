@@ -5,7 +5,7 @@ import psutil
 import pytest
 
 from llm_normalize.desktop.machine import HUNG, Machine, Outcome
-from machines import Recorded
+from desktop_units.machines import Recorded
 
 
 def test_a_command_gets_its_input_and_tells_how_it_ended() -> None:

@@ -17,28 +17,28 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from mitmproxy.certs import CertStore
 
 from llm_normalize.desktop.check import ca as check_ca
-from llm_normalize.desktop.check import desktop as check_desktop
+from llm_normalize.desktop.check import system_proxy as check_desktop
 from llm_normalize.desktop.check import finding as check_finding
-from llm_normalize.desktop.check import nss as check_nss
-from llm_normalize.desktop.check import opaque as check_opaque
+from llm_normalize.desktop.check import browsers as check_nss
+from llm_normalize.desktop.check import other_hosts as check_opaque
 from llm_normalize.desktop.check import pac as check_pac
 from llm_normalize.desktop.check import port as check_port
-from llm_normalize.desktop.check import proxy as check_proxy
+from llm_normalize.desktop.check import own_proxy as check_proxy
 from llm_normalize.desktop.check import stream as check_stream
-from llm_normalize.desktop.check import trust as check_trust
+from llm_normalize.desktop.check import programs as check_trust
 from llm_normalize.desktop.check import variables as check_variables
-from llm_normalize.desktop.check import wire as check_wire
+from llm_normalize.desktop.check import tunnel as check_wire
 from llm_normalize.demo import provider as demo_provider
 from llm_normalize.desktop.trust import status as trust_status
 from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
 from llm_normalize.desktop.check.port import Listener, Status
-from llm_normalize.desktop.check.trust import Led, Probe
-from llm_normalize.desktop.check.wire import Answer
+from llm_normalize.desktop.check.programs import Led, Probe
+from llm_normalize.desktop.check.tunnel import Answer
 from llm_normalize.desktop.machine import Outcome, System
 from llm_normalize.desktop.proxy.systems import choose
 from llm_normalize.desktop.trust.certificate import Certificate
 from llm_normalize.home import trust_advice
-from machines import Recorded
+from desktop_units.machines import Recorded
 
 WAY = Way("127.0.0.1", 8080, ("integrate.api.nvidia.com", "*.openai.azure.com"))
 HERE = "http://127.0.0.1:8080"

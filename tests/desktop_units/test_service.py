@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.desktop.service import session as service
+from llm_normalize.desktop.service import actions as service
 from llm_normalize.desktop.service import unit
 from llm_normalize.desktop.service import command as script
 from llm_normalize.desktop.machine import Machine, Outcome, System
-from machines import Answer, Recorded
+from desktop_units.machines import Answer, Recorded
 
 ROOT = Path(__file__).resolve().parents[1]
 MITMDUMP = f"{Path(sys.prefix)}/bin/mitmdump"

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import ca as check_ca
-from . import desktop as check_desktop
-from . import nss as check_nss
-from . import opaque as check_opaque
+from . import system_proxy as check_desktop
+from . import browsers as check_nss
+from . import other_hosts as check_opaque
 from . import pac as check_pac
 from . import port as check_port
-from . import proxy as check_proxy
+from . import own_proxy as check_proxy
 from . import stream as check_stream
-from . import trust as check_trust
+from . import programs as check_trust
 from . import variables as check_variables
 from ...demo import provider as demo_provider
 from .finding import Finding, Mark, Way, script
 from .port import Status
-from .trust import Led
+from .programs import Led
 from ...demo.provider import HOST
 from ...demo.proxy import DemoError
 from ..machine import Machine
