@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from .file_lock import lock
+
 # What is no file must neither be followed nor waited for.
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 _FLAGS |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -247,7 +249,6 @@ def _numbered(path: Path, number: int) -> Path:
 
 
 if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
 
     def _is_ours(_: os.stat_result) -> bool:
         """Take it for ours: the rights there are not told by owner and mode."""
@@ -256,25 +257,17 @@ if sys.platform == "win32":  # pragma: no cover
     def _set_mode(file: int, mode: int) -> None:
         """Do nothing: who may read is not in the mode there."""
 
-    def _lock(file: int) -> None:
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-
 else:
-    import fcntl
-
     _set_mode = os.fchmod
 
     def _is_ours(found: os.stat_result) -> bool:
         return found.st_uid == os.geteuid()
 
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
 
 def _locked(file: int) -> bool:
     """Try to lock *file* for this process; tell whether it is ours."""
     try:
-        _lock(file)
+        lock(file)
     except OSError:
         return False
     return True
