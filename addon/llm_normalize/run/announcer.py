@@ -9,8 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-import psutil
-
+from ..desktop import processes
 from ..desktop.proxy.settings import ProxyError
 from . import ports as proxy_port
 from .child import START, STEP
@@ -48,13 +47,20 @@ def until_serving(pid: int, listens: Listens) -> Listens | None:
     Raises:
         ProxyError: It did not within a minute.
     """
+    if listens.port == 0:
+        try:
+            processes.needed()
+        except processes.ProcessError as error:
+            raise ProxyError(
+                f"which port it listens on is not known: {error}"
+            ) from None
     end = time.monotonic() + START
     looked, worked = 0.0, 0.0
     while (now := time.monotonic()) < end:
-        if not _is_alive(pid):
+        if not processes.is_alive(pid):
             return None
         port = _port(pid, listens)
-        work = proxy_port.work(pid)
+        work = processes.work(pid)
         is_busy = listens.mode not in FORWARD and work - worked > IDLE
         if port is None or not looked or is_busy:
             looked, worked = now if port is not None else 0.0, work
@@ -72,10 +78,3 @@ def _port(pid: int, listens: Listens) -> int | None:
     if listens.port is None:
         return 0
     return proxy_port.has_any(pid, listens) or None
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False

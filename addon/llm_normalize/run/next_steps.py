@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from ..desktop.local_server import reachable
 from ..desktop.machine import System
 from ..home import trust_advice
 from ..text.command_line import CHECKOUT
-from . import ports
 from .mitmproxy_options import FORWARD, Listens, Plan
 from .mitmproxy_program import script
 
@@ -92,7 +92,7 @@ def _place(listens: Listens) -> str:
 
 
 def _reached(listens: Listens) -> str:
-    host = ports.asked(listens.host)
+    host = reachable(listens.host)
     return f"[{host}]:{listens.port}" if ":" in host else f"{host}:{listens.port}"
 
 

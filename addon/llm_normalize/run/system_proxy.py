@@ -9,6 +9,7 @@ import os
 from http import HTTPStatus
 from pathlib import Path
 
+from ..desktop.local_server import fetch
 from ..desktop.machine import Machine
 from ..desktop.proxy import state as proxy_state
 from ..desktop.proxy import switch as proxy_switch
@@ -78,7 +79,7 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
             complain("another start is about to switch the system's proxy")
         return is_mine
     # Where there are no locks, the process tells.
-    if not is_mine or state.owner.find():
+    if not is_mine or state.owner.is_running:
         complain(
             f"process {state.owner.pid} has led {state.settings}'s proxy settings to "
             f"{state.place}, and puts them back when it ends: end that one first"
@@ -131,7 +132,7 @@ def switched(start: Start, machine: Machine) -> int:
         raise ProxyError(next_steps.refusal(start.flag, desktop, url))
     ensure_free(planned)
     ensure_writable(planned.confdir)
-    before = settings.in_force(settings.read())
+    before = settings.current()
     target = Target(LOCAL, listens.port, start.flag == "--pac")
     folder = proxy_state.place(machine.home)
     with Supervised(start.command, owns_terminal=start.program == "mitmproxy") as child:
@@ -163,17 +164,18 @@ def ensure_pac(target: Target) -> None:
     Raises:
         ProxyError: It is not.
     """
-    answer = ports.ask(target.port, "/proxy.pac")
-    if answer is None or answer[0] != HTTPStatus.OK:
-        said = f"with {answer[0]}" if answer else "nothing"
+    answer = fetch(target.host, target.port, "/proxy.pac")
+    if answer is None or answer.status != HTTPStatus.OK:
+        said = f"with {answer.status}" if answer else "nothing"
         raise ProxyError(f"{target.url} answers {said}: nothing was switched")
 
 
 def advise(before: InForce, target: Target) -> None:
     """Say what there was *before*, if programs need it to get out of their network."""
-    if before.pac and before.pac != target.url:
+    pac = "found by WPAD" if before.is_searched else before.pac
+    if pac and pac != target.url:
         say(
-            f"  A PAC address was set: {before.pac}; what it led through a proxy now goes "
+            f"  A PAC address was set: {pac}; what it led through a proxy now goes "
             "straight, which your network may not let pass"
         )
     hint(before.proxy or from_environment(), target.port)

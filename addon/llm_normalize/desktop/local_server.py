@@ -1,0 +1,127 @@
+"""A server on this machine: whether it listens, what it answers, and whether it is ours.
+
+Whatever proxy the variables name, it is asked itself.
+"""
+
+import contextlib
+import http.client
+import json
+import re
+import socket
+from typing import Any, NamedTuple
+
+from ..text.printable import brief
+
+NAME = "llm_normalize"
+LOCAL = "127.0.0.1"
+PATIENCE = 3.0
+"""Seconds for a connection on this machine, and for a read."""
+MOST = 1 << 18
+"""Bytes that are read of an answer."""
+_PROBE = re.compile(r"[a-z0-9.-]+\.invalid/[A-Za-z0-9_-]+")
+
+
+class Answer(NamedTuple):
+    """What a GET got.
+
+    Attributes:
+        status: Its status.
+        kind: Its content type, without parameters.
+        body: The first `MOST` bytes.
+    """
+
+    status: int
+    kind: str
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """Return the object that it holds, an empty one if it holds none."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+class Status(NamedTuple):
+    """What llm_normalize reports of itself (GET /status.json).
+
+    Attributes:
+        version: Its version.
+        pid: Its process; 0 where it names none.
+        confdir: Where its CA lies.
+        mode: `normalize_mode`.
+        opens: Whose TLS is opened: `listed`, `all`, or `allowed` (by `allow_hosts`).
+        hosts: What it opens.
+        ca_sha256: Its CA's fingerprint, `AA:BB:…`.
+        probe: `HOST/TOKEN` whose `.svg` it answers by itself; empty if it has none.
+    """
+
+    version: str
+    pid: int
+    confdir: str
+    mode: str
+    opens: str
+    hosts: tuple[str, ...]
+    ca_sha256: str
+    probe: str
+
+
+def reachable(host: str) -> str:
+    """Return the address at which a server that listens on *host* can be asked."""
+    return {"": LOCAL, "0.0.0.0": LOCAL, "::": "::1"}.get(host, host)  # noqa: S104 - a name
+
+
+def spelled(host: str) -> str:
+    """Return *host* as a URL has it."""
+    return f"[{host}]" if ":" in host else host
+
+
+def listens(host: str, port: int) -> bool:
+    """Tell whether a server on *host* accepts a connection."""
+    try:
+        socket.create_connection((reachable(host), port), PATIENCE).close()
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def fetch(host: str, port: int, path: str) -> Answer | None:
+    """Return the answer to a GET in origin form, None if there is none."""
+    # http.client knows nothing of HTTPS_PROXY and the like, which is wanted here.
+    connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
+    with contextlib.closing(connection):
+        try:
+            headers = {"Accept": "*/*", "Connection": "close"}
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            kind = (answer.getheader("content-type") or "").partition(";")[0]
+            return Answer(answer.status, kind.strip().lower(), answer.read(MOST))
+        except (OSError, ValueError, http.client.HTTPException):
+            return None
+
+
+def status(host: str, port: int) -> Status | None:
+    """Ask llm_normalize what it is; None if something else listens, or nothing."""
+    answer = fetch(host, port, "/status.json")
+    found = answer.json() if answer and answer.status == http.HTTPStatus.OK else {}
+    if found.get("name") != NAME:
+        return None
+    hosts = found.get("hosts")
+    named = hosts if isinstance(hosts, list) else []
+    pid, probe = found.get("pid"), _text(found, "probe")
+    return Status(
+        version=_text(found, "version"),
+        pid=pid if isinstance(pid, int) else 0,
+        confdir=_text(found, "confdir"),
+        mode=_text(found, "mode"),
+        opens=_text(found, "opens"),
+        hosts=tuple(brief(each) for each in named if isinstance(each, str)),
+        ca_sha256=_text(found, "ca_sha256"),
+        probe=probe if _PROBE.fullmatch(probe) else "",
+    )
+
+
+def _text(found: dict[str, Any], name: str) -> str:
+    value = found.get(name)
+    return brief(value) if isinstance(value, str) else ""

@@ -1,0 +1,204 @@
+"""This machine's processes, and who listens on a port: all that psutil knows.
+
+psutil is an extra. Without it nothing fails here: what cannot be looked up is not known,
+as on a Mac whose system tells root alone. Who cannot do without asks `needed`.
+"""
+
+import contextlib
+import hashlib
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+try:
+    import psutil
+except ImportError:
+    IS_COMPLETE = False
+else:
+    IS_COMPLETE = True
+"""Whether psutil is there."""
+
+INSTALL = "pip install 'llm-normalize[desktop]'"
+MISSING = "psutil is not installed, by which processes are looked up"
+SLACK = 2.0
+"""Seconds by which one start may seem to differ: the clock is set, and counts in ticks."""
+
+
+class ProcessError(Exception):
+    """Why a process cannot be told from others, as one sentence."""
+
+
+class Listener(NamedTuple):
+    """A program that listens.
+
+    Attributes:
+        pid: Its number.
+        name: Its name; empty where it ended meanwhile, or this user may not read it.
+        command: Its command line, likewise.
+    """
+
+    pid: int
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Started:
+    """A process, so that it is not taken for another one that has its number later.
+
+    Attributes:
+        pid: Its number.
+        created: When it started, in seconds since 1970.
+        command: A hash of its command line, which may have a password in it.
+    """
+
+    pid: int
+    created: float
+    command: str
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it still runs; False where that is not known."""
+        if not IS_COMPLETE:
+            return False
+        with contextlib.suppress(psutil.Error):
+            found = psutil.Process(self.pid)
+            return (
+                abs(found.create_time() - self.created) < SLACK
+                and _hash(found.cmdline()) == self.command
+                and found.status() != psutil.STATUS_ZOMBIE
+            )
+        return False
+
+    def end(self, patience: float) -> bool:
+        """End it, by force after so many seconds; tell whether it ran and ended."""
+        if not self.is_running:
+            return False
+        try:
+            found = psutil.Process(self.pid)
+            found.terminate()
+            try:
+                found.wait(patience)
+            except psutil.TimeoutExpired:
+                found.kill()
+                found.wait(patience)
+        except psutil.Error:
+            return not self.is_running
+        return True
+
+
+def needed() -> None:
+    """Raise ProcessError, which says what to do, where processes cannot be looked up."""
+    if not IS_COMPLETE:
+        raise ProcessError(f"{MISSING}: {INSTALL}")
+
+
+def started(pid: int) -> Started:
+    """Return the process with that number.
+
+    Raises:
+        ProcessError: It is gone, or cannot be looked up.
+    """
+    needed()
+    try:
+        found = psutil.Process(pid)
+        return Started(pid, found.create_time(), _hash(found.cmdline()))
+    except psutil.Error:
+        raise ProcessError(f"process {pid} has ended") from None
+
+
+def _hash(command: list[str]) -> str:
+    return hashlib.sha256("\0".join(command).encode(errors="replace")).hexdigest()
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that only waits to be reaped does not."""
+    if IS_COMPLETE:
+        try:
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+    if sys.platform != "win32":  # where this would end it
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True  # it is another user's
+    return True
+
+
+def family(pid: int) -> list[int]:
+    """Return a process that runs, and what it started; empty where it has ended."""
+    return [each.pid for each in _family(pid)] if IS_COMPLETE else [pid]
+
+
+def _family(pid: int) -> "list[psutil.Process]":
+    try:
+        found = psutil.Process(pid)
+        # On Windows mitmdump.exe starts Python.
+        return [found, *found.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def work(pid: int) -> float:
+    """Return the seconds that a process, and what it started, has worked so far."""
+    seconds = 0.0
+    for each in _family(pid) if IS_COMPLETE else ():
+        with contextlib.suppress(psutil.Error):
+            times = each.cpu_times()
+            seconds += times.user + times.system
+    return seconds
+
+
+def kill(pid: int) -> list[int]:
+    """End a process and what it has started; return those that this user may not end."""
+    alive = []
+    for each in _family(pid) if IS_COMPLETE else ():
+        try:
+            each.kill()
+        except psutil.AccessDenied:
+            alive.append(each.pid)
+        except psutil.Error:
+            continue
+    return alive
+
+
+def listener(port: int) -> Listener | None:
+    """Return who listens on *port* of this machine, None if the system does not tell."""
+    try:
+        found = psutil.net_connections("tcp") if IS_COMPLETE else []
+    except (psutil.Error, OSError):
+        return None  # macOS tells root alone
+    for each in found:
+        if _listens(each) == port and each.pid:  # none: it is another user's
+            try:
+                process = psutil.Process(each.pid)
+                return Listener(each.pid, process.name(), tuple(process.cmdline()))
+            except psutil.Error:
+                return Listener(each.pid, "", ())
+    return None
+
+
+def listening(pid: int) -> list[int] | None:
+    """Return the ports where a process, or what it started, listens; None: not known."""
+    if not IS_COMPLETE:
+        return None
+    ports: list[int] = []
+    for each in _family(pid):
+        try:
+            ports += filter(None, map(_listens, each.net_connections("tcp")))
+        except psutil.AccessDenied:
+            return None
+        except psutil.Error:
+            continue
+    return ports
+
+
+def _listens(connection: Any) -> int:
+    """Return the port where it listens, 0 if it does not."""
+    if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+        return 0
+    return int(connection.laddr.port)
