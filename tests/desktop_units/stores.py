@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from desktop_units.machines import Recorded
 from llm_normalize.desktop.machine import Outcome, System
 from llm_normalize.desktop.trust.certificate import Certificate, read
-from desktop_units.machines import Recorded
 
 DONE = Outcome(0)
 FAILED = Outcome(1, err="it failed")
@@ -22,13 +22,11 @@ class Simulated(Recorded):
     """A machine whose commands do to a folder what they do to a system.
 
     Attributes:
-        root: Its "/".
         roots: What its keychain, or its Windows, holds; True is trust.
         fails: Commands to fail, by the word that tells them.
         places: Its folder of anchors, and the bundle that is made of them.
     """
 
-    root_folder: Path = Path("/nowhere")
     roots: dict[Certificate, bool] = field(default_factory=dict)
     fails: set[str] = field(default_factory=set)
     places: dict[str, Path] = field(default_factory=dict)
@@ -147,6 +145,56 @@ def simulated(
         root=root,
         root_folder=folder,
     )
+
+
+def debian(folder: Path, *programs: str, root: bool = True) -> Simulated:
+    machine = simulated("linux", folder, "update-ca-certificates", *programs, root=root)
+    machine.put("usr/local/share/ca-certificates", "etc/ssl/certs/ca-certificates.crt")
+    (folder / "etc/debian_version").write_text("12.0\n")
+    (folder / "etc/ca-certificates.conf").write_text("mozilla/One.crt\n")
+    return machine
+
+
+def fedora(folder: Path) -> Simulated:
+    machine = simulated("linux", folder, "update-ca-trust", "sudo")
+    machine.put(
+        "etc/pki/ca-trust/source/anchors",
+        "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    )
+    return machine
+
+
+def arch(folder: Path) -> Simulated:
+    machine = simulated("linux", folder, "trust", "sudo")
+    machine.put(
+        "etc/ca-certificates/trust-source",
+        "etc/ca-certificates/extracted/tls-ca-bundle.pem",
+    )
+    return machine
+
+
+def suse(folder: Path) -> Simulated:
+    machine = simulated("linux", folder, "update-ca-certificates", "sudo")
+    machine.put("etc/pki/trust/anchors", "var/lib/ca-certificates/ca-bundle.pem")
+    return machine
+
+
+def macos(folder: Path) -> Simulated:
+    return simulated("macos", folder, "security")
+
+
+def windows(folder: Path) -> Simulated:
+    return simulated("windows", folder)
+
+
+SYSTEMS = {
+    "debian": debian,
+    "fedora": fedora,
+    "arch": arch,
+    "suse": suse,
+    "macos": macos,
+    "windows": windows,
+}
 
 
 def digest(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""`scripts/run.py --check`, step by step, on machines that are not here."""
+"""`llm-normalize check`, step by step, on machines that are not here."""
 
 import datetime as dt
 import io
@@ -16,42 +16,47 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from mitmproxy.certs import CertStore
 
-from llm_normalize.desktop.check import ca as check_ca
-from llm_normalize.desktop.check import system_proxy as check_desktop
-from llm_normalize.desktop.check import finding as check_finding
+from desktop_units.machines import Recorded
+from desktop_units.proxied import Mac, Service
+from desktop_units.stores import debian
+from llm_normalize.demo import provider as demo_provider
+from llm_normalize.desktop import local_server
 from llm_normalize.desktop.check import browsers as check_nss
+from llm_normalize.desktop.check import ca as check_ca
+from llm_normalize.desktop.check import finding as check_finding
 from llm_normalize.desktop.check import other_hosts as check_opaque
+from llm_normalize.desktop.check import own_proxy as check_proxy
 from llm_normalize.desktop.check import pac as check_pac
 from llm_normalize.desktop.check import port as check_port
-from llm_normalize.desktop.check import own_proxy as check_proxy
-from llm_normalize.desktop.check import stream as check_stream
 from llm_normalize.desktop.check import programs as check_trust
+from llm_normalize.desktop.check import stream as check_stream
+from llm_normalize.desktop.check import system_proxy as check_desktop
 from llm_normalize.desktop.check import variables as check_variables
-from llm_normalize.desktop.check import tunnel as check_wire
-from llm_normalize.demo import provider as demo_provider
-from llm_normalize.desktop.trust import status as trust_status
 from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
-from llm_normalize.desktop.check.port import Listener, Status
 from llm_normalize.desktop.check.programs import Led, Probe
-from llm_normalize.desktop.check.tunnel import Answer
-from llm_normalize.desktop.machine import Outcome, System
+from llm_normalize.desktop.local_server import Answer, Status
+from llm_normalize.desktop.machine import Machine, Outcome, System
+from llm_normalize.desktop.processes import Listener
+from llm_normalize.desktop.proxy.gnome import Gnome
+from llm_normalize.desktop.proxy.macos import MacOs
+from llm_normalize.desktop.proxy.settings import InForce
 from llm_normalize.desktop.proxy.systems import choose
-from llm_normalize.desktop.trust.certificate import Certificate
+from llm_normalize.desktop.trust import status as trust_status
 from llm_normalize.home import trust_advice
-from desktop_units.machines import Recorded
 
 WAY = Way("127.0.0.1", 8080, ("integrate.api.nvidia.com", "*.openai.azure.com"))
 HERE = "http://127.0.0.1:8080"
 CURL, OPENSSL, NODE = ("curl",), ("openssl",), ("node", "-e")
 GNOME = ("gsettings", "get", "org.gnome.system.proxy")
-ROOT = Path(__file__).parents[1]
-INSTALL = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'trust.py'))} install"
+ROOT = Path(__file__).parents[2]
+RUN = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'run.py'))}"
+INSTALL = f"{RUN} trust install"
 
 
 @pytest.fixture(autouse=True)
 def _alive(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every port be alive, save for those that end in 9."""
-    monkeypatch.setattr(check_wire, "listens", lambda _, port: port % 10 != 9)
+    monkeypatch.setattr(local_server, "listens", lambda _, port: port % 10 != 9)
 
 
 @pytest.fixture(scope="session")
@@ -121,7 +126,7 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
     class Coloured:
         colours = True
 
-    monkeypatch.setattr("_check_finding.View", Coloured)
+    monkeypatch.setattr("llm_normalize.desktop.check.finding.View", Coloured)
     out = io.StringIO()
     Report(out).tell([Finding(Mark.FAIL, "CA", "no")])
     assert out.getvalue().startswith("\x1b[1;31mFAIL\x1b[0m CA")
@@ -135,7 +140,7 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
         ("http://token@corp", "http://***@corp"),
         ("http://corp/x.pac?key=secret", "http://corp/x.pac?***"),
         ("http://me:se/cr@et@corp:3128", "http://***@corp:3128"),
-        ("http://corp:3128/\x1b[31m", "http://corp:3128/ [31m"),
+        ("http://corp:3128/\x1b[31m", r"http://corp:3128/\x1b[31m"),
     ],
 )
 def test_no_password_and_no_control_character_is_shown(value: str, shown: str) -> None:
@@ -182,7 +187,7 @@ def test_llm_normalize_is_named_with_its_version() -> None:
 def test_where_nothing_listens_it_is_started(
     number: int, mend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_wire, "listens", lambda *_: False)
+    monkeypatch.setattr(local_server, "listens", lambda *_: False)
     way = replace(WAY, port=number)
     finding = port(Recorded(system="linux"), way, None, None)
     assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
@@ -212,7 +217,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
                 ("mitmdump", "-s", "/x/normalize.py", "--mode", "reverse:https://x"),
             ),
             "in reverse mode",
-            f"python3 {ROOT}/scripts/doctor.py http://127.0.0.1:8080/v1",
+            f"{RUN} doctor http://127.0.0.1:8080/v1",
         ),
     ],
 )
@@ -238,8 +243,8 @@ def test_what_is_not_llm_normalize_has_no_status(
     told: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = None if told is None else Answer(200, "application/json", told)
-    monkeypatch.setattr(check_wire, "fetch", lambda *_: answer)
-    assert check_port.status("127.0.0.1", 8080) is None
+    monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
+    assert local_server.status("127.0.0.1", 8080) is None
 
 
 def test_a_status_of_odd_values_is_read_without_harm(
@@ -253,9 +258,9 @@ def test_a_status_of_odd_values_is_read_without_harm(
         "probe": "-oevil/../x",
     }
     answer = Answer(200, "application/json", json.dumps(told).encode())
-    monkeypatch.setattr(check_wire, "fetch", lambda *_: answer)
-    found = check_port.status("127.0.0.1", 8080)
-    assert found == Status("1 [2J", 0, "", "", "", ("a.b",), "", "")
+    monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
+    found = local_server.status("127.0.0.1", 8080)
+    assert found == Status(r"1\x1b[2J", 0, "", "", "", ("a.b",), "", "")
 
 
 def test_a_command_line_tells_what_the_checks_own_proxy_is_told() -> None:
@@ -419,29 +424,34 @@ def test_no_proxy_is_read_as_clients_read_it(entry: str, host: str, does: bool) 
 
 
 def gnome(**told: str) -> Recorded:
-    keys = {
-        "mode": (*GNOME, "mode"),
-        "url": (*GNOME, "autoconfig-url"),
-        "https_host": ("gsettings", "get", "org.gnome.system.proxy.https", "host"),
-        "https_port": ("gsettings", "get", "org.gnome.system.proxy.https", "port"),
-        "http_host": ("gsettings", "get", "org.gnome.system.proxy.http", "host"),
-        "http_port": ("gsettings", "get", "org.gnome.system.proxy.http", "port"),
+    values = {
+        "": {"mode": "'none'", "autoconfig-url": "''", "ignore-hosts": "@as []"},
+        ".http": {"host": "''", "port": "8080", "use-authentication": "false"},
+        ".https": {"host": "''", "port": "0"},
     }
-    answers: dict[tuple[str, ...], Any] = {
-        keys[name]: Outcome(0, f"{value}\n") for name, value in told.items()
-    }
-    answers["gsettings", "list-keys"] = Outcome(0)
+    for name, value in told.items():
+        part, _, key = name.rpartition("_")
+        values[f".{part}" if part else ""][key.replace("url", "autoconfig-url")] = value
+    lines = [
+        f"org.gnome.system.proxy{part} {key} {value}\n"
+        for part, keys in values.items()
+        for key, value in keys.items()
+    ]
     return Recorded(
         system="linux",
         environ={"XDG_CURRENT_DESKTOP": "GNOME"},
-        answers=answers,
+        answers={
+            ("gsettings", "list-keys"): Outcome(0),
+            ("gsettings", "list-recursively"): Outcome(0, "".join(lines)),
+        },
         programs=("gsettings",),
     )
 
 
 def kde(**told: str) -> Recorded:
     def answer(command: list[str]) -> Outcome:
-        return Outcome(0, told.get(command[-1].replace(" ", "_"), "") + "\n")
+        key = command[command.index("--key") + 1].replace(" ", "_")
+        return Outcome(0, told.get(key, command[-1]) + "\n")
 
     return Recorded(
         system="linux",
@@ -468,13 +478,7 @@ def windows(*lines: str) -> Recorded:
 PAC = f"{HERE}/proxy.pac"
 MANUAL = [
     gnome(mode="'manual'", https_host="'127.0.0.1'", https_port="8080"),
-    gnome(
-        mode="'manual'",
-        https_host="''",
-        https_port="0",
-        http_host="'127.0.0.1'",
-        http_port="8080",
-    ),
+    gnome(mode="'manual'", http_host="'127.0.0.1'"),
     kde(ProxyType="1", httpsProxy="http://127.0.0.1 8080"),
     macos("HTTPSEnable : 1", "HTTPSPort : 8080", "HTTPSProxy : 127.0.0.1"),
     macos("HTTPEnable : 1", "HTTPPort : 8080", "HTTPProxy : 127.0.0.1"),
@@ -492,12 +496,12 @@ PACS = [
 ]
 NONES = [
     gnome(mode="'none'"),
-    gnome(
-        mode="'manual'", https_host="''", https_port="0", http_host="''", http_port="0"
-    ),
+    gnome(mode="'manual'", http_port="0"),
+    gnome(mode="'manual'", https_host="'corp'", https_port="0"),
     kde(),
     macos(),
     windows("ProxyEnable    REG_DWORD    0x0", "ProxyServer    REG_SZ    x:1"),
+    windows("ProxyEnable    REG_DWORD    0x1", "ProxyServer  REG_SZ  socks=x:1"),
 ]
 AUTOS = [
     gnome(mode="'auto'", url="''"),
@@ -506,7 +510,7 @@ AUTOS = [
 ]
 
 
-def desktop(machine: Recorded, *, has_variables: bool = False) -> Finding:
+def desktop(machine: Machine, *, has_variables: bool = False) -> Finding:
     found = check_desktop.read(machine)
     return check_desktop.judge(machine, WAY, found, has_variables=has_variables)
 
@@ -547,7 +551,7 @@ def test_a_desktop_that_is_read_is_one_that_run_switches(machine: Recorded) -> N
     found, settings = check_desktop.read(machine), choose(machine)
     assert found is not None
     assert settings is not None
-    assert found.name == settings.name
+    assert found.settings.name == settings.name
 
 
 def test_mends_name_the_port() -> None:
@@ -555,7 +559,7 @@ def test_mends_name_the_port() -> None:
     found = check_desktop.judge(
         MANUAL[0],
         way,
-        check_desktop.Desktop("GNOME", "none"),
+        check_desktop.Desktop(Gnome(MANUAL[0]), InForce()),
         has_variables=False,
     )
     assert "run.py -p 8090 --pac" in found.mend
@@ -576,9 +580,49 @@ def test_mends_name_the_port() -> None:
     ],
 )
 def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> None:
-    assert check_desktop.read(machine) is None
+    found = check_desktop.read(machine)
+    assert found is None or found.found is None
+    assert not check_desktop.leads_here(found, WAY)
     assert desktop(machine, has_variables=True).mark is Mark.SKIP
-    assert desktop(machine).mark is Mark.WARN
+    finding = desktop(machine)
+    assert (finding.mark, finding.mend) == (
+        Mark.WARN,
+        trust_advice.setting({"HTTPS_PROXY": WAY.url}, system=machine.system),
+    )
+    assert found is None or f"{found.settings.name}'s proxy settings: " in finding.saw
+
+
+def test_a_service_that_is_not_in_use_leads_nowhere() -> None:
+    """What run names as set before is what the check says is set."""
+    corp = (True, "corp.example", "3128")
+    mac = Mac(system="macos", services={"Wi-Fi": Service(), "Office": Service(corp)})
+    assert MacOs(mac).current() == InForce()
+    assert desktop(mac).saw.startswith("macOS sets none, ")
+    mac.services["Wi-Fi"].secure = corp
+    assert MacOs(mac).current() == InForce("corp.example:3128")
+    assert desktop(mac).saw == "macOS: corp.example:3128 leads to another proxy"
+
+
+def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> None:
+    """The user's database has the same value, which resetting it would not change."""
+    machine = gnome(mode="'manual'", https_host="'corp'", https_port="3128")
+    listed = machine.answers["gsettings", "list-recursively"]
+    machine.answers.update(
+        {
+            ("env", "GSETTINGS_BACKEND=memory"): gnome().answers[
+                "gsettings", "list-recursively"
+            ],
+            ("dconf", "dump"): Outcome(0, "[/]\nmode='manual'\n"),
+            ("dconf", "read"): Outcome(0, "'manual'\n"),
+            ("gsettings", "list-recursively"): listed,
+        }
+    )
+    machine = replace(machine, programs=("gsettings", "dconf"))
+    settings = choose(machine)
+    assert settings is not None
+    assert settings.read()["org.gnome.system.proxy mode"] is None
+    assert settings.current() == InForce("corp:3128")
+    assert "GNOME: corp:3128 leads to another proxy" in desktop(machine).saw
 
 
 @pytest.mark.parametrize(
@@ -593,7 +637,7 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
         (
             kde(ProxyType="1", httpsProxy="http://127.0.0.1 9999"),
             Mark.FAIL,
-            "KDE: http://127.0.0.1:9999: nothing listens there",
+            "KDE: 127.0.0.1:9999: nothing listens there",
             "kwriteconfig5 --file kioslaverc --group 'Proxy Settings' --key ProxyType 0",
         ),
         (
@@ -649,8 +693,8 @@ def test_reading_the_desktop_writes_nothing() -> None:
         check_desktop.read(machine)
         for command in machine.ran:
             assert command[:2] in (
-                ["gsettings", "get"],
                 ["gsettings", "list-keys"],
+                ["gsettings", "list-recursively"],
                 ["kreadconfig5", "--file"],
                 ["scutil", "--proxy"],
                 ["reg", "query"],
@@ -667,7 +711,7 @@ def pac(
     answer: Answer | None,
     node: Outcome | None = None,
 ) -> Finding:
-    monkeypatch.setattr(check_wire, "fetch", lambda *_: answer)
+    monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     machine = Recorded(
         system="linux",
         programs=("node",) if node else (),
@@ -748,10 +792,10 @@ def copied(confdir: Path, folder: Path) -> Path:
 def test_a_whole_ca_is_ok(confdir: Path) -> None:
     found = check_ca.read(confdir)
     assert found is not None
-    finding = only(ca(LINUX, confdir, status(ca_sha256=found.sha256)))
+    finding = only(ca(LINUX, confdir, status(ca_sha256=found.certificate.fingerprint)))
     assert finding.mark is Mark.OK
     assert "in use" in finding.saw
-    assert found.sha256[:23] in finding.saw
+    assert found.certificate.fingerprint[:23] in finding.saw
 
 
 def test_a_folder_without_a_ca_is_started_with(tmp_path: Path) -> None:
@@ -774,7 +818,7 @@ def test_another_folders_ca_in_use_fails(confdir: Path) -> None:
     finding = only(ca(LINUX, confdir, status(ca_sha256="AB:CD", confdir="/other")))
     assert finding.mark is Mark.FAIL
     assert "that of /other" in finding.saw
-    assert "run.py --check --set confdir=/other" in finding.mend
+    assert "run.py check --set confdir=/other" in finding.mend
 
 
 def write_ca(folder: Path, days: int) -> None:
@@ -837,6 +881,7 @@ def trust(
     programs: tuple[str, ...] = ALL,
     led: Led | None = None,
     system: System = "linux",
+    root_folder: Path = Path("/nowhere"),
 ) -> list[Finding]:
     good: dict[tuple[str, ...], Any] = {
         CURL: Outcome(0),
@@ -848,6 +893,7 @@ def trust(
         system=system,
         home=confdir.parent,
         environ=environ or {},
+        root_folder=root_folder,
         programs=programs,
         answers={**good, **answers},
     )
@@ -940,20 +986,23 @@ def test_what_is_not_installed_is_skipped(confdir: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("bundles", [(), ("/",)])
+@pytest.mark.parametrize("has_roots", [False, True])
 def test_python_that_does_not_trust_it_is_told_which_file_to_name(
-    bundles: tuple[str, ...], confdir: Path, monkeypatch: pytest.MonkeyPatch
+    has_roots: bool, confdir: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(check_trust, "BUNDLES", bundles)
     told = {"ssl": "CERTIFICATE_VERIFY_FAILED", "httpx": "no", "requests": "no"}
+    roots = debian(tmp_path).places["bundle"]
     _, plain, more, _ = trust(
-        confdir, {("python3",): Outcome(0, json.dumps(told)), CURL: REFUSED}
+        confdir,
+        {("python3",): Outcome(0, json.dumps(told)), CURL: REFUSED},
+        programs=(*ALL, "update-ca-certificates"),
+        root_folder=tmp_path if has_roots else Path("/nowhere"),
     )
     assert plain.mark is more.mark is Mark.FAIL
-    if bundles:
-        first = f"{INSTALL}; export"
-        assert plain.mend == f"{first} SSL_CERT_FILE=/"
-        assert more.mend == f"{first} SSL_CERT_FILE=/; export REQUESTS_CA_BUNDLE=/"
+    if has_roots:
+        first = f"{INSTALL}; export SSL_CERT_FILE={roots}"
+        assert plain.mend == first
+        assert more.mend == f"{first}; export REQUESTS_CA_BUNDLE={roots}"
     else:
         own = confdir / "mitmproxy-ca-cert.pem"
         assert plain.mend == f"export SSL_CERT_FILE={own}"
@@ -966,16 +1015,22 @@ def test_python_that_fails_is_told(confdir: Path) -> None:
     assert "boom" in found[1].saw
 
 
-@pytest.mark.parametrize("bundles", [(), ("/",)])
+@pytest.mark.parametrize("has_roots", [False, True])
 def test_a_file_with_this_ca_alone_is_told_of(
-    bundles: tuple[str, ...], confdir: Path, monkeypatch: pytest.MonkeyPatch
+    has_roots: bool, confdir: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(check_trust, "BUNDLES", bundles)
     own = str(confdir / "mitmproxy-ca-cert.pem")
-    found = trust(confdir, {}, environ={"REQUESTS_CA_BUNDLE": own})
+    roots = debian(tmp_path).places["bundle"]
+    found = trust(
+        confdir,
+        {},
+        environ={"REQUESTS_CA_BUNDLE": own},
+        programs=(*ALL, "update-ca-certificates"),
+        root_folder=tmp_path if has_roots else Path("/nowhere"),
+    )
     assert found[2].mark is Mark.WARN
     assert "can verify no host that is not opened" in found[2].saw
-    wanted = "export REQUESTS_CA_BUNDLE=/" if bundles else "add the CA to a copy of"
+    wanted = f"export REQUESTS_CA_BUNDLE={roots}" if has_roots else "add the CA to a "
     assert found[2].mend.startswith(wanted)
 
 
@@ -1040,7 +1095,9 @@ def browsers(
             return Outcome(0, LISTED.format(flags=flags))
         if "-a" in command:
             return Outcome(0, held.path.read_text("ascii"))
-        return Outcome(0, SHOWN.format(fingerprint=held.sha256, trust=trust))
+        return Outcome(
+            0, SHOWN.format(fingerprint=held.certificate.fingerprint, trust=trust)
+        )
 
     told: dict[str, Any] = {
         "system": "linux",
@@ -1050,11 +1107,7 @@ def browsers(
         "answers": {("/usr/bin/certutil",): answer},
     }
     machine = Recorded(**{**told, **more})
-    stores = trust_status.browsers(
-        machine,
-        Certificate(authority.certificate.public_bytes(serialization.Encoding.DER)),
-        confdir,
-    )
+    stores = trust_status.browsers(machine, authority.certificate, confdir)
     states: list[str] = [each.state().state for each in stores]
     return check_nss.judge(machine, authority, must=True), states
 

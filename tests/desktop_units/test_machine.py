@@ -4,8 +4,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from llm_normalize.desktop.machine import HUNG, Machine, Outcome
 from desktop_units.machines import Recorded
+from llm_normalize.desktop.machine import HUNG, Machine, Outcome
 
 
 def test_a_command_gets_its_input_and_tells_how_it_ended() -> None:

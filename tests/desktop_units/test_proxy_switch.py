@@ -9,20 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from llm_normalize.desktop.proxy import state as proxy_state
+from desktop_units.machines import Recorded
+from desktop_units.proxied import Mac, Registry, Service
 from llm_normalize.desktop.machine import Machine, Outcome
+from llm_normalize.desktop.processes import Started
+from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.gnome import LOGIN, MODE, SCHEMA, Gnome
 from llm_normalize.desktop.proxy.gnome import NAMES as GNOME_NAMES
 from llm_normalize.desktop.proxy.kde import NAMES as KDE_NAMES
 from llm_normalize.desktop.proxy.kde import Kde
 from llm_normalize.desktop.proxy.macos import MacOs
-from llm_normalize.desktop.proxy.settings import ProxyError, Settings, Target, Values, bypassing
-from llm_normalize.desktop.proxy.state import Started, started
+from llm_normalize.desktop.proxy.settings import (
+    InForce,
+    ProxyError,
+    Settings,
+    Target,
+    Values,
+    bypassing,
+)
+from llm_normalize.desktop.proxy.state import started
 from llm_normalize.desktop.proxy.switch import restore, switch
 from llm_normalize.desktop.proxy.systems import choose, named
 from llm_normalize.desktop.proxy.windows import KEY, TELL, Windows
-from desktop_units.machines import Recorded
-from desktop_units.proxied import Mac, Registry, Service
 
 PLAIN = Target("127.0.0.1", 8080, pac=False)
 PAC = Target("127.0.0.1", 8080, pac=True)
@@ -38,6 +46,10 @@ def off(machine: Machine, folder: Path) -> list[str]:
     state = proxy_state.read(folder)
     assert state is not None
     return restore(machine, folder, state)
+
+
+def shown(found: InForce) -> tuple[str, str]:
+    return found.proxy, "WPAD" if found.is_searched else found.pac
 
 
 # macOS
@@ -252,7 +264,7 @@ def test_letters_that_reg_cannot_print_are_not_lost(tmp_path: Path) -> None:
 )
 def test_what_windows_has_in_force(before: str, proxy: str, pac: str) -> None:
     settings = Windows(Registry(system="windows", values=REGISTRIES[before]))
-    assert settings.in_force(settings.read()) == (proxy, pac)
+    assert settings.current() == InForce(proxy, pac)
 
 
 # KDE's newer tools, which are not here
@@ -317,12 +329,12 @@ def test_exceptions_that_kde_takes_the_other_way_round_are_put_aside() -> None:
         ({"ProxyType": "1", "httpsProxy": "http://me:word@a 1"}, "a:1", ""),
         ({"ProxyType": "1", "httpProxy": "http://b:2"}, "b:2", ""),
         ({"ProxyType": "2", "Proxy Config Script": "http://p"}, "", "http://p"),
-        ({"ProxyType": "3"}, "", "found by WPAD"),
+        ({"ProxyType": "3"}, "", "WPAD"),
     ],
 )
 def test_what_kde_has_in_force(values: Values, proxy: str, pac: str) -> None:
     read = dict.fromkeys(KDE_NAMES) | values
-    assert Kde(Recorded("linux", {})).in_force(read) == (proxy, pac)
+    assert shown(Kde(Recorded("linux", {})).in_force(read)) == (proxy, pac)
 
 
 # GNOME, what its real tools do not show
@@ -340,7 +352,7 @@ def test_login_of_another_proxy_is_not_sent_to_this_one() -> None:
         ("'manual'", {"https host": "'a'", "https port": "1"}, "a:1", ""),
         ("'manual'", {"http host": "'b'"}, "b:8080", ""),
         ("'manual'", {"https host": "'a'"}, "", ""),
-        ("'auto'", {}, "", "found by WPAD"),
+        ("'auto'", {}, "", "WPAD"),
     ],
 )
 def test_what_gnome_has_in_force(
@@ -348,7 +360,7 @@ def test_what_gnome_has_in_force(
 ) -> None:
     read = dict.fromkeys(GNOME_NAMES) | {MODE: mode}
     read |= {f"{SCHEMA}.{name}": value for name, value in values.items()}
-    assert Gnome(Recorded("linux", {})).in_force(read) == (proxy, pac)
+    assert shown(Gnome(Recorded("linux", {})).in_force(read)) == (proxy, pac)
 
 
 # All of them
@@ -439,7 +451,7 @@ def test_state_is_for_its_owner_and_has_no_command_line(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     read = json.loads(path.read_text())
     assert len(read["owner"]["command"]) == 64
-    assert me.find() is not None
+    assert me.is_running
 
 
 @pytest.mark.parametrize(
@@ -453,7 +465,7 @@ def test_state_is_for_its_owner_and_has_no_command_line(tmp_path: Path) -> None:
 def test_other_process_is_not_taken_for_the_one_meant(other: dict[str, object]) -> None:
     me = started(os.getpid())
     fields = {"pid": me.pid, "created": me.created, "command": me.command, **other}
-    assert Started(**fields).find() is None  # type: ignore[arg-type]
+    assert not Started(**fields).is_running  # type: ignore[arg-type]
 
 
 def test_lock_is_held_by_one(tmp_path: Path) -> None:

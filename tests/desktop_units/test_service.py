@@ -1,4 +1,4 @@
-"""scripts/service.py on machines whose systemctl is recorded."""
+"""`llm-normalize service` on machines whose systemctl is recorded."""
 
 import plistlib
 import sys
@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.desktop.service import actions as service
-from llm_normalize.desktop.service import unit
-from llm_normalize.desktop.service import command as script
-from llm_normalize.desktop.machine import Machine, Outcome, System
 from desktop_units.machines import Answer, Recorded
+from llm_normalize.desktop import local_server
+from llm_normalize.desktop.machine import Machine, Outcome, System
+from llm_normalize.desktop.service import actions as service
+from llm_normalize.desktop.service import command as script
+from llm_normalize.desktop.service import unit
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 MITMDUMP = f"{Path(sys.prefix)}/bin/mitmdump"
 SHOW = ("systemctl", "--user", "show")
 ACTIVE = "ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\nMainPID=7"
@@ -42,7 +43,9 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """What the port's checks find, one after the other; the last one stays."""
     found = [False, True]
     monkeypatch.setattr(
-        service, "answers", lambda _: found.pop(0) if len(found) > 1 else found[0]
+        local_server,
+        "listens",
+        lambda *_: found.pop(0) if len(found) > 1 else found[0],
     )
     monkeypatch.setattr(service, "PATIENCE", 0.3)
     return found
@@ -55,7 +58,7 @@ def turning(first: str, *later: str) -> Callable[[list[str]], Outcome]:
 
 
 def run(on: Machine, *given: str) -> int:
-    return service.run(*script.parse(list(given)), machine=on)
+    return script.main(given, machine=on)
 
 
 def started(home: Path, **answers: Answer) -> Recorded:
@@ -153,7 +156,7 @@ def test_a_unit_of_somebody_else_stays(
     path.parent.mkdir(parents=True)
     path.write_text("[Service]\n")
     assert run(on, what, "--force") == 1
-    assert "not written by this script" in capsys.readouterr().err
+    assert "not written by llm_normalize" in capsys.readouterr().err
     assert path.read_text() == "[Service]\n"
     path.unlink()
     path.symlink_to("/dev/null")  # masked
@@ -218,7 +221,7 @@ def test_status_tells_state_port_and_logs(
     listening[:] = [False]
     service.path_of(on).write_text("[Service]\n")
     assert run(on, "status") == 1
-    assert "(not written by this script; enabled)" in capsys.readouterr().out
+    assert "(not written by llm_normalize; enabled)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("what", ["remove", "status"])
@@ -241,7 +244,7 @@ def test_a_machine_without_systemd_is_told_another_way(
     assert run(machine(tmp_path, show=failed), "install") == 1
     said = capsys.readouterr().err
     assert "Failed to connect to bus" in said
-    assert "start scripts/run.py instead" in said
+    assert "no systemd serves this user here: start " in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -398,3 +401,9 @@ def test_a_changed_unit_is_still_ours_and_not_untouched() -> None:
     assert not unit.is_ours("[Unit]\n")
     assert unit.listens(text) is None
     assert unit.listens("[Unit]\n") is None
+
+
+def test_a_unit_of_an_older_version_is_still_ours() -> None:
+    text = unit.text_of(["/a"], ["/b"], Path("/c"), unit.Listens("127.0.0.1", 1))
+    older = "# Written by scripts/service.py of llm_normalize, which also removes it."
+    assert unit.is_untouched(text.replace(unit.MARK, older))

@@ -17,18 +17,30 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
+from desktop_units.machines import Recorded
+from desktop_units.stores import (
+    SYSTEMS,
+    Simulated,
+    arch,
+    certificates,
+    debian,
+    digest,
+    fedora,
+    macos,
+    simulated,
+    suse,
+    windows,
+)
+from llm_normalize.desktop.machine import HUNG, Machine, Outcome
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
-from llm_normalize.desktop.machine import HUNG, Machine, Outcome
+from llm_normalize.desktop.trust.actions import Actions, Refused
 from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
-from llm_normalize.desktop.trust.actions import Refused, Session
 from llm_normalize.desktop.trust.nss import certutil
 from llm_normalize.desktop.trust.record import Record, RecordError
 from llm_normalize.desktop.trust.status import stores
-from desktop_units.machines import Recorded
-from desktop_units.stores import Simulated, certificates, digest, simulated
 
 WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
 
@@ -62,62 +74,12 @@ def mine(made: list[Path]) -> Certificate:
     return found
 
 
-def start(machine: Machine, *given: str, root: Path) -> Session:
-    return Session(trust.parse(list(given)), machine, root)
+def start(machine: Machine, *given: str) -> Actions:
+    return Actions(trust.parse(given), machine)
 
 
-def state(machine: Machine, confdir: Path, root: Path) -> str:
-    return stores(machine, confdir, root)[0].state().state
-
-
-def debian(folder: Path, *programs: str, root: bool = True) -> Simulated:
-    machine = simulated("linux", folder, "update-ca-certificates", *programs, root=root)
-    machine.put("usr/local/share/ca-certificates", "etc/ssl/certs/ca-certificates.crt")
-    (folder / "etc/debian_version").write_text("12.0\n")
-    (folder / "etc/ca-certificates.conf").write_text("mozilla/One.crt\n")
-    return machine
-
-
-def fedora(folder: Path) -> Simulated:
-    machine = simulated("linux", folder, "update-ca-trust", "sudo")
-    machine.put(
-        "etc/pki/ca-trust/source/anchors",
-        "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    )
-    return machine
-
-
-def arch(folder: Path) -> Simulated:
-    machine = simulated("linux", folder, "trust", "sudo")
-    machine.put(
-        "etc/ca-certificates/trust-source",
-        "etc/ca-certificates/extracted/tls-ca-bundle.pem",
-    )
-    return machine
-
-
-def suse(folder: Path) -> Simulated:
-    machine = simulated("linux", folder, "update-ca-certificates", "sudo")
-    machine.put("etc/pki/trust/anchors", "var/lib/ca-certificates/ca-bundle.pem")
-    return machine
-
-
-def macos(folder: Path) -> Simulated:
-    return simulated("macos", folder, "security")
-
-
-def windows(folder: Path) -> Simulated:
-    return simulated("windows", folder)
-
-
-SYSTEMS = {
-    "debian": debian,
-    "fedora": fedora,
-    "arch": arch,
-    "suse": suse,
-    "macos": macos,
-    "windows": windows,
-}
+def state(machine: Machine, confdir: Path) -> str:
+    return stores(machine, confdir)[0].state().state
 
 
 @pytest.fixture(params=SYSTEMS)
@@ -139,17 +101,17 @@ def test_what_was_installed_is_trusted_and_removed_without_a_trace(
 ) -> None:
     root = machine.root_folder
     before = digest(root)
-    assert state(machine, confdir_of, root) == "not trusted"
-    session = start(machine, "install", "--yes", root=root)
-    session.install()
-    assert not session.failed
-    assert state(machine, confdir_of, root) == "trusted"
+    assert state(machine, confdir_of) == "not trusted"
+    actions = start(machine, "install", "--yes")
+    actions.install()
+    assert not actions.failed
+    assert state(machine, confdir_of) == "trusted"
     record = confdir_of / "normalize" / "trust.json"
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
     assert stat.S_IMODE(record.parent.stat().st_mode) == 0o700
-    session.remove()
-    assert not session.failed
-    assert state(machine, confdir_of, root) == "not trusted"
+    actions.remove()
+    assert not actions.failed
+    assert state(machine, confdir_of) == "not trusted"
     assert [*record.parent.iterdir()] == []
     record.parent.rmdir()
     roots_file = root / "etc/ssl/certs/ca-certificates.crt"
@@ -162,16 +124,15 @@ def test_what_was_installed_is_trusted_and_removed_without_a_trace(
 def test_what_is_trusted_already_is_neither_installed_nor_removed(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = machine.root_folder
-    start(machine, "install", "--yes", root=root).install()
+    start(machine, "install", "--yes").install()
     (confdir_of / "normalize" / "trust.json").unlink()  # so somebody else did it
     machine.ran.clear()
-    session = start(machine, "install", root=root)
-    session.install()  # it has nothing to ask about
-    assert not session.failed
+    actions = start(machine, "install")
+    actions.install()  # it has nothing to ask about
+    assert not actions.failed
     assert "trusts it already" in capsys.readouterr().out
-    session.remove()
-    assert state(machine, confdir_of, root) == "trusted"
+    actions.remove()
+    assert state(machine, confdir_of) == "trusted"
     changing = {"install", "rm", "-addstore", "-delstore", "--store", "--remove"}
     changing |= {"add-trusted-cert", "delete-certificate", "remove-trusted-cert"}
     assert not changing & {word for command in machine.ran for word in command}
@@ -180,33 +141,31 @@ def test_what_is_trusted_already_is_neither_installed_nor_removed(
 def test_another_ca_of_the_same_name_is_told_apart(
     machine: Simulated, confdir_of: Path, made: list[Path]
 ) -> None:
-    root = machine.root_folder
     elsewhere = ("--yes", "--confdir", str(made[1]))
-    start(machine, "install", *elsewhere, root=root).install()
-    assert state(machine, confdir_of, root) == "stale"
-    start(machine, "install", "--yes", root=root).install()
-    assert state(machine, confdir_of, root) == "trusted"
-    start(machine, "remove", "--yes", root=root).remove()
-    assert state(machine, confdir_of, root) == "stale"
-    assert state(machine, made[1], root) == "trusted"
-    start(machine, "remove", *elsewhere, root=root).remove()
-    assert state(machine, confdir_of, root) == "not trusted"
+    start(machine, "install", *elsewhere).install()
+    assert state(machine, confdir_of) == "stale"
+    start(machine, "install", "--yes").install()
+    assert state(machine, confdir_of) == "trusted"
+    start(machine, "remove", "--yes").remove()
+    assert state(machine, confdir_of) == "stale"
+    assert state(machine, made[1]) == "trusted"
+    start(machine, "remove", *elsewhere).remove()
+    assert state(machine, confdir_of) == "not trusted"
 
 
 def test_what_was_installed_goes_also_after_the_ca_was_made_anew(
     machine: Simulated, confdir_of: Path, made: list[Path]
 ) -> None:
-    root = machine.root_folder
-    start(machine, "install", "--yes", root=root).install()
+    start(machine, "install", "--yes").install()
     for path in made[1].glob("mitmproxy-*"):
         shutil.copy(path, confdir_of)
-    told = start(machine, "status", root=root).told()
+    told = start(machine, "status").told()
     assert told["stores"][0]["state"] == "stale"
     assert [each["name"] for each in told["older"]] == ["system"]
-    session = start(machine, "remove", "--yes", root=root)
-    session.remove()
-    assert not session.failed
-    assert state(machine, confdir_of, root) == "not trusted"
+    actions = start(machine, "remove", "--yes")
+    actions.remove()
+    assert not actions.failed
+    assert state(machine, confdir_of) == "not trusted"
     assert [*(confdir_of / "normalize").iterdir()] == []
 
 
@@ -238,21 +197,20 @@ def dying(machine: Simulated, may: int) -> Simulated:
 def test_a_start_that_was_killed_is_undone_wherever_it_was(
     act: str, machine: Simulated, confdir_of: Path
 ) -> None:
-    root = machine.root_folder
     ends = []
     for number in range(12):
         if act == "remove":
-            start(machine, "install", "--yes", root=root).install()
-        session = start(dying(machine, number), act, "--yes", root=root)
+            start(machine, "install", "--yes").install()
+        actions = start(dying(machine, number), act, "--yes")
         try:
-            getattr(session, act)()
+            getattr(actions, act)()
             ends.append("whole")
         except Killed:
             ends.append("killed")
-        session = start(machine, "remove", "--yes", root=root)
-        session.remove()
-        assert not session.failed
-        assert state(machine, confdir_of, root) == "not trusted"
+        actions = start(machine, "remove", "--yes")
+        actions.remove()
+        assert not actions.failed
+        assert state(machine, confdir_of) == "not trusted"
         assert machine.roots == {}
         assert Record(confdir_of).entries() == []
     assert (ends[0], ends[-1]) == ("killed", "whole")
@@ -261,29 +219,27 @@ def test_a_start_that_was_killed_is_undone_wherever_it_was(
 def test_a_command_that_fails_leaves_nothing_and_says_so(
     machine: Simulated, confdir_of: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root = machine.root_folder
     machine.fails.update({"install", "add-trusted-cert", "-addstore", "--store"})
-    session = start(machine, "install", "--yes", root=root)
-    session.install()
-    assert session.failed
+    actions = start(machine, "install", "--yes")
+    actions.install()
+    assert actions.failed
     assert "not installed: " in capsys.readouterr().out
     assert Record(confdir_of).entries() == []
-    assert state(machine, confdir_of, root) == "not trusted"
+    assert state(machine, confdir_of) == "not trusted"
 
 
 def test_a_removal_that_fails_is_remembered_and_can_be_done_again(
     machine: Simulated, confdir_of: Path
 ) -> None:
-    root = machine.root_folder
-    start(machine, "install", "--yes", root=root).install()
+    start(machine, "install", "--yes").install()
     machine.fails.update({"rm", "delete-certificate", "-delstore", "--remove"})
-    session = start(machine, "remove", "--yes", root=root)
-    session.remove()
-    assert session.failed
+    actions = start(machine, "remove", "--yes")
+    actions.remove()
+    assert actions.failed
     assert len(Record(confdir_of).entries()) == 1
     machine.fails.clear()
-    start(machine, "remove", "--yes", root=root).remove()
-    assert state(machine, confdir_of, root) == "not trusted"
+    start(machine, "remove", "--yes").remove()
+    assert state(machine, confdir_of) == "not trusted"
     assert Record(confdir_of).entries() == []
 
 
@@ -296,8 +252,8 @@ def changes(machine: Recorded) -> list[str]:
 
 
 def both(machine: Simulated) -> list[str]:
-    start(machine, "install", "--yes", root=machine.root_folder).install()
-    start(machine, "remove", "--yes", root=machine.root_folder).remove()
+    start(machine, "install", "--yes").install()
+    start(machine, "remove", "--yes").remove()
     return changes(machine)
 
 
@@ -424,14 +380,14 @@ def test_another_file_in_that_place_is_left_alone(
     at_home(machine, made)
     place = tmp_path / f"etc/pki/ca-trust/source/anchors/{mine.name}.pem"
     place.write_text(other.pem)
-    session = start(machine, "install", "--yes", root=tmp_path)
-    session.install()
-    assert session.failed
+    actions = start(machine, "install", "--yes")
+    actions.install()
+    assert actions.failed
     assert changes(machine) == []
     place.unlink()
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     place.write_text("mine now")
-    start(machine, "remove", "--yes", root=tmp_path).remove()
+    start(machine, "remove", "--yes").remove()
     assert place.read_text() == "mine now"
 
 
@@ -440,11 +396,11 @@ def test_a_removal_that_was_killed_in_its_middle_is_finished(
 ) -> None:
     machine = debian(tmp_path)
     confdir = at_home(machine, made)
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     (tmp_path / "usr/local/share/ca-certificates" / f"{mine.name}.crt").unlink()
-    assert state(machine, confdir, tmp_path) == "trusted"
-    start(machine, "remove", "--yes", root=tmp_path).remove()
-    assert state(machine, confdir, tmp_path) == "not trusted"
+    assert state(machine, confdir) == "trusted"
+    start(machine, "remove", "--yes").remove()
+    assert state(machine, confdir) == "not trusted"
 
 
 def test_without_root_and_sudo_the_commands_are_told(
@@ -452,9 +408,9 @@ def test_without_root_and_sudo_the_commands_are_told(
 ) -> None:
     machine = debian(tmp_path, root=False)
     at_home(machine, made)
-    session = start(machine, "install", "--yes", root=tmp_path)
-    session.install()
-    assert session.failed
+    actions = start(machine, "install", "--yes")
+    actions.install()
+    assert actions.failed
     out = capsys.readouterr().out
     assert re.search(
         r"as root, install -m 0644 .*; update-ca-certificates$", out, re.MULTILINE
@@ -467,15 +423,15 @@ def test_root_removes_no_file_that_the_record_makes_up(
 ) -> None:
     machine = debian(tmp_path)
     confdir = at_home(machine, made)
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     record = confdir / "normalize" / "trust.json"
     given = json.loads(record.read_text())
     given["installed"][0]["place"] = "/etc/passwd"
     record.write_text(json.dumps(given))
     machine.ran.clear()
-    session = start(machine, "remove", "--yes", root=tmp_path)
-    session.remove()
-    assert session.failed
+    actions = start(machine, "remove", "--yes")
+    actions.remove()
+    assert actions.failed
     assert machine.ran == []
     assert "keeps no certificate at /etc/passwd" in capsys.readouterr().out
 
@@ -485,16 +441,16 @@ def test_a_system_of_an_unknown_kind_is_said_to_be_one(
 ) -> None:
     machine = simulated("linux", tmp_path)
     confdir = at_home(machine, made)
-    assert state(machine, confdir, tmp_path) == "unknown"
-    session = start(machine, "install", "--yes", root=tmp_path)
-    session.install()
-    assert session.failed
+    assert state(machine, confdir) == "unknown"
+    actions = start(machine, "install", "--yes")
+    actions.install()
+    assert actions.failed
     out = capsys.readouterr().out
     assert "not known here; mitmproxy's page: https://" in out
     assert f"export SSL_CERT_FILE={confdir}/mitmproxy-ca-cert.pem" in out
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/debian_version").touch()
-    session.install()
+    actions.install()
     assert "apt-get install ca-certificates" in capsys.readouterr().out
 
 
@@ -573,13 +529,13 @@ def hooked(tmp_path: Path, made: list[Path]) -> Hooked:
 
 def act(machine: Simulated, name: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return what is said of the system's store, "ok: " in front if nothing failed."""
-    session = start(machine, name, "--yes", root=machine.root_folder)
+    actions = start(machine, name, "--yes")
     capsys.readouterr()
-    {"install": session.install, "remove": session.remove, "status": session.status}[
+    {"install": actions.install, "remove": actions.remove, "status": actions.status}[
         name
     ]()
     said = re.findall(r"^system {8}(.*)$", capsys.readouterr().out, re.MULTILINE)[-1]
-    return said if session.failed else f"ok: {said}"
+    return said if actions.failed else f"ok: {said}"
 
 
 def test_links_and_javas_keystore_are_read_back(
@@ -708,13 +664,13 @@ def test_a_bundle_that_has_it_still_is_a_failure_unless_somebody_else_put_it_the
 ) -> None:
     machine = debian(tmp_path)
     at_home(machine, made)
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     copy = machine.places["folder"] / "theirs.crt"
     copy.write_text(mine.pem)
     assert act(machine, "remove", capsys).endswith(f"trusted still, by {copy}")
     copy.unlink()
     machine.update([])
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     bundle = machine.places["bundle"]
     machine.places["bundle"] = tmp_path / "elsewhere"  # so the update changes nothing
     said = act(machine, "remove", capsys)
@@ -840,22 +796,22 @@ def test_a_browser_that_was_asked_for_and_is_not_there_is_said_not_to_be(
 ) -> None:
     machine = debian(tmp_path)
     at_home(machine, made)
-    session = start(machine, "install", "--store", name, root=tmp_path)
-    session.install()
-    assert session.failed
+    actions = start(machine, "install", "--store", name)
+    actions.install()
+    assert actions.failed
     assert re.search(
         rf"^{name} +not installed: .*once", capsys.readouterr().out, re.MULTILINE
     )
-    start(machine, "status", "--store", name, root=tmp_path).status()
+    start(machine, "status", "--store", name).status()
     assert re.search(
         rf"^{name} +not here .*once", capsys.readouterr().out, re.MULTILINE
     )
-    session = start(machine, "install", "--yes", root=tmp_path)
-    session.install()
-    assert not session.failed
+    actions = start(machine, "install", "--yes")
+    actions.install()
+    assert not actions.failed
     assert "not installed" not in capsys.readouterr().out
     installed = replace(machine, programs=(*machine.programs, "firefox"))
-    start(installed, "install", "--yes", root=tmp_path).install()
+    start(installed, "install", "--yes").install()
     assert "nothing to do yet: Firefox has no profile" in capsys.readouterr().out
 
 
@@ -878,21 +834,21 @@ def test_firefox_without_certutil_is_a_failure_on_linux_and_none_elsewhere(
     linux = debian(tmp_path / "l")
     at_home(linux, made)
     profile(linux.home / ".mozilla/firefox", ("a", "1"))
-    session = start(linux, "install", "--yes", root=linux.root_folder)
-    session.install()
-    assert session.failed
+    actions = start(linux, "install", "--yes")
+    actions.install()
+    assert actions.failed
     out = capsys.readouterr().out
     assert "not installed: NSS's certutil is not installed (Debian" in out
     assert "system        trusts it now" in out
     apple = macos(tmp_path / "m")
     at_home(apple, made)
     profile(apple.home / "Library/Application Support/Firefox", ("a", "1"))
-    session = start(apple, "install", "--yes", root=apple.root_folder)
-    session.install()
-    assert not session.failed
+    actions = start(apple, "install", "--yes")
+    actions.install()
+    assert not actions.failed
     assert "security.enterprise_roots.enabled" in capsys.readouterr().out
-    session.status()
-    assert not session.failed
+    actions.status()
+    assert not actions.failed
 
 
 # The CA and its key
@@ -967,13 +923,13 @@ def test_what_others_can_get_at_is_told_and_mended(
     machine = debian(tmp_path)
     confdir = at_home(machine, made)
     loosen(confdir)
-    told = start(machine, "status", root=tmp_path).told()["loose"]
+    told = start(machine, "status").told()["loose"]
     assert [each.rpartition("(")[2] for each in told] == [
         f"chmod 755 {confdir})",
         f"chmod 600 {confdir}/mitmproxy-ca.pem)",
         f"chmod 600 {confdir}/mitmproxy-ca.p12)",
     ]
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     assert "WARNING: " in capsys.readouterr().out
     assert authority.loose(machine, confdir) == []
     assert stat.S_IMODE(confdir.stat().st_mode) == 0o755
@@ -999,11 +955,11 @@ def test_without_a_terminal_nothing_is_done(tmp_path: Path, made: list[Path]) ->
     machine = debian(tmp_path)
     at_home(machine, made)
     with pytest.raises(Refused, match="--yes"):
-        start(machine, "install", root=tmp_path).install()
-    start(machine, "install", "--yes", root=tmp_path).install()
+        start(machine, "install").install()
+    start(machine, "install", "--yes").install()
     with pytest.raises(Refused, match="--yes"):
-        start(machine, "remove", root=tmp_path).remove()
-    assert state(machine, machine.home / ".mitmproxy", tmp_path) == "trusted"
+        start(machine, "remove").remove()
+    assert state(machine, machine.home / ".mitmproxy") == "trusted"
 
 
 @pytest.mark.parametrize(
@@ -1021,10 +977,10 @@ def test_only_a_yes_is_one(
     confdir = at_home(machine, made)
     monkeypatch.setattr(sys, "stdin", Terminal(said))
     try:
-        start(machine, "install", root=tmp_path).install()
+        start(machine, "install").install()
     except Refused:
         assert machine.ran == []
-    assert (state(machine, confdir, tmp_path) == "trusted") is trusted
+    assert (state(machine, confdir) == "trusted") is trusted
     shown = capsys.readouterr().out
     # What is agreed to stands above the question.
     fingerprint = certificates(confdir / "mitmproxy-ca-cert.pem")[0].fingerprint
@@ -1040,9 +996,9 @@ def test_rights_that_one_does_not_want_mended_stay(
     confdir = at_home(machine, made)
     loosen(confdir)
     monkeypatch.setattr(sys, "stdin", Terminal("n\ny\n"))
-    start(machine, "install", root=tmp_path).install()
+    start(machine, "install").install()
     assert len(authority.loose(machine, confdir)) == 3
-    assert state(machine, confdir, tmp_path) == "trusted"
+    assert state(machine, confdir) == "trusted"
 
 
 # Root by sudo, and two at once
@@ -1057,9 +1013,9 @@ def by_sudo(folder: Path) -> Simulated:
 def test_a_ca_that_no_proxy_uses_is_not_installed_by_sudo(tmp_path: Path) -> None:
     machine = by_sudo(tmp_path)
     for act in ("install", "remove"):
-        session = start(machine, act, "--yes", root=tmp_path)
+        actions = start(machine, act, "--yes")
         with pytest.raises(authority.AuthorityError) as refused:
-            getattr(session, act)()
+            getattr(actions, act)()
         assert "Start it as somebody, without sudo" in str(refused.value)
         assert f"--confdir {machine.home}/.mitmproxy" in str(refused.value)
     assert machine.ran == []
@@ -1072,12 +1028,12 @@ def test_who_names_the_folder_may_be_root_by_sudo_and_is_warned(
     machine = by_sudo(tmp_path)
     confdir = str(at_home(machine, made))
     for act in ("install", "status", "remove"):
-        session = start(machine, act, *YES[act], "--confdir", confdir, root=tmp_path)
-        getattr(session, act)()
-        assert not session.failed
+        actions = start(machine, act, *YES[act], "--confdir", confdir)
+        getattr(actions, act)()
+        assert not actions.failed
         assert "WARNING: you are root by sudo: " in capsys.readouterr().out
     object.__setattr__(machine, "environ", {"SUDO_USER": "root"})
-    start(machine, "status", root=tmp_path).status()
+    start(machine, "status").status()
     assert "sudo" not in capsys.readouterr().out
 
 
@@ -1087,8 +1043,8 @@ YES = {"install": ["--yes"], "status": [], "remove": ["--yes"]}
 def test_one_start_at_a_time(tmp_path: Path, made: list[Path]) -> None:
     machine = debian(tmp_path)
     at_home(machine, made)
-    first, second = (start(machine, "install", root=tmp_path) for _ in range(2))
-    busy = pytest.raises(BusyError, match=r"another trust\.py is at work")
+    first, second = (start(machine, "install") for _ in range(2))
+    busy = pytest.raises(BusyError, match=r"another `trust` is at work")
     with first.alone(), busy, second.alone():
         pytest.fail("both are at work")
     with second.alone():
@@ -1116,10 +1072,10 @@ def test_a_folder_that_cannot_be_locked_is_named(
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr("_trust_lock.fcntl.flock", refuse)
+    monkeypatch.setattr("llm_normalize.desktop.trust.lock.lock", refuse)
     machine = debian(tmp_path)
     confdir = at_home(machine, made)
-    with start(machine, "install", root=tmp_path).alone():
+    with start(machine, "install").alone():
         said = capsys.readouterr().out
     assert f"WARNING: {confdir} cannot be locked (No locks available): " in said
 
@@ -1130,16 +1086,12 @@ def test_what_trust_itself_says_can_be_typed(
     machine = debian(tmp_path)
     confdir = tmp_path / "a folder"
     shutil.copytree(made[0], confdir)
-    session = start(machine, "install", "--yes", f"--confdir={confdir}", root=tmp_path)
-    session.install()
-    command = session.command("remove")
+    actions = start(machine, "install", "--yes", f"--confdir={confdir}")
+    actions.install()
+    command = actions.command("remove")
     assert command in capsys.readouterr().out
-    _, script, act, *more = shlex.split(command)
-    assert (Path(script).name, act, more) == (
-        "trust.py",
-        "remove",
-        ["--confdir", str(confdir)],
-    )
+    _, script, *words = shlex.split(command)
+    assert words == ["trust", "remove", "--confdir", str(confdir)]
     assert Path(script).is_file()
 
 
@@ -1150,11 +1102,11 @@ def test_status_without_a_ca_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = debian(tmp_path)
-    session = start(machine, "status", root=tmp_path)
-    session.status()
-    assert session.failed
+    actions = start(machine, "status")
+    actions.status()
+    assert actions.failed
     assert "install makes it" in capsys.readouterr().out
-    assert session.told()["ca"] is None
+    assert actions.told()["ca"] is None
     assert not (machine.home / ".mitmproxy").exists()
 
 
@@ -1166,22 +1118,22 @@ def test_status_as_text_and_as_json(
 ) -> None:
     machine = debian(tmp_path)
     at_home(machine, made)
-    start(machine, "install", "--yes", root=tmp_path).install()
+    start(machine, "install", "--yes").install()
     capsys.readouterr()
-    session = start(machine, "status", root=tmp_path)
-    session.status()
-    assert not session.failed
+    actions = start(machine, "status")
+    actions.status()
+    assert not actions.failed
     text = capsys.readouterr().out
     assert mine.fingerprint in text
     assert re.search(
-        r"^system +trusted .*installed by this script on 2", text, re.MULTILINE
+        r"^system +trusted .*installed by llm_normalize on 2", text, re.MULTILINE
     )
     assert "for you alone" in text
-    start(machine, "status", "--json", root=tmp_path).status()
+    start(machine, "status", "--json").status()
     told = json.loads(capsys.readouterr().out)
     assert told["ca"]["sha256"] == mine.fingerprint
     assert [each["state"] for each in told["stores"]] == ["trusted"]
-    start(machine, "status", "--json", "--store", "nss", root=tmp_path).status()
+    start(machine, "status", "--json", "--store", "nss").status()
     assert json.loads(capsys.readouterr().out)["stores"] == []
 
 
@@ -1194,9 +1146,9 @@ def test_a_damaged_record_stops_what_would_need_it(
         (confdir / "normalize").mkdir(exist_ok=True)
         (confdir / "normalize" / "trust.json").write_text(text)
         for act in ("install", "remove"):
-            session = start(machine, act, "--yes", root=tmp_path)
+            actions = start(machine, act, "--yes")
             with pytest.raises(RecordError, match="damaged"):
-                getattr(session, act)()
+                getattr(actions, act)()
     assert changes(machine) == []
 
 
@@ -1207,7 +1159,7 @@ def test_what_cannot_be_written_down_is_not_done(
     confdir = at_home(machine, made)
     (confdir / "normalize").write_text("a file")
     with pytest.raises(RecordError):
-        start(machine, "install", "--yes", root=tmp_path).install()
+        start(machine, "install", "--yes").install()
     assert changes(machine) == []
 
 

@@ -1,7 +1,7 @@
-"""The machine as the scripts for desktops see it: its system, its folders, its commands.
+"""The machine as the desktop's tools see it: its system, its folders, its commands.
 
 Whatever changes a setting goes through `Machine.run`, so that a test can record it:
-most systems that these scripts know are not the one that a test runs on.
+most systems that these tools know are not the one that a test runs on.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import psutil
+from . import processes
 
 System = Literal["linux", "macos", "windows"]
 
@@ -58,18 +58,10 @@ def _end(started: subprocess.Popen[str]) -> list[int]:
 
     What hangs is mostly a child, such as a hook. What sudo has started is root's.
     """
-    processes: list[psutil.Process] = []
-    with contextlib.suppress(psutil.Error):
-        process = psutil.Process(started.pid)
-        processes = [process, *process.children(recursive=True)]
-    alive = []
-    for each in processes:
-        try:
-            each.kill()
-        except psutil.AccessDenied:
-            alive.append(each.pid)
-        except psutil.Error:
-            continue
+    alive = processes.kill(started.pid)
+    if started.pid not in alive:
+        with contextlib.suppress(OSError):  # without psutil that is all that is known
+            started.kill()
     for stream in (started.stdin, started.stdout, started.stderr):
         if stream is not None:
             with contextlib.suppress(OSError):
@@ -95,11 +87,13 @@ class Machine:
         system: Its kind.
         environ: Variables, which its commands get, too.
         home: The user's folder.
+        root_folder: The folder that is "/".
     """
 
     system: System = field(default_factory=_system)
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     home: Path = field(default_factory=Path.home)
+    root_folder: Path = Path("/")
 
     @property
     def path(self) -> str:

@@ -1,24 +1,21 @@
 """How clients come to trust mitmproxy's CA: the one place that puts it into words.
 
-The log, the home page, the pages for clients and `run.py --check` all say it.
+The log, the home page, the pages for clients, `run` and `check` all say it.
 """
 
 import os
-import re
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from ..text.command_line import SYSTEM, command_line, is_at_hand, quoted
 
 CERTIFICATE = "mitmproxy-ca-cert.pem"
 VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
 """What Python (and much else), requests and Node take the file from."""
 WITHOUT = "without a desktop (a server, a container, WSL), in the shell that starts the client"
 ALONE = "Python and curl trust this CA alone then"
-SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "trust.py"
-SYSTEM = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
-_PLAIN = re.compile(r"[\w\\/:.@%+=,-]+")
 _COPY = "sudo install -D -m 0644 {{}} {}/mitmproxy-ca.{} && sudo {}"
 _DEBIAN = _COPY.format(
     "/usr/local/share/ca-certificates", "crt", "update-ca-certificates"
@@ -107,9 +104,10 @@ def afar(base: str) -> Advice:
 def command(
     act: str, confdir: Path, *, system: str = SYSTEM, home: Path | None = None
 ) -> str:
-    """Return the command by which scripts/trust.py does *act*.
+    """Return the command by which `llm-normalize trust` does *act*.
 
-    Where the package was installed without the scripts, it is the system's own.
+    Where the addon's folder is alone, as with mitmproxy's standalone program, there is no
+    such command: it is the system's own that installs the CA.
 
     Args:
         act: `install`, `remove` or `status`.
@@ -118,19 +116,12 @@ def command(
         home: The user's folder.
     """
     confdir = confdir.absolute()
-    if not SCRIPT.exists():
+    if not is_at_hand():
         return _by_system(str(confdir / CERTIFICATE), system)
-    words = ["py" if system == "windows" else "python3", str(SCRIPT), act]
+    words = [act]
     if confdir != Path(home or os.path.expanduser("~")) / ".mitmproxy":  # noqa: PTH111 - it never raises
         words += ["--confdir", str(confdir)]
-    return " ".join(quoted(each, system=system) for each in words)
-
-
-def quoted(word: str, *, system: str = SYSTEM) -> str:
-    """Return *word* as the system's shell takes it for one."""
-    if system != "windows":
-        return shlex.quote(word)
-    return word if _PLAIN.fullmatch(word) else f'"{word}"'
+    return command_line("trust", *words, system=system)
 
 
 def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
@@ -143,7 +134,7 @@ def setting(values: Mapping[str, str], *, system: str = SYSTEM) -> str:
 
 
 def _by_system(file: str, system: str) -> str:
-    """Return the system's own command, for a package that has no scripts beside it."""
+    """Return the system's own command."""
     shown = quoted(file, system=system)
     if system == "windows":
         return f"certutil -user -addstore Root {shown}"

@@ -1,19 +1,17 @@
-"""The certificate databases of Chrome and Firefox, read as scripts/trust.py reads them."""
+"""The certificate databases of Chrome and Firefox, as `trust` reads them."""
 
 from pathlib import Path
 
-from cryptography.hazmat.primitives.serialization import Encoding
-
-from ..trust import status as trust_status
-from .ca import Authority
-from .finding import Finding, Mark, install, legible
+from ...text.printable import brief
 from ..machine import Machine
-from ..trust.certificate import Certificate
+from ..trust import status as trust_status
 from ..trust.nss import PACKAGES, Database, certutil
-from ..trust.store import Status
+from .ca import Authority
+from .finding import Finding, Mark, install
 
 STEP = "CA in browsers"
-ABSENT = Status("not trusted", "there is no database yet")
+MOST = 400
+"""Characters of what is wrong with one."""
 
 
 def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
@@ -24,38 +22,34 @@ def judge(machine: Machine, ca: Authority, *, must: bool) -> Finding:
         ca: The CA.
         must: Whether a browser's way leads to the proxy, so that lack of trust fails.
     """
-    if machine.system == "windows":
-        saw = "Chrome follows the system's store; Firefox's own is not looked at"
-        return Finding(Mark.SKIP, STEP, saw)
-    confdir = ca.path.parent
-    certificate = Certificate(ca.certificate.public_bytes(Encoding.DER))
-    found = trust_status.browsers(machine, certificate, confdir)
+    confdir = ca.folder
+    found = trust_status.browsers(machine, ca.certificate, confdir)
     if not found:
         return Finding(Mark.SKIP, STEP, "there is no database of Chrome or Firefox")
-    absent = [each for each in found if not each.exists]
-    if certutil(machine) is None and not absent:
-        saw = f"certutil is not installed; {_count(found)} not looked at"
+    states = [(each, each.state()) for each in found if not each.optional]
+    if not states:  # which each of them can do without
+        return Finding(Mark.SKIP, STEP, found[0].state().detail)
+    count = _count(len(states))
+    if certutil(machine) is None and {each.state for _, each in states} == {"unknown"}:
+        saw = f"certutil is not installed; {count} not looked at"
         return Finding(Mark.SKIP, STEP, saw, PACKAGES)
     refused = []
-    for each in found:
-        state, detail = each.state() if each.exists else ABSENT
+    for each, (state, detail) in states:
         if state != "trusted":
             why = f"{state}: {detail}" if detail else state
             refused.append(f"{_short(machine, each)}: {why}")
     if not refused:
-        return Finding(Mark.OK, STEP, f"{_count(found)} trust{_s(found)} it")
-    rest = f" ({len(refused)} of {len(found)})" if len(found) > 1 else ""
+        verb = "trusts" if len(states) == 1 else "trust"
+        return Finding(Mark.OK, STEP, f"{count} {verb} it")
+    rest = f" ({len(refused)} of {len(states)})" if len(states) > 1 else ""
     mark = Mark.FAIL if must else Mark.WARN
-    saw = legible(refused[0], limit=400) + rest
-    return Finding(mark, STEP, saw, install(machine, confdir))
+    return Finding(
+        mark, STEP, brief(refused[0], MOST) + rest, install(machine, confdir)
+    )
 
 
-def _count(found: list[Database]) -> str:
-    return f"{len(found)} NSS database{'' if len(found) == 1 else 's'}"
-
-
-def _s(found: list[Database]) -> str:
-    return "s" if len(found) == 1 else ""
+def _count(number: int) -> str:
+    return f"{number} NSS database{'' if number == 1 else 's'}"
 
 
 def _short(machine: Machine, store: Database) -> str:

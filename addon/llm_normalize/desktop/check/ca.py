@@ -1,22 +1,21 @@
-"""The files of mitmproxy's CA: there, whole, secret, in date, and the ones in use."""
+"""The files of mitmproxy's CA: there, complete, secret, in date, and the ones in use."""
 
 import datetime as dt
 import shlex
-import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-
-from .finding import DEFAULT, Finding, Mark, install, script, start
-from .port import Status
+from ...home.trust_advice import CERTIFICATE
+from ...text.command_line import command_line
+from ..local_server import Status
 from ..machine import Machine
+from ..trust import authority
+from ..trust.authority import KEYS, AuthorityError
+from ..trust.certificate import Certificate
+from .finding import DEFAULT, Finding, Mark, install, start
 
 STEP = "CA"
-CERTIFICATE = "mitmproxy-ca-cert.pem"
-SECRET = ("mitmproxy-ca.pem", "mitmproxy-ca.p12")
-"""What holds the key (mitmproxy/certs.py, `create_store`)."""
 SOON = dt.timedelta(days=30)
 
 
@@ -24,29 +23,33 @@ class Authority(NamedTuple):
     """A CA that was read.
 
     Attributes:
-        path: Its certificate.
-        certificate: The same.
-        sha256: Its fingerprint, `AA:BB:…`.
+        folder: mitmproxy's folder, where it is.
+        certificate: Its certificate.
+        error: Why the file with its key cannot be read.
     """
 
-    path: Path
-    certificate: x509.Certificate
-    sha256: str
+    folder: Path
+    certificate: Certificate
+    error: str = ""
 
-
-def fingerprint(certificate: x509.Certificate) -> str:
-    """Return the SHA-256 of *certificate* as `AA:BB:…`."""
-    return certificate.fingerprint(hashes.SHA256()).hex(":").upper()
+    @property
+    def path(self) -> Path:
+        """The file for clients, which holds the certificate alone."""
+        return self.folder / CERTIFICATE
 
 
 def read(confdir: Path) -> Authority | None:
-    """Return the CA of *confdir*, None if there is none that can be read."""
-    path = confdir / CERTIFICATE
+    """Return the CA that mitmproxy signs with, None if there is none that can be read.
+
+    Where another user's proxy runs, its certificate is what that user's folder publishes.
+    """
+    error = ""
     try:
-        certificate = x509.load_pem_x509_certificate(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return Authority(path, certificate, fingerprint(certificate))
+        found = authority.load(confdir)
+    except AuthorityError as refused:
+        error = str(refused)
+        found = authority.published(confdir)
+    return None if found is None else Authority(confdir, found, error)
 
 
 def judge(
@@ -66,65 +69,56 @@ def judge(
         running: The proxy that runs, if one does.
     """
     begin = start(machine, port, confdir)
-    if found is None or not (confdir / SECRET[0]).exists():
-        saw = f"{confdir} has no whole CA: mitmproxy makes one at its first start"
-        return [Finding(Mark.FAIL, STEP, saw, begin)]
-    anew = f"{_remove(machine, confdir)}, {begin}, then "
-    anew += install(machine, confdir)
-    findings = []
-    readable = [] if machine.system == "windows" else _open(confdir)
-    if readable:
-        names = " ".join(shlex.quote(str(each)) for each in readable)
-        saw = f"others may read the CA's key ({', '.join(p.name for p in readable)})"
-        findings.append(Finding(Mark.FAIL, STEP, saw, f"chmod 600 {names}"))
-    own = _own(confdir)
-    if own != found.sha256:
-        saw = f"{found.path.name} is not the certificate of {SECRET[0]} beside it"
-        findings.append(Finding(Mark.FAIL, STEP, saw, anew))
-    ends = found.certificate.not_valid_after_utc
-    left = ends - dt.datetime.now(dt.UTC)
-    if left <= dt.timedelta(0):
-        saw = f"the CA has expired on {ends:%Y-%m-%d}: no client trusts it any more"
-        findings.append(Finding(Mark.FAIL, STEP, saw, anew))
-    elif left < SOON:
-        saw = f"the CA expires on {ends:%Y-%m-%d}"
-        findings.append(Finding(Mark.WARN, STEP, saw, anew))
-    if running is not None and running.ca_sha256.upper() != found.sha256:
+    if found is None or found.error:
+        return [_unreadable(confdir, begin)]
+    anew = f"{_remove(machine, confdir)}, {begin}, then {install(machine, confdir)}"
+    findings = [
+        Finding(
+            Mark.FAIL, STEP, f"{each.path} is {each.mode:04o}: {each.why}", each.mend
+        )
+        for each in authority.loose(machine, confdir)
+    ]
+    findings += _ill(found, anew)
+    certificate = found.certificate
+    if running is not None and running.ca_sha256.upper() != certificate.fingerprint:
         saw = f"the proxy uses another CA, that of {running.confdir}, not of {confdir}"
-        there = [] if port == DEFAULT else ["-p", str(port)]
-        there += ["--set", f"confdir={running.confdir}"]
-        check = script(machine, "run.py", "--check", *there)
+        words = [] if port == DEFAULT else ["-p", str(port)]
+        words += ["--set", f"confdir={running.confdir}"]
+        check = command_line("check", *words, system=machine.system)
         mend = f"stop that proxy and {begin}, or: {check}"
         findings.append(Finding(Mark.FAIL, STEP, saw, mend))
     if findings:
         return findings
     where = " and in use" if running is not None else ""
-    kept = "" if machine.system == "windows" else ", its key yours alone"
-    saw = f"{found.path} is there{where}{kept}, until {ends:%Y-%m-%d}, "
-    return [Finding(Mark.OK, STEP, f"{saw}SHA-256 {found.sha256[:23]}…")]
+    secret = "" if machine.system == "windows" else ", its key yours alone"
+    saw = f"{found.path} is there{where}{secret}, until {certificate.ends:%Y-%m-%d}, "
+    return [Finding(Mark.OK, STEP, f"{saw}SHA-256 {certificate.fingerprint[:23]}…")]
 
 
-def _open(confdir: Path) -> list[Path]:
-    """Return the files with the key that others than their owner may read."""
-    found = []
-    for name in SECRET:
-        path = confdir / name
-        try:
-            mode = stat.S_IMODE(path.stat().st_mode)
-        except OSError:
-            continue
-        if mode & 0o077:
-            found.append(path)
-    return found
-
-
-def _own(confdir: Path) -> str:
-    """Return the fingerprint of the certificate that is stored with the key."""
+def _unreadable(confdir: Path, begin: str) -> Finding:
     try:
-        text = (confdir / SECRET[0]).read_bytes()
-        return fingerprint(x509.load_pem_x509_certificates(text)[0])
-    except (OSError, ValueError):
-        return ""
+        authority.load(confdir)
+    except AuthorityError as error:
+        return Finding(Mark.FAIL, STEP, str(error))
+    saw = f"{confdir} has no CA: mitmproxy makes one at its first start"
+    return Finding(Mark.FAIL, STEP, saw, begin)
+
+
+def _ill(found: Authority, anew: str) -> Iterator[Finding]:
+    """Yield what is wrong with the certificate, which *anew* repairs."""
+    certificate = found.certificate
+    if authority.published(found.folder) != certificate:
+        saw = f"{CERTIFICATE}, which clients are given, is not the certificate of "
+        yield Finding(Mark.FAIL, STEP, f"{saw}{KEYS[0]} beside it", anew)
+    now = dt.datetime.now(dt.UTC)
+    if not certificate.is_valid:
+        saw = f"the CA has expired on {certificate.ends:%Y-%m-%d}"
+        if certificate.begins > now:
+            saw = f"the CA is valid from {certificate.begins:%Y-%m-%d} on only"
+        yield Finding(Mark.FAIL, STEP, f"{saw}: no client trusts it", anew)
+    elif certificate.ends - now < SOON:
+        saw = f"the CA expires on {certificate.ends:%Y-%m-%d}"
+        yield Finding(Mark.WARN, STEP, saw, anew)
 
 
 def _remove(machine: Machine, confdir: Path) -> str:

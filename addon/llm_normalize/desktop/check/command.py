@@ -1,4 +1,4 @@
-"""Walk the path that a client's request takes, and say of each step how it is.
+"""`llm-normalize check`: walk the path of a client's request, and judge each step.
 
 Nothing on the machine is changed, and nothing is left running.
 """
@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...run import command as run_command
 from ...text.console import say
+from ..local_server import reachable
+from ..machine import Machine
+from .finding import Report
+from .steps import walk
 
 INTERRUPTED = 130
 
@@ -35,8 +38,10 @@ def parse(given: Sequence[str]) -> None:
 
 def main(given: Sequence[str]) -> int:
     """Check the path to the proxy that `run` would start; return the exit code."""
+    from ...run import command  # noqa: PLC0415 - which imports this one for `--check`
+
     parse(given)
-    return run_command.main(["--check", *given])
+    return command.main(["--check", *given])
 
 
 def check(host: str, port: int, confdir: Path) -> int:
@@ -54,28 +59,18 @@ def check(host: str, port: int, confdir: Path) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    # Who listens everywhere is asked here.
-    where = "127.0.0.1" if host in {"", "0.0.0.0", "::"} else host  # noqa: S104
+    report = Report()
     try:
-        return _report(where, port, confdir.expanduser().absolute())
+        folder = confdir.expanduser().absolute()
+        for findings in walk(Machine(), reachable(host), port, folder):
+            report.tell(findings)
+        return report.end()
     except KeyboardInterrupt:
         say("\nllm_normalize: interrupted; nothing is left running")
         return INTERRUPTED
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-
-
-def _report(host: str, port: int, confdir: Path) -> int:
-    # Here, since they take their time, in which a Ctrl-C may come.
-    from .finding import Report  # noqa: PLC0415
-    from .steps import walk  # noqa: PLC0415
-    from ..machine import Machine  # noqa: PLC0415
-
-    report = Report()
-    for findings in walk(Machine(), host, port, confdir):
-        report.tell(findings)
-    return report.end()
 
 
 def _end(number: int, _: Any) -> None:

@@ -10,12 +10,15 @@ from typing import TextIO
 from urllib.parse import urlsplit
 
 from ...demo.view import View
+from ...home import trust_advice
+from ...routing import own_address
+from ...text.command_line import command_line
+from ...text.printable import brief
+from ..local_server import spelled
 from ..machine import Machine
-from llm_normalize.home import trust_advice
+from ..trust import authority
 
 DEFAULT = 8080  # mitmproxy's port
-FOLDER = ".mitmproxy"
-SCRIPTS = Path(__file__).resolve().parent
 WIDTH = 14  # columns of a step's name
 INDENT = " " * 5
 CREDENTIALS = re.compile(r"^([\w+.-]+://)?.*@")
@@ -74,30 +77,18 @@ class Way:
         return port == self.port and (both or named == self.host)
 
 
-def spelled(host: str) -> str:
-    """Return *host* as a URL has it."""
-    return f"[{host}]" if ":" in host else host
-
-
 def is_loopback(host: str) -> bool:
     """Tell whether *host* names this machine to itself."""
-    named = host.strip("[]").lower()
-    return named in ("localhost", "::1") or named.startswith("127.")
+    return own_address.is_loopback(host.strip("[]").lower())
 
 
 # Words
 
 
-def legible(text: str, limit: int = 160) -> str:
-    """Return foreign *text* as one line: no control characters, not too long."""
-    line = "".join(each if each.isprintable() else " " for each in text).strip()
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
 def masked(value: str) -> str:
     """Return a proxy's address without its name and password, and without a query."""
     place, mark, _ = CREDENTIALS.sub(r"\g<1>***@", value).partition("?")
-    return legible(f"{place}{mark}***" if mark else place)
+    return brief(f"{place}{mark}***" if mark else place)
 
 
 def address(value: str, default: int = 80) -> tuple[str, str, int] | None:
@@ -130,19 +121,21 @@ def unset(machine: Machine, *names: str) -> str:
     return "unset " + " ".join(names)
 
 
-def script(machine: Machine, name: str, *arguments: str) -> str:
-    """Return the command that starts one of the project's scripts, in any folder."""
-    start = "py" if machine.system == "windows" else "python3"
-    words = [start, str(SCRIPTS / name), *arguments]
-    return " ".join(trust_advice.quoted(each, system=machine.system) for each in words)
+def run(machine: Machine, port: int = DEFAULT, *words: str) -> str:
+    """Return the command that starts the proxy on *port*, with more *words* for it."""
+    at = [] if port == DEFAULT else ["-p", str(port)]
+    return command_line("", *at, *words, system=machine.system)
+
+
+def confdir_words(machine: Machine, confdir: Path) -> list[str]:
+    """Return the words by which mitmproxy takes *confdir*, none if it does anyway."""
+    usual = authority.confdir_of(machine)
+    return [] if confdir == usual else ["--set", f"confdir={confdir}"]
 
 
 def start(machine: Machine, port: int, confdir: Path) -> str:
     """Return the command that starts the proxy there."""
-    arguments = [] if port == DEFAULT else ["-p", str(port)]
-    if confdir != machine.home / FOLDER:
-        arguments += ["--set", f"confdir={confdir}"]
-    return script(machine, "run.py", *arguments)
+    return run(machine, port, *confdir_words(machine, confdir))
 
 
 def install(machine: Machine, confdir: Path) -> str:

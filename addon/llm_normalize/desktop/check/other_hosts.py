@@ -4,15 +4,16 @@ import contextlib
 import hashlib
 import socket
 import ssl
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import tunnel as check_wire
-import _bootstrap
-from .finding import Finding, Mark, Way, legible
 from ...demo.certificates import write_certificates
+from ...routing.hosts import Hosts
+from ...text.printable import brief
+from ..local_server import PATIENCE
+from .finding import Finding, Mark, Way
+from .tunnel import tunnel
 
 STEP = "other hosts"
 HERE = "127.0.0.1"
@@ -37,7 +38,7 @@ def judge(way: Way, folder: Path, opens: str) -> Finding:
         try:
             got = _certificate(way, host, port)
         except OSError as error:
-            reason = legible(str(error) or repr(error))
+            reason = brief(str(error) or repr(error))
             saw = f"a host that is not listed cannot be reached: {reason}"
             return _opened(saw, opens)
     if got == own:
@@ -67,11 +68,6 @@ def _unlisted(hosts: Sequence[str], port: int) -> str | None:
 
 def is_listed(hosts: Sequence[str], host: str, port: int) -> bool:
     """Tell whether a proxy with these `normalize_hosts` opens *host*."""
-    addon = str(_bootstrap.ROOT / "addon")
-    if addon not in sys.path:
-        sys.path.insert(0, addon)
-    from llm_normalize.routing.hosts import Hosts  # noqa: PLC0415 - its folder is known now
-
     try:
         return Hosts.parse(hosts).include(host, port)
     except ValueError:
@@ -89,7 +85,7 @@ def _certificate(way: Way, host: str, port: int) -> bytes:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     with (
-        check_wire.tunnel((way.host, way.port), host, port) as plain,
+        tunnel((way.host, way.port), host, port) as plain,
         context.wrap_socket(plain, server_hostname=host) as secure,
     ):
         return hashlib.sha256(secure.getpeercert(binary_form=True) or b"").digest()
@@ -121,6 +117,6 @@ def _answer(server: socket.socket, context: ssl.SSLContext) -> None:
         except OSError:
             return
         with plain, contextlib.suppress(OSError):
-            plain.settimeout(check_wire.PATIENCE)
+            plain.settimeout(PATIENCE)
             with context.wrap_socket(plain, server_side=True) as secure:
                 secure.recv(1)

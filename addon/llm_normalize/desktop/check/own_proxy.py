@@ -6,7 +6,6 @@ no CA where there is none.
 
 import contextlib
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,11 +14,13 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from ...demo import proxy as demo_proxy
-import _bootstrap
-from .finding import Finding, Mark, legible, script
 from ...demo.provider import Provider
 from ...demo.proxy import DemoError, Proxy
+from ...routing.hosts import PROVIDERS
+from ...text.command_line import command_line
+from ...text.printable import brief
 from ..machine import Machine
+from .finding import Finding, Mark
 
 PREFIX = "llm-normalize-check-"
 
@@ -45,11 +46,6 @@ def config(confdir: Path) -> Path | None:
 
 def hosts(confdir: Path) -> tuple[str, ...]:
     """Return what a proxy with this configuration opens."""
-    addon = str(_bootstrap.ROOT / "addon")
-    if addon not in sys.path:
-        sys.path.insert(0, addon)
-    from llm_normalize.routing.hosts import PROVIDERS  # noqa: PLC0415 - found by now
-
     path = config(confdir)
     try:
         text = path.read_text(encoding="utf-8") if path is not None else ""
@@ -120,10 +116,10 @@ def running(
 
 def failed(machine: Machine, confdir: Path, error: DemoError) -> Finding:
     """Return the line about a proxy that did not start."""
-    said = legible(" ".join([*error.lines][-3:]))
+    said = brief(" ".join([*error.lines][-3:]))
     path = config(confdir)
     if path is not None:
         mend = f"correct {path}, or move it away"
     else:
-        mend = script(machine, "run.py", "--demo") + " shows more"
+        mend = command_line("demo", system=machine.system) + " shows more"
     return Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {said}", mend)

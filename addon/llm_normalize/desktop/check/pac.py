@@ -3,9 +3,10 @@
 import json
 import re
 
-from . import tunnel as check_wire
-from .finding import Finding, Mark, Way, legible, script
+from ...text.printable import brief
+from .. import local_server
 from ..machine import Machine
+from .finding import Finding, Mark, Way, run
 
 STEP = "PAC"
 KIND = "application/x-ns-proxy-autoconfig"
@@ -47,21 +48,21 @@ process.stdin.on("data", (each) => (text += each)).on("end", () => {
 
 def judge(machine: Machine, way: Way) -> Finding:
     """Return the step's line: /proxy.pac of the proxy that answers there."""
-    answer = check_wire.fetch(way.host, way.port, "/proxy.pac")
+    answer = local_server.fetch(way.host, way.port, "/proxy.pac")
     where = f"{way.url}/proxy.pac"
-    again = f"stop that proxy, then {script(machine, 'run.py')}"
+    again = f"stop that proxy, then {run(machine)}"
     if answer is None or answer.status != 200:  # noqa: PLR2004
         what = "no answer" if answer is None else f"status {answer.status}"
         return Finding(Mark.FAIL, STEP, f"{where}: {what}", again)
     if answer.kind != KIND:
-        saw = f"{where} comes as {legible(answer.kind) or 'nothing'}, not as {KIND}"
+        saw = f"{where} comes as {brief(answer.kind) or 'nothing'}, not as {KIND}"
         return Finding(Mark.FAIL, STEP, saw, again)
     pac = answer.body.decode("utf-8", errors="replace")
     exact = [each for each in way.hosts if "*" not in each and ":" not in each]
     labels = {each for host in exact for each in host.lower().split(".")}
     missing = [each for each in sorted(labels) if each not in pac.lower()]
     if missing or "FindProxyForURL" not in pac:
-        what = f"does not name {legible(missing[0])}" if missing else "has no function"
+        what = f"does not name {brief(missing[0])}" if missing else "has no function"
         return Finding(Mark.FAIL, STEP, f"{where} {what}", again)
     served = f"{where} names the hosts that are opened"
     if machine.find("node") is None or not exact:
@@ -77,7 +78,7 @@ def _evaluated(
     try:
         *listed, unlisted = json.loads(done.out)
     except ValueError:
-        saw = f"the PAC file cannot be evaluated: {legible(done.said)}"
+        saw = f"the PAC file cannot be evaluated: {brief(done.said)}"
         return Finding(Mark.FAIL, STEP, saw, again)
     astray = [
         f"{host} {answer}"
@@ -87,7 +88,7 @@ def _evaluated(
     if _is_way(unlisted, way):
         astray.append(f"{UNLISTED} {unlisted}")
     if astray:
-        saw = f"the PAC file sends {legible(astray[0])}"
+        saw = f"the PAC file sends {brief(astray[0])}"
         return Finding(Mark.FAIL, STEP, saw, again)
     saw = f"{served}; evaluated by Node: those come here, another host does not"
     return Finding(Mark.OK, STEP, saw)

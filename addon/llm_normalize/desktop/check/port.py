@@ -3,99 +3,25 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import psutil
-
-from . import tunnel as check_wire
-from .finding import DEFAULT, Finding, Mark, Way, legible, script, start
+from ...text.command_line import command_line
+from ...text.printable import brief
+from .. import local_server, processes
+from ..local_server import NAME, Status
 from ..machine import Machine
+from ..processes import Listener
+from .finding import DEFAULT, Finding, Mark, Way, start
 
 STEP = "port"
-NAME = "llm_normalize"
 SET = re.compile(r"normalize_(?:mode|only|skip|strict)=.*")
-PROBE = re.compile(r"[a-z0-9.-]+\.invalid/[A-Za-z0-9_-]+")
 
 
-class Listener(NamedTuple):
-    """A program that listens.
-
-    Attributes:
-        pid: Its number.
-        name: Its name.
-        command: Its command line, empty where this user may not read it.
-    """
-
-    pid: int
-    name: str
-    command: tuple[str, ...]
-
-
-class Status(NamedTuple):
-    """What llm_normalize tells of itself (GET /status.json).
-
-    Attributes:
-        version: Its version.
-        pid: Its process.
-        confdir: Where its CA lies.
-        mode: `normalize_mode`.
-        opens: Whose TLS is opened: `listed`, `all`, or `allowed` (by `allow_hosts`).
-        hosts: What it opens.
-        ca_sha256: Its CA's fingerprint, `AA:BB:…`.
-        probe: `HOST/TOKEN` whose `.svg` it answers by itself; empty if it has none.
-    """
-
-    version: str
-    pid: int
-    confdir: str
-    mode: str
-    opens: str
-    hosts: tuple[str, ...]
-    ca_sha256: str
-    probe: str
-
-
-def listener(port: int) -> Listener | None:
-    """Return who listens on *port* of this machine, None if the system does not tell."""
-    try:
-        found = psutil.net_connections("tcp")
-    except (psutil.Error, OSError):
-        return None  # macOS tells root alone
-    for each in found:
-        at = each.laddr.port if each.laddr else 0
-        if each.status == psutil.CONN_LISTEN and at == port and each.pid:
-            try:
-                process = psutil.Process(each.pid)
-                return Listener(each.pid, process.name(), tuple(process.cmdline()))
-            except psutil.Error:
-                return Listener(each.pid, "?", ())
-    return None
-
-
-def status(host: str, port: int) -> Status | None:
-    """Ask llm_normalize what it is; None if something else listens, or nothing."""
-    answer = check_wire.fetch(host, port, "/status.json")
-    told = answer.json() if answer is not None else {}
-    if told.get("name") != NAME:
-        return None
-    hosts = told.get("hosts")
-    named = hosts if isinstance(hosts, list) else []
-    pid, probe = told.get("pid"), _text(told, "probe")
-    return Status(
-        version=_text(told, "version"),
-        pid=pid if isinstance(pid, int) else 0,
-        confdir=_text(told, "confdir"),
-        mode=_text(told, "mode"),
-        opens=_text(told, "opens"),
-        hosts=tuple(legible(each) for each in named if isinstance(each, str)),
-        ca_sha256=_text(told, "ca_sha256"),
-        probe=probe if PROBE.fullmatch(probe) else "",
-    )
-
-
-def _text(told: dict[str, Any], name: str) -> str:
-    value = told.get(name)
-    return legible(value) if isinstance(value, str) else ""
+def unknown() -> list[Finding]:
+    """Return the line about what is not known without psutil, none with it."""
+    if processes.IS_COMPLETE:
+        return []
+    saw = f"{processes.MISSING}: who listens, and with what options, is not known"
+    return [Finding(Mark.SKIP, STEP, saw, processes.INSTALL)]
 
 
 def judge(
@@ -121,13 +47,13 @@ def judge(
         saw = f"{where} is llm_normalize {found.version} ({found.mode}{pid}), {opens}"
         return Finding(Mark.OK, STEP, saw)
     begin = start(machine, way.port, confdir)
-    if owner is None and not check_wire.listens(way.host, way.port):
+    if owner is None and not local_server.listens(way.host, way.port):
         saw = f"nothing listens on {where}; a proxy of the check's own stands in"
         return Finding(Mark.FAIL, STEP, saw, begin)
     if owner is None:
         who = "another program, which the system does not name,"
     else:
-        who = f"{legible(owner.name)} (pid {owner.pid})"
+        who = f"{brief(owner.name) or 'a program'} (pid {owner.pid})"
     if owner and any(NAME in each or "normalize.py" in each for each in owner.command):
         reverse = is_reverse(owner)
         why = "in reverse mode, which this check does not walk"
@@ -136,7 +62,7 @@ def judge(
         saw = f"{who} has {where}: llm_normalize, {why}"
         if reverse:
             mend = f"{begin}, or ask the reverse proxy: "
-            mend += script(machine, "doctor.py", f"{way.url}/v1")
+            mend += command_line("doctor", f"{way.url}/v1", system=machine.system)
         else:
             mend = f"stop it, then {begin}"
         return Finding(Mark.FAIL, STEP, saw, mend)

@@ -13,28 +13,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import certifi
-from cryptography import x509
 
-from .ca import Authority, fingerprint
-from .finding import (
-    Finding,
-    Mark,
-    Way,
-    install,
-    legible,
-    spelled,
-    trusting,
-    variable,
-)
-from .handshakes import NODE, PYTHON
+from ...text.printable import brief
+from ..local_server import spelled
 from ..machine import Machine
+from ..trust import status as trust_status
+from ..trust.certificate import read
+from .ca import Authority
+from .finding import Finding, Mark, Way, install, trusting, variable
+from .handshakes import NODE, PYTHON
 
 TIMEOUT = 8
-BUNDLES = (
-    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Arch
-    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora
-)
-"""Where a system keeps what it trusts in one file, with the CA once it is installed."""
 STORES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 
 
@@ -120,7 +109,7 @@ def _curl(machine: Machine, probe: Probe) -> str:
         command.append("--ssl-no-revoke")  # Windows' TLS asks for a list that no CA of
         # ours has, and which other programs do without
     done = machine.run([*command, f"https://{probe.place}.svg"], timeout=TIMEOUT)
-    return legible(done.err.strip().split("\n")[0] or done.said) if done.code else ""
+    return brief(done.err.strip().split("\n")[0] or done.said) if done.code else ""
 
 
 def _openssl(machine: Machine, probe: Probe) -> str:
@@ -132,7 +121,7 @@ def _openssl(machine: Machine, probe: Probe) -> str:
     if not done.code:
         return ""
     lines = [each for each in done.err.splitlines() if "verify error" in each]
-    return legible(lines[0] if lines else done.said)
+    return brief(lines[0] if lines else done.said)
 
 
 def _null(machine: Machine) -> str:
@@ -154,7 +143,7 @@ def _system(machine: Machine, probe: Probe) -> _Found:
         saw = f"{' and '.join(told)} {verb} it by the system's store"
         return _Found(Mark.OK, saw)
     meant = probe.meant or probe.way
-    mend = trusting(machine, probe.ca.path.parent, meant.url)
+    mend = trusting(machine, probe.ca.folder, meant.url)
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
     if "curl" in refused and has_stores and not _curl(machine, probe):
@@ -181,13 +170,13 @@ def _python(
     try:
         told = dict(json.loads(done.out))
     except (ValueError, TypeError):
-        yield step, _Found(Mark.FAIL, f"Python failed: {legible(done.said)}")
+        yield step, _Found(Mark.FAIL, f"Python failed: {brief(done.said)}")
         return
     bundle = _bundle(machine, probe)
     is_own = bundle == str(probe.ca.path)
-    lead = install(machine, probe.ca.path.parent) + "; "
+    lead = install(machine, probe.ca.folder) + "; "
     first = "" if is_own or system_has else lead
-    why = legible(str(told.get("ssl", "")))
+    why = brief(str(told.get("ssl", "")))
     if why:
         mend = first + variable(machine, "SSL_CERT_FILE", bundle)
         yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", mend)
@@ -218,10 +207,9 @@ def _python(
 
 def _bundle(machine: Machine, probe: Probe) -> str:
     """Return the file to name: the system's own, which the CA is put into, else the CA's."""
-    for each in BUNDLES if machine.system == "linux" else ():
-        if Path(each).exists():
-            return each
-    return str(probe.ca.path)
+    ca = probe.ca
+    roots = trust_status.system(machine, ca.certificate, ca.folder).roots_file
+    return str(roots if roots is not None and roots.exists() else ca.path)
 
 
 def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
@@ -229,13 +217,10 @@ def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
     for name in names:
         value = machine.environ.get(name)
         if value:
-            with contextlib.suppress(OSError, ValueError):
-                pem = Path(value).read_bytes()
-                # A system's bundle is not read through: some of it is odd.
-                if pem.count(b"-----BEGIN CERTIFICATE") == 1:
-                    held = x509.load_pem_x509_certificate(pem)
-                    if fingerprint(held) == ca.sha256:
-                        return name
+            with contextlib.suppress(OSError):
+                text = Path(value).read_text(encoding="utf-8", errors="replace")
+                if [*read(text)] == [ca.certificate]:
+                    return name
     return ""
 
 
@@ -246,8 +231,8 @@ def _node(machine: Machine, probe: Probe) -> _Found:
     if machine.find("node") is None:
         return _Found(Mark.SKIP, "node is not installed")
     told = _ask_node(machine, probe)
-    version = legible(str(told.get("version", "")))
-    why = legible(str(told.get("error", "")))
+    version = brief(str(told.get("version", "")))
+    why = brief(str(told.get("error", "")))
     if not why:
         return _Found(Mark.OK, f"Node {version} trusts it")
     named = machine.environ.get("NODE_EXTRA_CA_CERTS", "")
@@ -259,7 +244,7 @@ def _node(machine: Machine, probe: Probe) -> _Found:
         if not _ask_node(with_it, probe).get("error", "?"):
             mend = f"{variable(machine, 'NODE_OPTIONS', options)}, or: {mend}"
     if named and not Path(named).is_file():
-        why = f"NODE_EXTRA_CA_CERTS names {legible(named)}, which is not there"
+        why = f"NODE_EXTRA_CA_CERTS names {brief(named)}, which is not there"
     return _Found(Mark.FAIL, f"Node {version} refuses it: {why}", mend)
 
 

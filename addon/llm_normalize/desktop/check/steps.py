@@ -6,23 +6,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from . import ca as check_ca
-from . import system_proxy as check_desktop
-from . import browsers as check_nss
-from . import other_hosts as check_opaque
-from . import pac as check_pac
-from . import port as check_port
-from . import own_proxy as check_proxy
-from . import stream as check_stream
-from . import programs as check_trust
-from . import variables as check_variables
 from ...demo import provider as demo_provider
-from .finding import Finding, Mark, Way, script
-from .port import Status
-from .programs import Led
 from ...demo.provider import HOST
 from ...demo.proxy import DemoError
+from ...text.command_line import command_line
+from .. import local_server, processes
+from ..local_server import Status
 from ..machine import Machine
+from . import (
+    browsers,
+    other_hosts,
+    own_proxy,
+    pac,
+    programs,
+    system_proxy,
+    variables,
+)
+from . import ca as check_ca
+from . import (
+    port as check_port,
+)
+from . import (
+    stream as check_stream,
+)
+from .ca import Authority
+from .finding import Finding, Mark, Way
+from .programs import Led
 
 
 def walk(
@@ -31,33 +40,34 @@ def walk(
     """Yield the findings of each step, as they are made."""
     with contextlib.ExitStack() as stack:
         path = _Path(machine, Way(host, port), confdir, stack)
-        yield [check_port.judge(machine, path.way, confdir, path.found, path.owner)]
-        yield check_variables.judge(machine, path.way)
-        desktop = check_desktop.read(machine)
-        led = Led(
-            shell=check_variables.lead_here(machine, path.way),
-            desktop=check_desktop.leads_here(desktop, path.way),
-        )
         yield [
-            check_desktop.judge(machine, path.way, desktop, has_variables=led.shell)
+            check_port.judge(machine, path.way, confdir, path.found, path.owner),
+            *check_port.unknown(),
         ]
+        yield variables.judge(machine, path.way)
+        desktop = system_proxy.read(machine)
+        led = Led(
+            shell=variables.lead_here(machine, path.way),
+            desktop=system_proxy.leads_here(desktop, path.way),
+        )
+        yield [system_proxy.judge(machine, path.way, desktop, has_variables=led.shell)]
         try:
             through = path.through()
         except DemoError as error:
             yield check_ca.judge(machine, port, confdir, check_ca.read(confdir), None)
-            yield [check_proxy.failed(machine, confdir, error)]
+            yield [own_proxy.failed(machine, confdir, error)]
             return
-        yield [check_pac.judge(machine, through.way)]
+        yield [pac.judge(machine, through.way)]
         yield from path.authority(through, led)
         try:
             here = path.here(through)
         except DemoError as error:
-            yield [check_proxy.failed(machine, confdir, error)]
+            yield [own_proxy.failed(machine, confdir, error)]
             return
         folder = path.folder / "unlisted"
         folder.mkdir()
         opens = through.told.opens if through.told is not None else ""
-        yield [check_opaque.judge(here.way, folder, opens)]
+        yield [other_hosts.judge(here.way, folder, opens)]
         yield [path.stream(here)]
 
 
@@ -94,16 +104,16 @@ class _Path:
     ) -> None:
         self.machine = machine
         self.confdir = confdir
-        self.owner = check_port.listener(way.port)
+        self.owner = processes.listener(way.port)
         # What a reverse proxy is asked, it asks its provider.
         self.found = (
             None
             if check_port.is_reverse(self.owner)
-            else check_port.status(way.host, way.port)
+            else local_server.status(way.host, way.port)
         )
-        hosts = self.found.hosts if self.found else check_proxy.hosts(confdir)
+        hosts = self.found.hosts if self.found else own_proxy.hosts(confdir)
         self.way = replace(way, hosts=hosts)
-        self.folder = stack.enter_context(check_proxy.folder())
+        self.folder = stack.enter_context(own_proxy.folder())
         self._gate = check_stream.Gate()
         self._stack = stack
         self._provider = stack.enter_context(
@@ -119,10 +129,14 @@ class _Path:
         """
         if self.found is None:
             return self._start()
-        named = Path(self.found.confdir)
-        ca = check_ca.read(named) or check_ca.read(self.confdir)
-        path = ca.path if ca else named / check_ca.CERTIFICATE
+        ca = self._used() or check_ca.read(self.confdir)
+        path = self.folder / "ca.pem"
+        path.write_text(ca.certificate.pem if ca else "", encoding="ascii")
         return _Through(self.way, self.found, path, "through it")
+
+    def _used(self) -> Authority | None:
+        """Return the CA of the proxy that runs, None if it cannot be read."""
+        return check_ca.read(Path(self.found.confdir)) if self.found else None
 
     def _start(self) -> _Through:
         """Return the check's own proxy, started once.
@@ -135,11 +149,11 @@ class _Path:
             if self.found is not None and self.owner is not None:
                 options += check_port.options(self.owner.command)
                 options.append(f"normalize_mode={self.found.mode}")
-            running = check_proxy.running(
+            running = own_proxy.running(
                 self.confdir, self.folder, self._provider, options
             )
             proxy = self._stack.enter_context(running)
-            told = check_port.status(HOST, proxy.port)
+            told = local_server.status(HOST, proxy.port)
             if told is None:
                 raise DemoError("The addon did not load.", proxy.last)
             way = Way(HOST, proxy.port, told.hosts)
@@ -162,7 +176,7 @@ class _Path:
         yield check_ca.judge(
             self.machine, self.way.port, self.confdir, mine, self.found
         )
-        used = mine if self.found is None else check_ca.read(through.ca.parent)
+        used = mine if self.found is None else self._used() or mine
         if used is None:
             saw = "there is no CA yet that could be trusted"
             yield [Finding(Mark.SKIP, "CA trusted", saw)]
@@ -173,17 +187,17 @@ class _Path:
                 through = self._start()
         place = through.told.probe if through.told is not None else ""
         if place:
-            probe = check_trust.Probe(through.way, place, used, self.way)
-            for finding in check_trust.judge(self.machine, probe, led):
+            probe = programs.Probe(through.way, place, used, self.way)
+            for finding in programs.judge(self.machine, probe, led):
                 yield [finding]
         else:
             saw = "the proxy answers no probe, so that no program can be asked"
             yield [Finding(Mark.FAIL, "CA trusted", saw, "start this project's addon")]
-        yield [check_nss.judge(self.machine, used, must=led.shell or led.desktop)]
+        yield [browsers.judge(self.machine, used, must=led.shell or led.desktop)]
 
     def stream(self, through: _Through) -> Finding:
         """Return the line about a stream."""
-        if check_opaque.is_listed(through.way.hosts, HOST, self._provider.port):
+        if other_hosts.is_listed(through.way.hosts, HOST, self._provider.port):
             try:
                 return self._judged(through)
             except check_stream.Refused:
@@ -191,15 +205,14 @@ class _Path:
         try:
             return self._judged(self._start())
         except DemoError as error:
-            return check_proxy.failed(self.machine, self.confdir, error)
+            return own_proxy.failed(self.machine, self.confdir, error)
         except check_stream.Refused as error:
-            mend = f"what failed above; then {script(self.machine, 'run.py', '--demo')}"
+            demo = command_line("demo", system=self.machine.system)
+            mend = f"what failed above; then {demo}"
             return Finding(Mark.FAIL, check_stream.STEP, f"none came: {error}", mend)
 
     def _judged(self, through: _Through) -> Finding:
         got = check_stream.ask(through.way, self._provider, self._gate, through.ca)
         skips = check_port.skips(self.owner.command if self.owner else ())
         observes = through.told is not None and through.told.mode == "observe"
-        return check_stream.judge(
-            got, through.name, is_observing=observes, skips=skips
-        )
+        return check_stream.judge(got, through.name, is_observing=observes, skips=skips)

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from . import tunnel as check_wire
 from ...demo import readings
-from .finding import Finding, Mark, Way, legible
 from ...demo.provider import HOST, MODEL, Provider
+from ...text.printable import brief
+from ..local_server import MOST, PATIENCE
+from .finding import Finding, Mark, Way
 
 STEP = "stream"
 HOLD = 5.0
@@ -89,7 +90,7 @@ def ask(way: Way, provider: Provider, gate: Gate, ca: Path) -> Got:
                 gate.seen.set()
             events.append(event)
     except (OSError, http.client.HTTPException) as error:
-        raise Refused(legible(str(error) or repr(error))) from error
+        raise Refused(brief(str(error) or repr(error))) from error
     finally:
         gate.seen.set()
     return Got(events, late)
@@ -98,7 +99,7 @@ def ask(way: Way, provider: Provider, gate: Gate, ca: Path) -> Got:
 def _events(way: Way, port: int, ca: Path) -> Iterator[str]:
     context = ssl.create_default_context(cafile=str(ca))
     connection = http.client.HTTPSConnection(
-        way.host, way.port, context=context, timeout=HOLD + check_wire.PATIENCE
+        way.host, way.port, context=context, timeout=HOLD + PATIENCE
     )
     connection.set_tunnel(HOST, port)
     headers = {"content-type": "application/json", "authorization": "Bearer check"}
@@ -108,9 +109,9 @@ def _events(way: Way, port: int, ca: Path) -> Iterator[str]:
         answer = connection.getresponse()
         if answer.status != http.HTTPStatus.OK:
             text = answer.read(400).decode(errors="replace")
-            raise Refused(f"status {answer.status}: {legible(text)}")
+            raise Refused(f"status {answer.status}: {brief(text)}")
         lines: list[str] = []
-        while line := answer.readline(check_wire.MOST):
+        while line := answer.readline(MOST):
             if line.strip(b"\r\n"):
                 lines.append(line.decode(errors="replace"))
             elif lines:
@@ -139,9 +140,7 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
     if faults:
         mend = "start the proxy with this project's own addon/normalize.py"
         if skips:
-            mend = (
-                f"start the proxy without normalize_skip ({legible(', '.join(skips))})"
-            )
+            mend = f"start the proxy without normalize_skip ({brief(', '.join(skips))})"
         return Finding(Mark.FAIL, STEP, f"{through}, unrepaired: {faults[0]}", mend)
     if got.is_late:
         saw = f"{through}, repaired but held back: nothing came before its end"

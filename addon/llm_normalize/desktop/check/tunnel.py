@@ -1,63 +1,10 @@
-"""The check's own connections: to the proxy, and through it. No variable leads them."""
+"""A tunnel through the proxy, by CONNECT."""
 
 import contextlib
-import http.client
-import json
 import socket
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
-from .finding import spelled
-
-PATIENCE = 3.0
-"""Seconds for a connection on this machine, and for a read."""
-MOST = 1 << 18
-"""Bytes that are read of an answer."""
-
-
-class Answer(NamedTuple):
-    """What came for a GET.
-
-    Attributes:
-        status: Its status.
-        kind: Its content type, without parameters.
-        body: The first `MOST` bytes.
-    """
-
-    status: int
-    kind: str
-    body: bytes
-
-    def json(self) -> dict[str, Any]:
-        """Return the object that it holds, an empty one if it holds none."""
-        try:
-            value = json.loads(self.body)
-        except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
-
-
-def listens(host: str, port: int) -> bool:
-    """Tell whether a connection is accepted there."""
-    try:
-        socket.create_connection((host, port), PATIENCE).close()
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def fetch(host: str, port: int, path: str) -> Answer | None:
-    """Return the answer to a GET in origin form, None if there is none."""
-    connection = http.client.HTTPConnection(host, port, timeout=PATIENCE)
-    with contextlib.closing(connection):
-        try:
-            headers = {"Accept": "*/*", "Connection": "close"}
-            connection.request("GET", path, headers=headers)
-            answer = connection.getresponse()
-            kind = (answer.getheader("content-type") or "").partition(";")[0]
-            return Answer(answer.status, kind.strip().lower(), answer.read(MOST))
-        except (OSError, ValueError, http.client.HTTPException):
-            return None
+from ..local_server import MOST, PATIENCE, spelled
 
 
 @contextlib.contextmanager

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from . import tunnel as check_wire
+from .. import local_server
+from ..machine import Machine
 from .finding import (
     Finding,
     Mark,
@@ -10,11 +11,10 @@ from .finding import (
     address,
     is_loopback,
     masked,
-    script,
+    run,
     unset,
     variable,
 )
-from ..machine import Machine
 
 STEP = "variables"
 NAMES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
@@ -91,7 +91,7 @@ def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
         saw = f"{says}: {scheme}:// is not how this proxy is spoken to"
         return Finding(Mark.FAIL, STEP, saw, right)
     if is_loopback(host):
-        if not check_wire.listens(host.strip("[]"), port):
+        if not local_server.listens(host.strip("[]"), port):
             saw = f"{says}: nothing listens there, this shell's programs are cut off"
             mend = f"{right}, or: {unset(machine, *_set(machine, name))}"
             return Finding(Mark.FAIL, STEP, saw, mend)
@@ -100,7 +100,7 @@ def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
     saw = f"{says} leads to another proxy"
     # A password stays where it is, and off every command line.
     upstream = f"env:{counts}" if "@" in text else f"http://{host}:{port}"
-    mend = f"{script(machine, 'run.py')} --upstream-proxy {upstream}, and {right}"
+    mend = f"{run(machine)} --upstream-proxy {upstream}, and {right}"
     return Finding(Mark.WARN, STEP, saw, mend)
 
 

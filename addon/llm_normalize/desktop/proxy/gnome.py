@@ -5,6 +5,7 @@ does not tell a key that is not set from one that is set to its default; dconf d
 """
 
 import ast
+from typing import override
 
 from ..machine import Machine
 from .settings import (
@@ -19,6 +20,7 @@ from .settings import (
 SCHEMA = "org.gnome.system.proxy"
 PATH = "/system/proxy/"
 MODE = f"{SCHEMA} mode"
+LIST = ("gsettings", "list-recursively", SCHEMA)
 SCRIPT = f"{SCHEMA} autoconfig-url"
 IGNORED = f"{SCHEMA} ignore-hosts"
 KINDS = ("http", "https")
@@ -48,13 +50,18 @@ class Gnome(Settings):
 
     name = "GNOME"
 
-    def read(self) -> Values:
-        listed = ["gsettings", "list-recursively", SCHEMA]
-        values = _listed(self.ran(self.machine.run(listed)))
+    @override
+    def effective(self) -> Values:
+        values = _listed(self.ran(self.machine.run(LIST)))
         missing = [name for name in NAMES if name not in values]
         if missing:
             raise ProxyError(f"GNOME's proxy settings have no {missing[0]}")
-        in_memory = ["env", "GSETTINGS_BACKEND=memory", *listed]
+        return values
+
+    @override
+    def read(self) -> Values:
+        values = self.effective()
+        in_memory = ["env", "GSETTINGS_BACKEND=memory", *LIST]
         defaults = _listed(self.ran(self.machine.run(in_memory)))
         has_dconf = self.machine.find("dconf") is not None
         # Which keys the user's database, or an administrator's, has a value for.
@@ -81,6 +88,7 @@ class Gnome(Settings):
                 stored.add(f"{schema} {line.partition('=')[0]}")
         return stored
 
+    @override
     def wanted(self, target: Target, before: Values) -> Values:
         if target.pac:
             return {SCRIPT: f"'{target.url}'", MODE: "'auto'"}
@@ -97,6 +105,7 @@ class Gnome(Settings):
                 values[IGNORED] = _text(bypassing(given))
         return values | {MODE: "'manual'"}
 
+    @override
     def write(self, values: Values) -> None:
         for name, value in values.items():
             if value is None:
@@ -104,10 +113,12 @@ class Gnome(Settings):
             else:
                 self.ran(self.machine.run(["gsettings", "set", *name.split(), value]))
 
+    @override
     def in_force(self, values: Values) -> InForce:
         mode = values[MODE]
         if mode == "'auto'":
-            return InForce(pac=_unquoted(values[SCRIPT]) or "found by WPAD")
+            pac = _unquoted(values[SCRIPT])
+            return InForce(pac=pac, is_searched=not pac)
         if mode == "'manual'":
             for kind in reversed(KINDS):  # http's is for https, too, without an own one
                 host = _unquoted(values[f"{SCHEMA}.{kind} host"])
@@ -116,6 +127,11 @@ class Gnome(Settings):
                     return InForce(proxy=f"{host}:{port}")
         return InForce()
 
+    @override
+    def off(self, found: InForce) -> str:
+        return f"gsettings set {MODE} none"
+
+    @override
     def belonging(self, changed: set[str]) -> set[str]:
         schemas = {name.split()[0] for name in changed} - {SCHEMA}
         tied = {name for name in NAMES if name.split()[0] in schemas}

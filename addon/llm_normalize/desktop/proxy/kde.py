@@ -6,9 +6,11 @@ kde-cli-tools/kcms/ksaveioconfig.cpp sends it (`reparseSlaveConfiguration`).
 
 import base64
 import os
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import override
 
 from ..machine import Machine
 from .settings import (
@@ -48,6 +50,7 @@ class Kde(Settings):
 
     name = "KDE"
 
+    @override
     def read(self) -> Values:
         return {name: self._entry(name) for name in NAMES}
 
@@ -62,6 +65,7 @@ class Kde(Settings):
         value = self.ran(self.machine.run(command)).removesuffix("\n")
         return None if value == UNSET else value
 
+    @override
     def wanted(self, target: Target, before: Values) -> Values:
         if target.pac:
             return {SCRIPT: target.url, TYPE: PAC}
@@ -76,6 +80,7 @@ class Kde(Settings):
             values[EXCEPT] = bypassed
         return values | {TYPE: MANUAL}
 
+    @override
     def write(self, values: Values) -> None:
         for name, value in values.items():
             told = ["--delete"] if value is None else ["--", value]
@@ -92,12 +97,13 @@ class Kde(Settings):
             command = ["gdbus", "emit", "--session", "--object-path", "/KIO/Scheduler"]
             self.machine.run([*command, "--signal", ".".join(signal), "''"])
 
+    @override
     def in_force(self, values: Values) -> InForce:
         kind = values[TYPE]
         if kind == PAC:
             return InForce(pac=values[SCRIPT] or "")
         if kind == WPAD:
-            return InForce(pac="found by WPAD")
+            return InForce(is_searched=True)
         if kind == MANUAL:
             proxy = values["httpsProxy"] or values["httpProxy"] or ""
             return InForce(
@@ -105,6 +111,11 @@ class Kde(Settings):
             )
         return InForce()
 
+    @override
+    def off(self, found: InForce) -> str:
+        return shlex.join([*self._tool("write"), TYPE, NONE])
+
+    @override
     def belonging(self, changed: set[str]) -> set[str]:
         switch = {TYPE} if changed - {EXCEPT, REVERSED} else set()
         exceptions = {EXCEPT, REVERSED} if changed & {EXCEPT, REVERSED} else set()
@@ -119,6 +130,7 @@ class Kde(Settings):
         )
         return Path(folder) / FILE
 
+    @override
     def keep(self) -> str | None:
         try:
             return base64.b64encode(self._file.read_bytes()).decode()

@@ -1,10 +1,13 @@
 """A Mac's proxy settings: each of its network services has its own (`networksetup`).
 
-The commands and what they print are those of networksetup(8).
+The commands and what they print are those of networksetup(8). What is in force is that of
+the services in use, which scutil(8) prints.
 """
 
 import re
+from typing import override
 
+from ..local_server import spelled
 from ..machine import Outcome
 from .settings import (
     InForce,
@@ -25,6 +28,7 @@ WEB, SECURE, SCRIPT, SEARCH, BYPASS = (
 KINDS = (WEB, SECURE, SCRIPT, SEARCH, BYPASS)
 NOTE = "An asterisk (*)"
 ASKS = "asks for a password"
+_DYNAMIC = re.compile(r"^\s+(\w+) : (.*?)\s*$", re.MULTILINE)
 _NO_DOMAINS = re.compile(r"^There aren't any bypass domains")
 
 
@@ -48,6 +52,7 @@ class MacOs(Settings):
         lines = self._run("-listallnetworkservices").splitlines()
         return [line.removeprefix("*") for line in lines if not line.startswith(NOTE)]
 
+    @override
     def read(self) -> Values:
         return {
             f"{kind} {service}": self._value(kind, service)
@@ -72,6 +77,7 @@ class MacOs(Settings):
         server = said.get("Server", "").removeprefix("(null)")
         return _text(said, f"{server}:{said.get('Port', '0')}" if server else "")
 
+    @override
     def wanted(self, target: Target, before: Values) -> Values:
         values: Values = {}
         for service in dict.fromkeys(name.partition(" ")[2] for name in before):
@@ -95,6 +101,7 @@ class MacOs(Settings):
                 values[f"{kind} {service}"] = f"on {target.place}"
         return values
 
+    @override
     def write(self, values: Values) -> None:
         for name, value in values.items():
             kind, _, service = name.partition(" ")
@@ -117,19 +124,44 @@ class MacOs(Settings):
         # Setting an address turns it on, too.
         self._run(f"-set{kind}state", service, state)
 
+    @override
     def in_force(self, values: Values) -> InForce:
         proxy = pac = ""
+        is_searched = False
         for name, value in values.items():
             kind = name.partition(" ")[0]
             place = value[3:] if value and value.startswith("on ") else ""
-            if kind == SEARCH and value == "on":
-                pac = pac or "found by WPAD"
+            if kind == SEARCH:
+                is_searched = is_searched or value == "on"
             elif kind == SCRIPT:
                 pac = pac or place
             elif kind in {WEB, SECURE}:
                 proxy = proxy or place
-        return InForce(proxy, pac)
+        return InForce(proxy, pac, is_searched)
 
+    def current(self) -> InForce:
+        """Return what is in force: of the services, those in use count alone."""
+        found = dict(
+            _DYNAMIC.findall(self.ran(self.machine.run(["scutil", "--proxy"])))
+        )
+        proxy = pac = ""
+        for kind in ("HTTP", "HTTPS"):
+            if found.get(f"{kind}Enable") == "1" and found.get(f"{kind}Proxy"):
+                port = found.get(f"{kind}Port", "80")
+                proxy = f"{spelled(found[f'{kind}Proxy'])}:{port}"
+        if found.get("ProxyAutoConfigEnable") == "1":
+            pac = found.get("ProxyAutoConfigURLString", "")
+        return InForce(proxy, pac, found.get("ProxyAutoDiscoveryEnable") == "1")
+
+    @override
+    def off(self, found: InForce) -> str:
+        kind = SCRIPT if found.pac else SECURE
+        command = f"networksetup -set{kind}state Wi-Fi off"
+        if not found.pac:
+            command += f"; networksetup -set{WEB}state Wi-Fi off"
+        return f"{command}  # or the service that you use"
+
+    @override
     def agrees(self, wanted: str | None, found: str | None) -> bool:
         # An address that is off does nothing, and not every one can be emptied.
         off = [value is None or value.startswith("off") for value in (wanted, found)]

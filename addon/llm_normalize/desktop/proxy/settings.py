@@ -50,11 +50,13 @@ class InForce(NamedTuple):
 
     Attributes:
         proxy: host:port of the proxy for HTTPS; empty for none.
-        pac: The PAC address; empty for none.
+        pac: The PAC address, which comes before the proxy; empty for none.
+        is_searched: Whether they search the network for a PAC address (WPAD).
     """
 
     proxy: str = ""
     pac: str = ""
+    is_searched: bool = False
 
 
 class Settings(abc.ABC):
@@ -101,6 +103,26 @@ class Settings(abc.ABC):
     @abc.abstractmethod
     def in_force(self, values: Values) -> InForce:
         """Return what *values* make programs do."""
+
+    def effective(self) -> Values:
+        """Return what programs get, of the values that `read` returns.
+
+        Raises:
+            ProxyError: They cannot be read.
+        """
+        return self.read()
+
+    def current(self) -> InForce:
+        """Return what this system makes programs do now.
+
+        Raises:
+            ProxyError: It cannot be read.
+        """
+        return self.in_force(self.effective())
+
+    @abc.abstractmethod
+    def off(self, found: InForce) -> str:
+        """Return the command that turns off what was *found* in force, for people."""
 
     def belonging(self, changed: set[str]) -> set[str]:
         """Return the names that make no sense without those which somebody changed."""

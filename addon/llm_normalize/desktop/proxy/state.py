@@ -6,68 +6,32 @@ end, however that comes: a state without a lock is one that nobody has put back.
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-import _bootstrap
+from ...records.file_lock import lock
+from .. import processes
+from ..processes import ProcessError, Started
 from .settings import ProxyError, Values
 
 NAME = "system-proxy.json"
 LOCK = "system-proxy.lock"
 VERSION = 1
-SLACK = 2.0
-"""Seconds by which one start may seem to differ: the clock is set, and counts in ticks."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Started:
-    """A process, so that it is not taken for another one that has its number later.
-
-    Attributes:
-        pid: Its number.
-        created: When it started, in seconds since 1970.
-        command: A hash of its command line, which may have a password in it.
-    """
-
-    pid: int
-    created: float
-    command: str
-
-    def find(self) -> psutil.Process | None:
-        """Return it if it still runs."""
-        try:
-            found = psutil.Process(self.pid)
-            same = (
-                abs(found.create_time() - self.created) < SLACK
-                and _hash(found.cmdline()) == self.command
-                and found.status() != psutil.STATUS_ZOMBIE
-            )
-        except psutil.Error:
-            return None
-        return found if same else None
-
-
-def _hash(command: list[str]) -> str:
-    return hashlib.sha256("\0".join(command).encode(errors="replace")).hexdigest()
 
 
 def started(pid: int) -> Started:
     """Return the process with that number.
 
     Raises:
-        ProxyError: It is gone.
+        ProxyError: It is gone, or cannot be looked up.
     """
     try:
-        found = psutil.Process(pid)
-        return Started(pid, found.create_time(), _hash(found.cmdline()))
-    except psutil.Error:
-        raise ProxyError(f"process {pid} has ended") from None
+        return processes.started(pid)
+    except ProcessError as error:
+        raise ProxyError(str(error)) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,15 +70,26 @@ def locked(folder: Path) -> Iterator[bool]:
     """Hold the lock in *folder*, or tell that somebody has it.
 
     Raises:
-        ProxyError: The folder cannot be written to.
+        ProxyError: The folder cannot be written to; or who has switched could not be told
+            from other processes.
     """
     try:
+        processes.needed()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         number = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except ProcessError as error:
+        raise ProxyError(str(error)) from None
     except OSError as error:
         raise ProxyError(f"cannot write to {folder}: {error.strerror}") from error
+    is_mine = True
     try:
-        yield _bootstrap._lock(number)  # noqa: SLF001 - the scripts' own
+        lock(number)
+    except BlockingIOError:
+        is_mine = False
+    except OSError:
+        pass  # some network file systems have no locks: better unlocked than stuck
+    try:
+        yield is_mine
     finally:
         os.close(number)
 

@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-import psutil
-
-from . import state as proxy_state
 from ..machine import Machine
+from ..processes import Started
+from . import state as proxy_state
 from .settings import ProxyError, Settings, Target, Values
-from .state import Started, State
+from .state import State
 from .systems import named
 
 PATIENCE = 5  # seconds that a proxy which nobody owns has to end
@@ -88,16 +87,4 @@ def restore(machine: Machine, folder: Path, state: State) -> list[str]:
 
 def end(proxy: Started) -> bool:
     """End a proxy that lost its owner; tell whether there was one."""
-    found = proxy.find()
-    if found is None:
-        return False
-    try:
-        found.terminate()
-        try:
-            found.wait(PATIENCE)
-        except psutil.TimeoutExpired:
-            found.kill()
-            found.wait(PATIENCE)
-    except psutil.Error:
-        return proxy.find() is None
-    return True
+    return proxy.end(PATIENCE)

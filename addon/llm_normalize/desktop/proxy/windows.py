@@ -6,6 +6,7 @@ Chrome, Edge, Electron and .NET, which look again when they are told.
 
 import re
 import sys
+from typing import override
 
 from .settings import (
     InForce,
@@ -38,6 +39,7 @@ class Windows(Settings):
 
     name = "Windows"
 
+    @override
     def read(self) -> Values:
         out = self.ran(self.machine.run(["reg", "query", KEY]))
         if "\ufffd" in "".join(line for line in out.splitlines() if _is_ours(line)):
@@ -46,6 +48,7 @@ class Windows(Settings):
             )
         return {name: _value(out, name) for name in NAMES}
 
+    @override
     def wanted(self, target: Target, before: Values) -> Values:
         if target.pac:
             return {SCRIPT: f"REG_SZ {target.url}"}
@@ -58,6 +61,7 @@ class Windows(Settings):
             ENABLE: "REG_DWORD 0x1",
         }
 
+    @override
     def write(self, values: Values) -> None:
         for name, value in values.items():
             if value is None:
@@ -69,6 +73,7 @@ class Windows(Settings):
             self.ran(self.machine.run(command))
         self.ran(self.machine.run([sys.executable, "-c", TELL]))
 
+    @override
     def in_force(self, values: Values) -> InForce:
         proxy = ""
         if _data(values[ENABLE]) == "0x1":
@@ -78,6 +83,13 @@ class Windows(Settings):
                 proxy = parts.get("https", parts.get("http", ""))
         return InForce(proxy.rpartition("//")[2], _data(values[SCRIPT]))
 
+    @override
+    def off(self, found: InForce) -> str:
+        if found.pac:
+            return f'reg delete "{KEY}" /v {SCRIPT} /f'
+        return f'reg add "{KEY}" /v {ENABLE} /t REG_DWORD /d 0 /f'
+
+    @override
     def belonging(self, changed: set[str]) -> set[str]:
         tied = {SERVER, ENABLE}
         return changed | (tied if changed & tied else set())

@@ -4,24 +4,33 @@ import argparse
 import contextlib
 import difflib
 import os
-import socket
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import other_systems as elsewhere
-from . import unit
-import _bootstrap
-from workshop.deploy.instances import LOCAL, SETTINGS
-from ..machine import Machine
+from ...run.mitmproxy_program import program, script
+from ...text.command_line import command_line
+from .. import local_server
+from ..local_server import LOCAL
+from ..machine import NOT_STARTED, Machine
+from ..trust.authority import confdir_of
+from . import other_systems, unit
 
 PATIENCE = 30.0
 """Seconds for mitmdump to listen, on a machine that is busy."""
-_NOT_STARTED = 127  # an outcome's code where there is no such program
+SETTINGS = (
+    # A model may be silent for long; mitmproxy's own 10 minutes would cut it off.
+    "tcp_timeout=1800",
+    # Of what is read to its end: requests, and answers that are no streams.
+    "body_size_limit=64m",
+    # What passes is in the pairs log; a URL's query may hold a key.
+    "flow_detail=0",
+    # The log says what is wrong.
+    "termlog_verbosity=warn",
+)
+"""What the service's mitmdump is started with, unless the user says otherwise."""
 _SECRETS = ("proxyauth", "upstream_auth")
-_LOOPBACK = {"0.0.0.0": LOCAL, "::": "::1"}  # noqa: S104 - these are looked for
 
 
 class ServiceError(Exception):
@@ -88,20 +97,16 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
     if _value(arguments, "listen_port="):
         raise ServiceError("give the port with -p.")
     host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
-    command = [str(_bootstrap.program(Path(sys.prefix), "mitmdump"))]
-    command += ["-s", str(_bootstrap.ROOT / "addon" / "normalize.py")]
+    command = [str(program("mitmdump")), "-s", str(script())]
     # In one spelling, so that the unit can be asked for it.
     rest = _without(arguments, "--listen-host", "listen_host=")
     command += ["--listen-host", host, "--listen-port", str(port)]
     # mitmproxy refuses an option that is given twice: the user's word counts.
     given = {each.removeprefix("--set=").split("=")[0] for each in rest}
-    for setting in (*SETTINGS, "termlog_verbosity=warn"):
-        name = setting.split("=")[0]
-        # The log says what is wrong; what passes is in the pairs log. Connecting before
-        # it is asked to is for health checks, which nobody makes here.
-        if name not in given and name != "connection_strategy":
+    for setting in SETTINGS:
+        if setting.split("=")[0] not in given:
             command += ["--set", setting]
-    confdir = _value(arguments, "confdir=") or "~/.mitmproxy"
+    confdir = _value(arguments, "confdir=") or str(confdir_of(machine))
     folder = machine.home / confdir[2:] if confdir.startswith("~/") else Path(confdir)
     if not folder.is_absolute():
         raise ServiceError(f"confdir={confdir}: a service needs the whole path.")
@@ -124,16 +129,6 @@ def _without(arguments: Sequence[str], flag: str, option: str) -> list[str]:
     return kept
 
 
-def answers(listens: unit.Listens) -> bool:
-    """Tell whether something takes connections there."""
-    host = _LOOPBACK.get(listens.host, listens.host)
-    try:
-        socket.create_connection((host, listens.port), 2).close()
-    except OSError:
-        return False
-    return True
-
-
 # What is there
 
 
@@ -152,7 +147,7 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     if not unit.is_ours(text):
-        raise ServiceError(f"{path} was not written by this script, so it stays.")
+        raise ServiceError(f"{path} was not written by llm_normalize, so it stays.")
     return text
 
 
@@ -184,8 +179,10 @@ def _systemctl(machine: Machine, *arguments: str) -> str:
     outcome = machine.run(["systemctl", "--user", *arguments])
     if outcome.code:
         hint = ""
-        if "connect to" in outcome.said.lower() or outcome.code == _NOT_STARTED:
-            hint = " (no systemd serves this user here: start scripts/run.py instead)"
+        if "connect to" in outcome.said.lower() or outcome.code == NOT_STARTED:
+            hint = (
+                f" (no systemd serves this user here: start {command_line('')} instead)"
+            )
         raise ServiceError(f"systemctl --user {arguments[0]}: {outcome.said}{hint}")
     return outcome.out
 
@@ -228,10 +225,10 @@ def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -
     made = plan(machine, flags.port, arguments)
     if machine.system == "macos":
         raise ServiceError(
-            "nothing was done.", [elsewhere.launchd(made.command, machine.home)]
+            "nothing was done.", [other_systems.launchd(made.command, machine.home)]
         )
     if machine.system == "windows":
-        raise ServiceError("nothing was done.", [elsewhere.task(made.command)])
+        raise ServiceError("nothing was done.", [other_systems.task(made.command)])
     touch = [machine.find("touch") or "/usr/bin/touch", made.command[2]]
     text = unit.text_of(made.command, touch, made.environment, made.listens)
     path = path_of(machine)
@@ -242,7 +239,7 @@ def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -
     _refuse_changed(path, old, text, force=flags.force)
     running = _properties(machine).get("ActiveState") == "active"
     same = old is not None and unit.listens(old) == made.listens
-    if answers(made.listens) and not (running and same):
+    if local_server.listens(*made.listens) and not (running and same):
         raise ServiceError(
             f"something listens on {made.listens.host}:{made.listens.port} already: stop "
             "it, or take another port with -p."
@@ -267,12 +264,13 @@ def _wait(machine: Machine, listens: unit.Listens) -> None:
         state = _properties(machine)
         if state.get("ActiveState") == "failed" or state.get("NRestarts", "0") != "0":
             break
-        if state.get("ActiveState") == "active" and answers(listens):
+        if state.get("ActiveState") == "active" and local_server.listens(*listens):
             return
         time.sleep(0.2)
     raise ServiceError(
         f"the service does not listen on {listens.host}:{listens.port}; its last lines "
-        "stand above. Mend what they name and install again, or `service.py remove`.",
+        "stand above. Repair what they name and install again, or remove it: "
+        f"{command_line('service', 'remove')}",
         _journal(machine),
     )
 
@@ -298,7 +296,7 @@ def _tell_linger(machine: Machine) -> None:
 def _tell_running(machine: Machine) -> None:
     """Say what may run although there is no unit of ours, and what ends it."""
     if machine.system != "linux":
-        off = elsewhere.OFF[machine.system]
+        off = other_systems.OFF[machine.system]
         print(f"One that was set up by hand, as `install` says, ends by: {off}")
         return
     state: dict[str, str] = {}
@@ -343,7 +341,7 @@ def status(machine: Machine) -> int:
         return 1
     text = path.read_text(encoding="utf-8", errors="replace")
     if not unit.is_ours(text):
-        origin = "not written by this script"
+        origin = "not written by llm_normalize"
     else:
         origin = "as written" if unit.is_untouched(text) else "changed by hand"
     state = _properties(machine)
@@ -354,33 +352,9 @@ def status(machine: Machine) -> int:
         f"last result {state.get('Result')}"
     )
     where = unit.listens(text)
-    listening = where is not None and answers(where)
+    listening = where is not None and local_server.listens(*where)
     if where is not None:
         word = "answers" if listening else "does not answer"
         print(f"port:  {where.host}:{where.port} {word}")
     print(f"logs:  journalctl --user -u {unit.NAME}")
     return 0 if state.get("ActiveState") == "active" and listening else 1
-
-
-def run(
-    flags: argparse.Namespace, arguments: list[str], machine: Machine | None = None
-) -> int:
-    """Do what *flags* ask for and return the exit code."""
-    machine = machine or Machine()
-    try:
-        if flags.what == "status":
-            return status(machine)
-        if flags.what == "remove":
-            remove(machine, force=flags.force)
-        else:
-            install(machine, flags, arguments)
-    except (ServiceError, unit.UnitError) as error:
-        for line in getattr(error, "lines", ()):
-            print(line)
-        print(f"service.py: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        where = error.filename or path_of(machine)
-        print(f"service.py: {where}: {error.strerror or error}", file=sys.stderr)
-        return 1
-    return 0

@@ -1,29 +1,35 @@
-"""Run the proxy as a service of this user: a systemd unit, restarted after a crash."""
+"""`llm-normalize service`: the proxy as this user's systemd unit, restarted after a crash."""
 
 from __future__ import annotations
 
 import argparse
 import io
 import sys
+from collections.abc import Sequence
 
-import _bootstrap
+from ...text.console import say
+from ..machine import Machine
+from . import actions
+from .actions import ServiceError
+from .unit import UnitError
 
+PROG = "llm-normalize service"
 EXAMPLES = """ARGS go to mitmdump, for instance
-  python3 scripts/service.py install --set normalize_mode=observe
-  python3 scripts/service.py install --mode reverse:https://integrate.api.nvidia.com
+  llm-normalize service install --set normalize_mode=observe
+  llm-normalize service install --mode reverse:https://integrate.api.nvidia.com
 after -- everything does. Keys belong neither here nor in the unit: an option takes one as
 env:NAME, and the unit reads NAME=VALUE lines from normalize/service.env in mitmproxy's
 folder (~/.mitmproxy), which should be mode 0600.
 
 Ends with 1 where something cannot be done, and with 2 for a bad argument; `status` ends
-with 1 if the service does not run. The first start makes the environment in .venv.
+with 1 if the service does not run.
 """
 
 
-def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
+def parse(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Return our own flags, and what is mitmdump's."""
     parser = argparse.ArgumentParser(
-        prog="service.py",
+        prog=PROG,
         allow_abbrev=False,
         usage="%(prog)s install [-p PORT] [--dry-run] [--force] [ARGS]\n"
         "       %(prog)s remove [--force]\n       %(prog)s status",
@@ -50,9 +56,10 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
         action="store_true",
         help="replace or remove a unit of ours that was changed by hand",
     )
-    cut = given.index("--") if "--" in given else len(given)
-    flags, rest = parser.parse_known_args(given[:cut])
-    rest += given[cut + 1 :]
+    words = list(given)
+    cut = words.index("--") if "--" in words else len(words)
+    flags, rest = parser.parse_known_args(words[:cut])
+    rest += words[cut + 1 :]
     if flags.port not in range(1, 65536):
         parser.error(f"-p {flags.port}: a port is a number from 1 to 65535")
     if rest and flags.what != "install":
@@ -62,19 +69,31 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     return flags, rest
 
 
-def main() -> int:
-    """Do what the command line asks for and return the exit code."""
-    flags, arguments = parse(sys.argv[1:])
-    _bootstrap.ensure()
-    from . import actions as service_run  # noqa: PLC0415 - it needs the environment
+def main(given: Sequence[str], machine: Machine | None = None) -> int:
+    """Do what the command line asks for and return the exit code.
 
+    Args:
+        given: Its words.
+        machine: The machine, if it is another than this one.
+    """
+    flags, arguments = parse(given)
+    machine = machine or Machine()
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")
-    return service_run.run(flags, arguments)
-
-
-if __name__ == "__main__":
     try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+        if flags.what == "status":
+            return actions.status(machine)
+        if flags.what == "remove":
+            actions.remove(machine, force=flags.force)
+        else:
+            actions.install(machine, flags, arguments)
+    except (ServiceError, UnitError) as error:
+        for line in getattr(error, "lines", ()):
+            print(line)
+        say(f"{PROG}: {error}")
+        return 1
+    except OSError as error:
+        where = error.filename or actions.path_of(machine)
+        say(f"{PROG}: {where}: {error.strerror or error}")
+        return 1
+    return 0

@@ -31,7 +31,7 @@ def launchd(command: Sequence[str], home: Path) -> str:
     }
     path = folder / "LaunchAgents" / f"{LABEL}.plist"
     return (
-        f"service.py writes systemd units only. On macOS (not tried), put this in\n{path}\n\n"
+        f"It writes systemd units only. On macOS (not tried), put this in\n{path}\n\n"
         f"{plistlib.dumps(agent).decode()}\n"
         f'on:  launchctl bootstrap gui/$(id -u) "{path}"\n'
         f"off: {OFF['macos']}\n"
@@ -47,7 +47,7 @@ def task(command: Sequence[str]) -> str:
     if escaped.startswith('"'):
         program, _, arguments = escaped[1:].partition('" ')
     return (
-        "service.py writes systemd units only. On Windows (not tried), in PowerShell:\n\n"
+        "It writes systemd units only. On Windows (not tried), in PowerShell:\n\n"
         f"$do = New-ScheduledTaskAction -Execute '{program}' -Argument '{arguments}'\n"
         "$when = New-ScheduledTaskTrigger -AtLogOn -User $env:USERNAME\n"
         "$how = New-ScheduledTaskSettingsSet -RestartCount 3 -RestartInterval "

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 NAME = "llm-normalize.service"
-MARK = "# Written by scripts/service.py of llm_normalize, which also removes it."
+MARK = "# Written by `llm-normalize service`, which also removes it."
+_MARKS = (
+    MARK,
+    "# Written by scripts/service.py of llm_normalize, which also removes it.",
+)
 _SUM = "# SHA-256 of what follows: "
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=@+,-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "%": "%%"}
@@ -151,7 +155,7 @@ def _digest(body: str) -> str:
 
 def is_ours(text: str) -> bool:
     """Tell whether *text* was written here, whatever became of it since."""
-    return text.startswith(MARK)
+    return text.startswith(_MARKS)
 
 
 def is_untouched(text: str) -> bool:

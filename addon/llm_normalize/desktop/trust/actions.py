@@ -1,4 +1,4 @@
-"""What scripts/trust.py does: shows, asks, acts store by store, remembers."""
+"""What `llm-normalize trust` does: shows, asks, acts store by store, remembers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import status as trust_status
+from ...home import trust_advice
+from ...text.command_line import quoted
 from ..machine import Machine
-from .authority import KEYS, AuthorityError, load, loose, make
+from . import status as trust_status
+from .authority import KEYS, AuthorityError, confdir_of, load, loose, make
 from .certificate import Certificate
-from .lock import BusyError, locked
-from .record import Entry, Record, RecordError
+from .lock import locked
+from .record import Entry, Record
 from .store import PartlyError, Store, StoreError
-from llm_normalize.home import trust_advice
 
 WIDTH = 14
 
@@ -42,32 +43,38 @@ class Refused(Exception):  # noqa: N818 - nothing went wrong
     """Nobody said yes."""
 
 
-class Session:
-    """One start of the script.
+class Actions:
+    """What one start does to the stores of a machine.
 
     Args:
         flags: What the command line says.
         machine: The machine.
-        root: The folder that is "/".
     """
 
-    def __init__(
-        self,
-        flags: argparse.Namespace,
-        machine: Machine,
-        root: Path = trust_status.ROOT,
-    ) -> None:
+    def __init__(self, flags: argparse.Namespace, machine: Machine) -> None:
         self.flags = flags
         self.machine = machine
-        self.root = root
-        confdir = flags.confdir or machine.home / ".mitmproxy"
+        confdir = flags.confdir or confdir_of(machine)
         self.confdir = Path(confdir).expanduser().absolute()
         self.record = Record(self.confdir)
         self.failed = False
 
+    def act(self) -> None:
+        """Do what the command line asks for."""
+        if self.flags.act == "status":
+            self.status()
+            return
+        with self.alone():
+            if self.flags.act == "install":
+                self.install()
+            else:
+                self.remove()
+
     def command(self, act: str) -> str:
         """Return the command line for *act* on the same folder."""
-        return trust_advice.command(act, self.confdir, home=self.machine.home)
+        return trust_advice.command(
+            act, self.confdir, system=self.machine.system, home=self.machine.home
+        )
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -76,7 +83,7 @@ class Session:
         Raises:
             BusyError: Another one is at work.
         """
-        system = self.root / "etc" / "ssl" / "certs"
+        system = self.machine.root_folder / "etc" / "ssl" / "certs"
         own = [each for each in (self.confdir, self.machine.home) if each.is_dir()]
         shared = [system] if system.is_dir() and self.chosen("system") else []
         with locked(own, shared) as warnings:
@@ -85,6 +92,7 @@ class Session:
             yield
 
     def chosen(self, name: str) -> bool:
+        """Tell whether it is about stores of that name."""
         return not self.flags.store or name in self.flags.store
 
     def ask(self, question: str) -> None:
@@ -172,22 +180,22 @@ class Session:
         self.ask("Go on?")
         for store, _ in todo:
             self.tell(store.name, self._install(store))
-        file = self.confdir / KEYS[0].replace("-ca.", "-ca-cert.")
+        file = self.confdir / trust_advice.CERTIFICATE
         # All roots where they are in one file: with the CA's alone, hosts that are not
         # opened would be refused.
-        stores = trust_status.of(self.machine, certificate, self.confdir, self.root)
+        stores = trust_status.of(self.machine, certificate, self.confdir)
         bundles = (
             store.roots_file for store in stores if store.state().state == "trusted"
         )
         roots = next(filter(None, bundles), file)
         shown = {"file": file, "roots": roots}
-        named = {name: trust_advice.quoted(str(path)) for name, path in shown.items()}
+        named = {name: quoted(str(path)) for name, path in shown.items()}
         print(f"\n{HINTS.format(**named)}")
 
     def _todo(self, certificate: Certificate) -> list[tuple[Store, list[list[str]]]]:
         """Return the stores to change, with their commands; tell of the others."""
         found = []
-        stores = trust_status.of(self.machine, certificate, self.confdir, self.root)
+        stores = trust_status.of(self.machine, certificate, self.confdir)
         for name, why in trust_status.lacking(stores).items():
             if self.flags.store and name in self.flags.store:
                 self.tell(name, f"not installed: {why}", failed=True)
@@ -200,7 +208,9 @@ class Session:
             key = (store.name, store.place, certificate.sha256)
             if status.state == "trusted":
                 mine = self.record.find(key)
-                who = f", installed by this script on {mine.when[:10]}" if mine else ""
+                who = (
+                    f", installed by llm_normalize on {mine.when[:10]}" if mine else ""
+                )
                 self.tell(store.name, f"trusts it already ({status.detail}{who})")
             elif store.optional:
                 self.tell(store.name, f"nothing to do: {status.detail}")
@@ -292,9 +302,7 @@ class Session:
         is_any = False
         for entry in reversed(entries):
             try:
-                store = trust_status.of_entry(
-                    self.machine, entry, self.confdir, self.root
-                )
+                store = trust_status.of_entry(self.machine, entry, self.confdir)
                 said = store.remove(entry) + store.after
             except StoreError as error:
                 self.tell(entry.store, f"not removed: {error}", failed=True)
@@ -333,13 +341,13 @@ class Session:
         self._show(told["stores"])
         for older in told["older"]:
             said = f"at {older['place']}: `remove` takes it away"
-            self.tell(older["name"], f"an older CA, installed by this script, {said}")
+            self.tell(older["name"], f"an older CA, installed by llm_normalize, {said}")
 
     def _show(self, stores: list[dict[str, str]]) -> None:
         for store in stores:
             detail = store["detail"] or store["place"]
             if store["since"]:
-                detail += f", installed by this script on {store['since'][:10]}"
+                detail += f", installed by llm_normalize on {store['since'][:10]}"
             self.tell(store["name"], f"{store['state']:13}{detail}")
         there = [store["name"] for store in stores]
         for name in self.flags.store or ():
@@ -351,7 +359,7 @@ class Session:
 
         Its keys: `ca` (path, subject, begins, ends, sha256; null if there is none),
         `loose` (sentences about what others can get at), `stores` (name, place, state,
-        detail, since: when this script installed it, or null), `older` (name, place,
+        detail, since: when it was installed it, or null), `older` (name, place,
         sha256 of what it installed of another CA).
         """
         certificate = load(self.confdir)
@@ -359,7 +367,7 @@ class Session:
         now = certificate.sha256 if certificate else ""
         since = {each.key: each.when for each in entries}
         stores = []
-        for store in trust_status.stores(self.machine, self.confdir, self.root):
+        for store in trust_status.stores(self.machine, self.confdir):
             if self.chosen(store.name):
                 state, detail = store.state()
                 self.failed |= state != "trusted" and not store.optional
@@ -383,25 +391,3 @@ class Session:
                 if sha256 != now
             ],
         }
-
-
-def run(flags: argparse.Namespace) -> int:
-    """Do what the command line asks for and return the exit code."""
-    session = Session(flags, Machine())
-    acts = {
-        "install": session.install,
-        "remove": session.remove,
-    }
-    try:
-        if flags.act == "status":
-            session.status()
-        else:
-            with session.alone():
-                acts[flags.act]()
-    except Refused as refused:
-        print(f"trust.py: {refused}", file=sys.stderr)
-        return 1
-    except (AuthorityError, BusyError, RecordError, OSError) as error:
-        print(f"trust.py: {error}", file=sys.stderr)
-        return 1
-    return int(session.failed)

@@ -10,6 +10,7 @@ from pathlib import Path
 from mitmproxy import exceptions, options, optmanager
 from mitmproxy.certs import CertStore
 
+from ...home.trust_advice import CERTIFICATE
 from ..machine import Machine
 from .certificate import Certificate, read
 
@@ -48,6 +49,11 @@ class Loose:
         return f"{self.path} is {self.mode:04o}: {self.why} ({self.mend})"
 
 
+def confdir_of(machine: Machine) -> Path:
+    """Return mitmproxy's folder where nothing names another."""
+    return machine.home / ".mitmproxy"
+
+
 def load(confdir: Path) -> Certificate | None:
     """Return the certificate that mitmproxy signs with, None if none was made yet.
 
@@ -74,6 +80,22 @@ def load(confdir: Path) -> Certificate | None:
             f"{path} holds no certificate: move it away, and mitmproxy makes another."
         )
     return found
+
+
+def published(confdir: Path) -> Certificate | None:
+    """Return the certificate for clients, None if there is none that can be read.
+
+    mitmproxy writes it once, beside the file that it signs with, and never again.
+    """
+    return next((each for each in _published(confdir) if each.is_readable), None)
+
+
+def _published(confdir: Path) -> list[Certificate]:
+    try:
+        text = (confdir / CERTIFICATE).read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return []
+    return [*read(text)]
 
 
 def make(confdir: Path) -> Certificate:
@@ -107,12 +129,8 @@ def file_of(certificate: Certificate, confdir: Path) -> Path:
     Raises:
         OSError: It cannot be written.
     """
-    mine = confdir / f"{NAME}-ca-cert.pem"
-    try:
-        if [*read(mine.read_text(encoding="ascii", errors="replace"))] == [certificate]:
-            return mine
-    except OSError:
-        pass
+    if _published(confdir) == [certificate]:
+        return confdir / CERTIFICATE
     path = folder(confdir) / f"{certificate.name}.pem"
     path.write_text(certificate.pem, encoding="ascii")
     return path

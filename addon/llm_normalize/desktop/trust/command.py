@@ -1,20 +1,29 @@
-"""Let this system trust mitmproxy's certificate authority, and take that back."""
+"""`llm-normalize trust`: let this system trust mitmproxy's CA, and take that back."""
 
 from __future__ import annotations
 
 import argparse
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-import _bootstrap
+from ...text.console import say
+from ..machine import Machine
+from .actions import Actions, Refused
+from .authority import AuthorityError
+from .lock import BusyError
+from .record import RecordError
 
+PROG = "llm-normalize trust"
 STORES = ("system", "nss", "firefox")
+INTERRUPTED = 130
 
 
-def parse(given: list[str]) -> argparse.Namespace:
+def parse(given: Sequence[str]) -> argparse.Namespace:
     """Return what the command line asks for."""
     parser = argparse.ArgumentParser(
+        prog=PROG,
         allow_abbrev=False,
         description=(
             "Install mitmproxy's certificate authority (CA) where this system's "
@@ -26,8 +35,7 @@ def parse(given: list[str]) -> argparse.Namespace:
             "the user's roots on Windows), nss (Chrome and Chromium on Linux), firefox "
             "(its profiles). install and remove ask first, and end with 0 if all went "
             "well, 1 if something failed or nobody said yes. status ends with 0 if "
-            "every store trusts the CA, else with 1. The first start makes the "
-            "environment in .venv."
+            "every store trusts the CA, else with 1."
         ),
     )
     parser.add_argument("act", choices=("install", "remove", "status"))
@@ -56,21 +64,18 @@ def parse(given: list[str]) -> argparse.Namespace:
     return flags
 
 
-def main() -> int:
+def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
-    flags = parse(sys.argv[1:])
-    _bootstrap.ensure()
-    sys.path.append(str(_bootstrap.ROOT / "addon"))
-    from . import actions as trust_main  # noqa: PLC0415 - it needs the environment, and the addon
-
+    flags = parse(given)
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")
-    return trust_main.run(flags)
-
-
-if __name__ == "__main__":
+    actions = Actions(flags, Machine())
     try:
-        sys.exit(main())
+        actions.act()
+    except (Refused, AuthorityError, BusyError, RecordError, OSError) as error:
+        say(f"{PROG}: {error}")
+        return 1
     except KeyboardInterrupt:
-        print("\ntrust.py: interrupted; remove takes away what was begun")
-        sys.exit(130)
+        say(f"\n{PROG}: interrupted; remove takes away what was begun")
+        return INTERRUPTED
+    return int(actions.failed)

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import override
 
+from ...home import trust_advice
 from ..machine import Machine, Outcome
 from .certificate import Certificate, read
 from .record import Entry
 from .store import AGAIN, PartlyError, Status, Store, StoreError, stale
-from llm_normalize.home import trust_advice
 
 _HOOK = re.compile(r"^E: (?P<hook>.*) exited with code (?P<code>\d+)", re.MULTILINE)
 """What update-ca-certificates says of a hook that failed; it ends with 0 all the same."""
@@ -158,10 +159,12 @@ class Anchors(_Bundled):
 
     update: tuple[str, ...]
 
+    @override
     def plan(self) -> list[list[str]]:
         copy = ["install", "-m", "0644", self.file, self.place]
         return self.as_root(copy, [*self.update])
 
+    @override
     def install(self, entry: Entry) -> None:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
@@ -175,6 +178,7 @@ class Anchors(_Bundled):
         except (OSError, ValueError):
             return []
 
+    @override
     def remove(self, entry: Entry) -> str:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
@@ -235,9 +239,11 @@ class Debian(Anchors):
     conf: Path
 
     @property
+    @override
     def sources(self) -> Iterable[Path]:
         return [*super().sources, self.conf.parents[1] / "usr/share/ca-certificates"]
 
+    @override
     def faults(self, *, wanted: bool) -> list[str]:
         found = super().faults(wanted=wanted)
         links = self.linked()
@@ -250,6 +256,7 @@ class Debian(Anchors):
         fault = f"{verb} in {self.bundle.parent}, where OpenSSL looks"
         return [f"{fault}: {shlex.join(command)}", *found]
 
+    @override
     def java_repair(self, *, wanted: bool) -> str:
         # The name that the hook of ca-certificates-java gives it.
         where = ["-alias", f"debian:{self.certificate.name}.pem"]
@@ -270,6 +277,7 @@ class Debian(Anchors):
                     return True
         return False if links else None
 
+    @override
     @contextmanager
     def updating(self) -> Iterator[list[str]]:
         # Not in the user's home, which root need not be able to read (NFS, FUSE): the
@@ -289,9 +297,11 @@ class Debian(Anchors):
 class Arch(_Bundled):
     """Arch: p11-kit's `trust` names the file itself."""
 
+    @override
     def plan(self) -> list[list[str]]:
         return self.as_root(["trust", "anchor", "--store", self.file])
 
+    @override
     def remove(self, entry: Entry) -> str:
         if not self.holds():
             return "was gone already"
@@ -317,9 +327,11 @@ def _repair(why: str) -> str:
 class Other(Store):
     """A system whose way is not known here."""
 
+    @override
     def state(self) -> Status:
         return Status("unknown", "how this system is told of a CA is not known here")
 
+    @override
     def plan(self) -> list[list[str]]:
         if (Path(self.place) / "etc/debian_version").exists():
             raise StoreError(
@@ -331,22 +343,21 @@ class Other(Store):
             f"programs trust the CA: {trust_advice.of(self.confdir).exports}"
         )
 
+    @override
     def remove(self, entry: Entry) -> str:
         raise StoreError("how this system is told of a CA is not known here")
 
 
-def system(
-    machine: Machine, certificate: Certificate, confdir: Path, root: Path
-) -> Store:
+def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:
     """Return the system's store.
 
     Args:
         machine: The machine, a Linux.
         certificate: What it is to trust.
         confdir: mitmproxy's folder.
-        root: The folder that is "/".
     """
     common = ("system",)
+    root = machine.root_folder
     etc = root / "etc"
 
     def anchors(

@@ -1,4 +1,4 @@
-"""One trust.py at a time: folders are locked, without a file that would stay in them."""
+"""One `llm-normalize trust` at a time: folders are locked, without a file that would stay in them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-if sys.platform != "win32":
-    import fcntl
-
+from ...records.file_lock import lock
 
 _STEP = 0.1  # seconds between looks
 
@@ -42,13 +40,13 @@ def locked(
                 _lock(folder, stack, time.monotonic() + wait)
             except BlockingIOError:
                 raise BusyError(
-                    f"another trust.py is at work (it holds {folder}): wait until it has "
+                    f"another `trust` is at work (it holds {folder}): wait until it has "
                     "ended, or answer what it asks, then start this again"
                 ) from None
             except OSError as error:
                 warnings.append(
                     f"{folder} cannot be locked ({error.strerror}): start no second "
-                    "trust.py until this one has ended"
+                    "`trust` until this one has ended"
                 )
         yield warnings
 
@@ -61,7 +59,7 @@ def _lock(folder: Path, stack: contextlib.ExitStack, until: float) -> None:
     stack.callback(os.close, number)
     while True:
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(number)
         except BlockingIOError:
             if time.monotonic() >= until:
                 raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import override
 
 from ..machine import Machine
 from .certificate import Certificate, read
@@ -21,6 +22,7 @@ PRESENT = "present"
 class Keychain(Store):
     """The login keychain; macOS asks for the user's password in a window."""
 
+    @override
     def state(self) -> Status:
         try:
             verify = ["verify-cert", "-c", self.file, "-p", "basic", "-l", "-L"]
@@ -42,15 +44,18 @@ class Keychain(Store):
         find = ["find-certificate", "-a", "-p", "-c", self.certificate.common_name]
         return [*read(self.machine.run(["security", *find, *keychain]).out)]
 
+    @override
     def begin(self) -> Entry:
         before = PRESENT if self.certificate in self.found(self.place) else ""
         return replace(super().begin(), before=before)
 
+    @override
     def plan(self) -> list[list[str]]:
         policies = ["-p", "ssl", "-p", "basic"]
         add = ["add-trusted-cert", "-r", "trustRoot", *policies, "-k", self.place]
         return [["security", *add, self.file]]
 
+    @override
     def remove(self, entry: Entry) -> str:
         if self.certificate not in self.found(self.place):
             return "was gone already"

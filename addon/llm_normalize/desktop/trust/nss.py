@@ -12,9 +12,9 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import override
 
-import psutil
-
+from .. import processes
 from ..machine import Machine, Outcome
 from .certificate import Certificate, read
 from .record import Entry
@@ -52,6 +52,7 @@ class Database(Store):
     """A database in the folder `place`, which is made if it is not there."""
 
     @property
+    @override
     def optional(self) -> bool:
         # Firefox takes the system's roots there by itself since version 120.
         return self.machine.system != "linux" and certutil(self.machine) is None
@@ -84,6 +85,7 @@ class Database(Store):
             raise StoreError(f"certutil: {self.why(listed)}")
         return dict(_LINE.findall(listed.out.partition("SSL,S/MIME")[2]))
 
+    @override
     def why(self, outcome: Outcome) -> str:
         said = outcome.said
         if "READ_ONLY" in said:
@@ -113,9 +115,10 @@ class Database(Store):
             pid = int(Path(self.place, "lock").readlink().name.rpartition("+")[2])
         except (OSError, ValueError):
             return None
-        return pid if psutil.pid_exists(pid) else None
+        return pid if processes.is_alive(pid) else None
 
     @property
+    @override
     def after(self) -> str:
         pid = self.reader()
         if pid is None:
@@ -151,6 +154,7 @@ class Database(Store):
             )
         return next(iter(found), None)
 
+    @override
     def state(self) -> Status:
         if self.optional:
             return Status(
@@ -160,7 +164,6 @@ class Database(Store):
             )
         try:
             if not self.exists:
-                self.command("-L")
                 return Status("not trusted", "there is no database yet")
             found = self.mine()
             if found:
@@ -184,6 +187,7 @@ class Database(Store):
         )
         return Status("not trusted", f"it is there, but is not valid now ({valid})")
 
+    @override
     def begin(self) -> Entry:
         entry = replace(super().begin(), nickname=self.certificate.name)
         folder = Path(self.place)
@@ -196,6 +200,7 @@ class Database(Store):
             return entry
         return replace(entry, before=self.nicknames()[there], nickname=there)
 
+    @override
     def plan(self) -> list[list[str]]:
         quiet = ("-f", os.devnull)  # or it would ask the terminal for a password
         commands = []
@@ -204,6 +209,7 @@ class Database(Store):
         name = ("-n", self.certificate.name, "-t", FLAGS, "-i", self.file)
         return [*commands, self.command("-A", *name, *quiet)]
 
+    @override
     def install(self, entry: Entry) -> None:
         try:
             Path(self.place).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -214,6 +220,7 @@ class Database(Store):
             ) from error
         super().install(entry)
 
+    @override
     def remove(self, entry: Entry) -> str:
         said = "the database is gone already"
         if self.exists:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ..machine import Machine
 from . import linux as trust_linux
 from . import macos as trust_macos
 from . import windows as trust_windows
-from ..machine import Machine
 from .authority import load
 from .browsers import databases, profiles
 from .certificate import Certificate
@@ -18,7 +18,6 @@ from .nss import Database, database
 from .record import Entry
 from .store import Status, Store, StoreError
 
-ROOT = Path("/")
 WHY = {
     "nss": "there is no database of Chrome's, which has one on Linux alone; start the "
     "browser once, then this again",
@@ -58,29 +57,30 @@ class _Idle:
         return Status("not trusted", "mitmproxy has made no CA yet")
 
 
-def stores(machine: Machine, confdir: Path, root: Path = ROOT) -> list[Stands]:
+def stores(machine: Machine, confdir: Path) -> list[Stands]:
     """Return the stores, which tell how they stand to the CA in *confdir*.
 
     Args:
         machine: The machine.
         confdir: mitmproxy's folder.
-        root: The folder that is "/".
 
     Raises:
         AuthorityError: The CA cannot be read.
     """
     certificate = load(confdir)
     if certificate is not None:
-        return [*of(machine, certificate, confdir, root)]
+        return [*of(machine, certificate, confdir)]
     return [_Idle(name, place) for name, place in [("system", ""), *_places(machine)]]
 
 
 def of(
-    machine: Machine, certificate: Certificate, confdir: Path, root: Path = ROOT
+    machine: Machine,
+    certificate: Certificate,
+    confdir: Path,
 ) -> list[Store]:
     """Return the stores, for *certificate*; the system's comes first."""
-    system = _system(machine, certificate, confdir, root)
-    return [system, *browsers(machine, certificate, confdir)]
+    own = system(machine, certificate, confdir)
+    return [own, *browsers(machine, certificate, confdir)]
 
 
 def browsers(
@@ -104,7 +104,7 @@ def _places(machine: Machine) -> list[tuple[str, str]]:
     return places + [("firefox", str(place)) for place in profiles(machine)]
 
 
-def of_entry(machine: Machine, entry: Entry, confdir: Path, root: Path = ROOT) -> Store:
+def of_entry(machine: Machine, entry: Entry, confdir: Path) -> Store:
     """Return the store that *entry* is about, for the certificate in it.
 
     Raises:
@@ -112,18 +112,17 @@ def of_entry(machine: Machine, entry: Entry, confdir: Path, root: Path = ROOT) -
             certificate, and not by what a file of the user says.
     """
     if entry.store == "system":
-        store = _system(machine, entry.certificate, confdir, root)
+        store = system(machine, entry.certificate, confdir)
         if store.place != entry.place:
             raise StoreError(f"this system keeps no certificate at {entry.place}")
         return store
     return database(entry.store, machine, entry.certificate, confdir, entry.place)
 
 
-def _system(
-    machine: Machine, certificate: Certificate, confdir: Path, root: Path
-) -> Store:
+def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:
+    """Return the system's store, for *certificate*."""
     if machine.system == "macos":
         return trust_macos.system(machine, certificate, confdir)
     if machine.system == "windows":
         return trust_windows.system(machine, certificate, confdir)
-    return trust_linux.system(machine, certificate, confdir, root)
+    return trust_linux.system(machine, certificate, confdir)

@@ -1,4 +1,4 @@
-"""What a store of trusted certificates is to the scripts, whatever its system."""
+"""What a store of trusted certificates is, whatever its system."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import override
 
 from ..machine import Machine
 from .certificate import Certificate
@@ -33,6 +34,7 @@ class Roots(Store):
         program = system_root(self.machine) + r"\System32\certutil.exe"
         return [program, "-user", *arguments]
 
+    @override
     def state(self) -> Status:
         mine = self._certutil("-store", "Root", self.certificate.sha1)
         asked = self.machine.run(mine)
@@ -49,9 +51,11 @@ class Roots(Store):
                 )
         return Status("not trusted")
 
+    @override
     def plan(self) -> list[list[str]]:
         return [self._certutil("-addstore", "Root", self.file)]
 
+    @override
     def remove(self, entry: Entry) -> str:
         status = self.state()
         if status.state == "unknown":
