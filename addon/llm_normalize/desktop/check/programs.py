@@ -172,7 +172,7 @@ def _python(
     except (ValueError, TypeError):
         yield step, _Found(Mark.FAIL, f"Python failed: {brief(done.said)}")
         return
-    bundle = _bundle(machine, probe)
+    bundle = roots_of(machine, probe.ca)
     is_own = bundle == str(probe.ca.path)
     lead = install(machine, probe.ca.folder) + "; "
     first = "" if is_own or system_has else lead
@@ -205,9 +205,8 @@ def _python(
     yield step, _Found(Mark.OK, "httpx and requests would trust it")
 
 
-def _bundle(machine: Machine, probe: Probe) -> str:
+def roots_of(machine: Machine, ca: Authority) -> str:
     """Return the file to name: the system's own, which the CA is put into, else the CA's."""
-    ca = probe.ca
     roots = trust_status.system(machine, ca.certificate, ca.folder).roots_file
     return str(roots if roots is not None and roots.exists() else ca.path)
 

@@ -1,0 +1,344 @@
+"""Where two tools look at the same thing, they say the same of it."""
+
+import datetime as dt
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from desktop_units.machines import Recorded
+from desktop_units.stores import SYSTEMS, Simulated
+from llm_normalize.desktop import local_server, processes
+from llm_normalize.desktop.check import browsers, ca, port, programs
+from llm_normalize.desktop.check.finding import Finding, Mark, Way
+from llm_normalize.desktop.machine import HUNG, Machine
+from llm_normalize.desktop.proxy import state as proxy_state
+from llm_normalize.desktop.proxy.settings import ProxyError
+from llm_normalize.desktop.trust import authority
+from llm_normalize.desktop.trust import command as trust
+from llm_normalize.desktop.trust.actions import Actions
+from llm_normalize.run import ports
+from llm_normalize.run.mitmproxy_options import Listens, Plan
+
+WAY = Way("127.0.0.1", 8080, ())
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ca") / "conf"
+    authority.make(folder)
+    return folder
+
+
+@pytest.fixture
+def confdir(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "conf"))
+
+
+def started(machine: Machine, confdir: Path, *words: str) -> Actions:
+    return Actions(trust.parse([*words, "--confdir", str(confdir)]), machine)
+
+
+def checked(machine: Machine, confdir: Path) -> list[Finding]:
+    return ca.judge(machine, 8080, confdir, ca.read(confdir), None)
+
+
+# -- the files of the CA
+
+
+def test_a_ca_whose_copy_for_clients_is_gone_is_one_for_both(confdir: Path) -> None:
+    """mitmproxy writes no other copy where it has its key."""
+    (confdir / "mitmproxy-ca-cert.pem").unlink()
+    authority.make(confdir)
+    assert not (confdir / "mitmproxy-ca-cert.pem").exists()
+    machine = Recorded(system="linux", environ={})
+    found = ca.read(confdir)
+    told = started(machine, confdir, "status", "--json").told()
+    assert found is not None
+    assert found.certificate.fingerprint == told["ca"]["sha256"]
+    (finding,) = checked(machine, confdir)
+    assert finding.mark is Mark.FAIL
+    assert finding.saw.startswith("mitmproxy-ca-cert.pem, which clients are given")
+    assert finding.mend.startswith(f"rm {confdir}/mitmproxy-ca*, ")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("", 0o770), ("mitmproxy-ca.pem", 0o640), ("mitmproxy-ca.p12", 0o604)],
+)
+def test_what_others_can_get_at_is_told_by_both(
+    name: str, mode: int, confdir: Path
+) -> None:
+    (confdir / name).chmod(mode)
+    machine = Recorded(system="linux", environ={})
+    (warning,) = started(machine, confdir, "status", "--json").told()["loose"]
+    (finding,) = checked(machine, confdir)
+    assert finding.mark is Mark.FAIL
+    assert warning == f"{finding.saw} ({finding.mend})"
+
+
+@pytest.mark.parametrize("days", [(-9, -1), (1, 9)])
+def test_a_ca_out_of_date_is_refused_by_both(
+    days: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begins, ends = (dt.datetime.now(dt.UTC) + dt.timedelta(days=each) for each in days)
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "mitmproxy")])
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begins)
+        .not_valid_after(ends)
+        .sign(key, hashes.SHA256())
+    )
+    for each in ("ca", "ca-cert"):
+        path = tmp_path / f"mitmproxy-{each}.pem"
+        path.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        path.chmod(0o600)
+    machine = Recorded(system="linux", environ={})
+    with pytest.raises(authority.AuthorityError, match="not valid now"):
+        started(machine, tmp_path, "install", "--yes").install()
+    assert "NOT VALID NOW" in capsys.readouterr().out
+    (finding,) = checked(machine, tmp_path)
+    assert finding.mark is Mark.FAIL
+    assert "no client trusts it" in finding.saw
+
+
+@pytest.mark.parametrize("text", ["", "no certificate"])
+def test_a_file_that_holds_no_ca_is_named_by_both(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mitmproxy-ca.pem").write_text(text)
+    machine = Recorded(system="linux", environ={})
+    with pytest.raises(authority.AuthorityError) as refused:
+        started(machine, tmp_path, "status").told()
+    (finding,) = checked(machine, tmp_path)
+    assert (finding.mark, finding.saw) == (Mark.FAIL, str(refused.value))
+
+
+def test_a_key_of_another_user_s_proxy_does_not_hide_its_certificate(
+    confdir: Path, made: Path
+) -> None:
+    (confdir / "mitmproxy-ca.pem").unlink()
+    (confdir / "mitmproxy-ca.pem").mkdir()  # cannot be read, by root neither
+    found = ca.read(confdir)
+    assert found is not None
+    assert found.certificate == authority.load(made)
+    (finding,) = checked(Recorded(system="linux", environ={}), confdir)
+    assert finding.mark is Mark.FAIL
+    assert "cannot be read" in finding.saw
+
+
+# -- stores
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_both_name_the_same_file_of_all_roots(
+    name: str, tmp_path: Path, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine: Simulated = SYSTEMS[name](tmp_path)
+    confdir = shutil.copytree(made, machine.home / ".mitmproxy")
+    started(machine, confdir, "install", "--yes").install()
+    found = ca.read(confdir)
+    assert found is not None
+    named = programs.roots_of(machine, found)
+    assert f"REQUESTS_CA_BUNDLE={named}\n" in capsys.readouterr().out
+    assert (named != str(found.path)) is (machine.system == "linux")
+
+
+def profile(home: Path, *folders: str) -> None:
+    base = home.joinpath(*folders)
+    (base / "x.default").mkdir(parents=True)
+    (base / "x.default" / "cert9.db").touch()
+    (base / "profiles.ini").write_text("[Profile0]\nPath=x.default\n")
+
+
+def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]], bool]:
+    """Return the check's line, and what trust says of the stores of browsers."""
+    found = ca.read(confdir)
+    assert found is not None
+    actions = started(
+        machine, confdir, "status", "--store", "nss", "--store", "firefox"
+    )
+    told = actions.told()["stores"]
+    return browsers.judge(machine, found, must=True), told, actions.failed
+
+
+@pytest.mark.parametrize(
+    ("system", "folders"),
+    [
+        ("macos", ("Library", "Application Support", "Firefox")),
+        ("windows", ("AppData", "Roaming", "Mozilla", "Firefox")),
+    ],
+)
+def test_firefox_that_takes_the_system_s_roots_is_no_failure_for_either(
+    system: str, folders: tuple[str, ...], tmp_path: Path, confdir: Path
+) -> None:
+    profile(tmp_path, *folders)
+    machine = Recorded(system=system, environ={}, home=tmp_path)  # type: ignore[arg-type]
+    finding, (store,), is_failed = both(machine, confdir)
+    assert (finding.mark, finding.saw) == (Mark.SKIP, store["detail"])
+    assert not is_failed
+
+
+def test_a_database_that_is_to_be_made_is_not_trusted_for_either(
+    tmp_path: Path, confdir: Path
+) -> None:
+    """Also where there is nothing to look into it with."""
+    for installed in (("chromium",), ("chromium", "certutil")):
+        machine = Recorded("linux", {}, tmp_path, programs=installed)
+        finding, (store,), is_failed = both(machine, confdir)
+        assert store["state"] == "not trusted"
+        assert finding.mark is Mark.FAIL
+        assert finding.saw == f"~/.pki/nssdb: not trusted: {store['detail']}"
+        assert is_failed
+
+
+def test_a_database_that_cannot_be_looked_into_is_not_known_for_either(
+    tmp_path: Path, confdir: Path
+) -> None:
+    profile(tmp_path, ".mozilla", "firefox")
+    machine = Recorded("linux", {}, tmp_path)
+    finding, (store,), _ = both(machine, confdir)
+    assert (finding.mark, store["state"]) == (Mark.SKIP, "unknown")
+    assert finding.mend in store["detail"]
+
+
+# -- who listens, and what it answers
+
+
+class Other(BaseHTTPRequestHandler):
+    """A program that says it is llm_normalize, but not by a page."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"name": "llm_normalize", "version": "9", "pid": 7}).encode()
+        self.send_response(404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def other() -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def taken(number: int) -> str:
+    """Return who has a port, as run says it."""
+    listens = Listens("regular", "", "127.0.0.1", number, is_own=False)
+    found = ports.first_taken(Plan(Path("/c"), (listens,)))
+    assert found is not None
+    return found.by
+
+
+def judged(number: int) -> str:
+    """Return who has it, as the check says it."""
+    way = Way("127.0.0.1", number, ())
+    found = local_server.status("127.0.0.1", number)
+    owner = processes.listener(number)
+    return port.judge(Recorded(system="linux"), way, Path("/c"), found, owner).saw
+
+
+def test_both_name_who_listens(other: int) -> None:
+    name = psutil.Process().name()
+    assert taken(other) == f"{name} (process {os.getpid()}) listens there"
+    assert judged(other).startswith(f"{name} (pid {os.getpid()}) has ")
+
+
+def test_another_user_s_program_is_taken_for_none_of_this_user(
+    other: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system tells such a socket without its process."""
+    place = SimpleNamespace(port=other)
+    foreign = SimpleNamespace(laddr=place, pid=None, status=psutil.CONN_LISTEN)
+    monkeypatch.setattr(psutil, "net_connections", lambda _: [foreign])
+    assert taken(other) == "another program listens there"
+    assert "which the system does not name" in judged(other)
+
+
+@pytest.mark.parametrize(
+    "error", [psutil.AccessDenied(1), psutil.ZombieProcess(1), psutil.NoSuchProcess(1)]
+)
+def test_a_program_that_ends_meanwhile_is_named_by_its_number(
+    error: psutil.Error, other: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(psutil.Process, "cmdline", refuse)
+    assert taken(other) == f"process {os.getpid()} listens there"
+    assert judged(other).startswith(f"a program (pid {os.getpid()}) has ")
+
+
+def test_a_system_that_names_no_process_is_asked_nothing_more(
+    other: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil, "net_connections", refuse)
+    assert taken(other) == "another program listens there"
+    assert processes.listener(other) is None
+
+
+# -- without psutil
+
+
+@pytest.fixture
+def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "IS_COMPLETE", False)
+    monkeypatch.delattr(processes, "psutil")
+
+
+@pytest.mark.usefixtures("_bare")
+def test_without_psutil_the_check_says_what_it_lacks(other: int) -> None:
+    (finding,) = port.unknown()
+    assert (finding.mark, finding.mend) == (Mark.SKIP, processes.INSTALL)
+    assert finding.saw.startswith("psutil is not installed")
+    assert "which the system does not name" in judged(other)
+    assert taken(other) == "another program listens there"
+    assert ports.has(os.getpid(), "127.0.0.1", other)
+
+
+@pytest.mark.usefixtures("_bare")
+def test_without_psutil_no_setting_is_switched(tmp_path: Path) -> None:
+    refused = pytest.raises(ProxyError, match=r"psutil .*: pip install")
+    with refused, proxy_state.locked(tmp_path):
+        pytest.fail("nobody could tell the owner from another process")
+    assert [*tmp_path.iterdir()] == []
+    with pytest.raises(ProxyError, match=r"psutil .*: pip install"):
+        proxy_state.started(os.getpid())
+    assert not processes.Started(os.getpid(), 1.0, "").is_running
+
+
+@pytest.mark.usefixtures("_bare")
+def test_without_psutil_processes_are_known_by_their_number() -> None:
+    assert processes.is_alive(os.getpid())
+    assert not processes.is_alive(2**22 + 1)
+    assert processes.family(os.getpid()) == [os.getpid()]
+    assert processes.work(os.getpid()) == 0.0
+    assert Machine().run(["sleep", "60"], timeout=0.1).code == HUNG
+
+
+def test_with_psutil_there_is_no_line_about_it() -> None:
+    assert port.unknown() == []
