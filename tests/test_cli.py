@@ -100,6 +100,10 @@ def test_help_of_a_tool_has_every_flag_that_it_had(name: str) -> None:
     assert set(NAMES["flags"].get(name, ())) - OF_MITMPROXY <= told
 
 
+def test_every_flag_that_is_promised_is_a_tools() -> None:
+    assert set(NAMES["flags"]) == set(cli.TOOLS)
+
+
 OF_MITMPROXY = {"--set", "--listen-host", "--mode"}
 """What is handed on, and may be an example only."""
 

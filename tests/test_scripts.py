@@ -21,8 +21,8 @@ from llm_normalize import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
-COMMANDS = ("add_capture", "build", "check", "deploy_local", "run", "test")
-PLAIN = ("deploy_drain",)
+COMMANDS = ("add_capture", "build", "check", "deploy/local", "run", "test")
+PLAIN = ("deploy/drain",)
 ALIASES = ("doctor", "report", "service", "trust")
 TOOL = tuple(
     f"../addon/llm_normalize/{name}"
