@@ -108,25 +108,6 @@ OF_MITMPROXY = {"--set", "--listen-host", "--mode"}
 """What is handed on, and may be an example only."""
 
 
-def test_a_tool_that_lacks_its_package_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def fail(missing: str) -> Any:
-        raise ModuleNotFoundError(f"No module named {missing!r}", name=missing)
-
-    monkeypatch.setattr(cli.importlib, "import_module", lambda *_: fail("psutil"))
-    assert cli.main(["service"]) == 1
-    assert (
-        "service needs psutil, which scripts/run.py brings" in capsys.readouterr().err
-    )
-    monkeypatch.setattr(cli, "CHECKOUT", tmp_path / "none")
-    assert cli.main(["service"]) == 1
-    assert "install llm-normalize[desktop]" in capsys.readouterr().err
-    monkeypatch.setattr(cli.importlib, "import_module", lambda *_: fail("other"))
-    with pytest.raises(ModuleNotFoundError):
-        cli.main(["service"])
-
-
 def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt

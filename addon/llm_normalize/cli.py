@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .text.command_line import CHECKOUT, NAME
 from .text.console import complain
 
 INTERRUPTED = 130
@@ -72,18 +71,6 @@ def main(given: Sequence[str] | None = None) -> int:
     try:
         tool = importlib.import_module(f".{TOOLS[name].module}", __package__)
         code: int = tool.main(words)
-    except ModuleNotFoundError as error:
-        if error.name != "psutil":
-            raise
-        complain(without_psutil(name))
-        return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
-
-
-def without_psutil(what: str) -> str:
-    """Return how to get the one package that some tools need beside mitmproxy's."""
-    if CHECKOUT.exists():
-        return f"{what} needs psutil, which scripts/run.py brings: start it by that"
-    return f"{what} needs psutil: install {NAME}[desktop], or psutil beside {NAME}"

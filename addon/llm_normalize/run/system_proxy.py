@@ -135,13 +135,13 @@ def switched(start: Start, machine: Machine) -> int:
     before = settings.current()
     target = Target(LOCAL, listens.port, start.flag == "--pac")
     folder = proxy_state.place(machine.home)
+    owner = proxy_state.started(os.getpid())
     with Supervised(start.command, owns_terminal=start.program == "mitmproxy") as child:
         try:
             try:
                 child.wait_until(lambda: bool(ports.serving(child.pid, listens)))
                 if target.pac:
                     ensure_pac(target)
-                owner = proxy_state.started(os.getpid())
                 proxy = proxy_state.started(child.pid)
                 proxy_switch.switch(settings, target, folder, owner, proxy)
                 ways = next_steps.Ways(machine.system, settings.name, is_on=True)
