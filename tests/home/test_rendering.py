@@ -123,7 +123,7 @@ def test_others_are_told_no_counts() -> None:
     for page in (html(visit, FACTS, CLIENTS), text(visit, FACTS, CLIENTS)):
         for words in ("1.2.3", "role-null", "2 of 3", "refused", "new.test", "/conf"):
             assert words not in page
-        assert "trust.py" not in page
+        assert "trust install" not in page
         assert "curl --cacert mitmproxy-ca-cert.pem" in page
         assert "proxy.pac" in page
         assert "/clients/python" in page

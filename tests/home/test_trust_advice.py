@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from llm_normalize.home import trust_advice
+from llm_normalize.text import command_line
 
 ROOT = Path(__file__).parents[2]
-TRUST = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'trust.py'))} install"
+TRUST = f"python3 {shlex.quote(str(ROOT / 'scripts' / 'run.py'))} trust install"
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_what_is_to_be_set_is_what_a_shell_understands(home: Path) -> None:
 def test_another_machine_is_not_led_to_a_file_of_this_one() -> None:
     found = trust_advice.afar("http://192.0.2.1:8080")
     assert found.install == ""
-    assert "trust.py" not in found.markdown
+    assert "trust install" not in found.markdown
     assert "http://192.0.2.1:8080/mitmproxy-ca-cert.pem" in found.exports
     assert 'NODE_EXTRA_CA_CERTS="$PWD/mitmproxy-ca-cert.pem"' in found.exports
 
@@ -67,7 +68,7 @@ def test_commands_of_windows() -> None:
     found = trust_advice.of(confdir, "http://h:1", system="windows")
     file = str(confdir.absolute() / trust_advice.CERTIFICATE)
     assert found.install.startswith("py ")
-    assert found.install.endswith(f'trust.py install --confdir "{confdir.absolute()}"')
+    assert found.install.endswith(f'run.py trust install --confdir "{confdir.absolute()}"')
     assert "$env:HTTPS_PROXY = 'http://h:1'; $env:SSL_CERT_FILE = " in found.exports
     assert f"'{file.replace("'", "''")}'" in found.exports
     assert found.curl == f'curl --cacert "{file}"'
@@ -82,14 +83,15 @@ def test_commands_of_windows() -> None:
         ("", "windows", "certutil -user -addstore Root "),
     ],
 )
-def test_a_package_without_the_scripts_names_the_systems_own_command(
+def test_an_addon_folder_alone_names_the_systems_own_command(
     there: str,
     system: str,
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trust_advice, "SCRIPT", tmp_path / "trust.py")
+    monkeypatch.setattr(command_line, "CHECKOUT", tmp_path / "run.py")
+    monkeypatch.setattr(command_line, "_installed", lambda: None)
     (tmp_path / "a").mkdir()
     folder = str(tmp_path / (there or "none"))
     monkeypatch.setattr(
@@ -98,4 +100,14 @@ def test_a_package_without_the_scripts_names_the_systems_own_command(
     found = trust_advice.of(Path("/c"), system=system)
     assert found.install.startswith(command)
     assert "mitmproxy-ca-cert.pem" in found.install
-    assert "trust.py" not in found.sentence
+    assert "trust install" not in found.sentence
+
+
+@pytest.mark.parametrize("system", ["linux", "macos", "windows"])
+def test_an_installed_package_names_its_own_command(
+    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command_line, "CHECKOUT", tmp_path / "run.py")
+    monkeypatch.setattr(command_line, "_installed", lambda: "llm-normalize")
+    found = trust_advice.of(tmp_path / ".mitmproxy", system=system, home=tmp_path)
+    assert found.install == "llm-normalize trust install"
