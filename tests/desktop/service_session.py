@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / each) for each in ("tests", "scripts", "addon")]
 
-from llm_normalize.desktop.service import unit  # noqa: E402 - from the folders above
 from desktop.starting import assert_it_repairs, free_port, is_open  # noqa: E402
+from llm_normalize.desktop.service import unit  # noqa: E402 - from the folders above
 from support import Provider  # noqa: E402
 
 HOME = Path.home()
@@ -31,9 +31,9 @@ time.sleep(600)
 
 
 def service(*arguments: str, code: int = 0) -> str:
-    script = str(ROOT / "scripts" / "service.py")
+    script = str(ROOT / "scripts" / "run.py")
     done = subprocess.run(
-        [sys.executable, script, *arguments],
+        [sys.executable, script, "service", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,4 +1,4 @@
-"""`scripts/run.py --check` on a machine of its own: real proxies, programs and stores.
+"""`llm-normalize check` on a machine of its own: real proxies, programs and stores.
 
 What a test cannot have is the system's store, which belongs to the whole machine: a curl
 and an openssl on the PATH stand in that take a file of the test's for it.
@@ -130,7 +130,7 @@ class Desk:
         (folder / "keyfile").write_text(text)
 
     def command(self, port: int, confdir: Path | None = None) -> list[str]:
-        command = [sys.executable, str(ROOT / "scripts" / "run.py"), "--check"]
+        command = [sys.executable, str(ROOT / "scripts" / "run.py"), "check"]
         where = confdir or self.confdir
         return [*command, "-p", str(port), "--set", f"confdir={where}"]
 
@@ -387,7 +387,7 @@ def test_a_ca_that_nobody_trusts_is_noticed_by_all(desk: Desk, ca: Path) -> None
         checked = desk.check(running.port)
     for step in ("CA in system", "CA in Python", "CA in Node", "CA in browsers"):
         assert checked.marks(step) == {"FAIL"}, step
-    assert "trust.py install" in checked.of("CA in system").mend
+    assert "run.py trust install" in checked.of("CA in system").mend
     assert "NODE_EXTRA_CA_CERTS=" in checked.of("CA in Node").mend
 
 
@@ -395,7 +395,7 @@ def test_the_mends_for_python_and_node_do_mend(desk: Desk, ca: Path) -> None:
     with proxy(desk, ca) as running:
         desk.lead_here(running.port)
         checked = desk.check(running.port)
-        # What trust.py would have put into the bundle that is named:
+        # What `trust` would have put into the bundle that is named:
         desk.store.write_bytes(desk.store.read_bytes() + running.ca.read_bytes())
         for step in ("CA in Python", "CA in requests", "CA in Node"):
             for line in (each for each in checked.lines if each.step == step):

@@ -11,13 +11,13 @@ from pathlib import Path
 import brotli
 import pytest
 
-from workshop.release import files as build
 import support
 import test_layout
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, free_port, running
 from support import Http1Client, Provider
+from workshop.release import files as build
 
 pytestmark = pytest.mark.xdist_group("frozen")  # they share what takes long to make
 

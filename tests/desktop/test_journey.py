@@ -35,8 +35,9 @@ def files(home: Path) -> dict[str, bytes]:
 
 
 def trust(gnome: Session, action: str) -> str:
-    script = str(ROOT / "scripts" / "trust.py")
-    return gnome.says(sys.executable, script, action, "--yes", "--store", "nss")
+    script = str(ROOT / "scripts" / "run.py")
+    words = ("trust", action, "--yes", "--store", "nss")
+    return gnome.says(sys.executable, script, *words)
 
 
 def test_a_desktop_is_led_here_and_back(gnome: Session, hosts: Hosts) -> None:

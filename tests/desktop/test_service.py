@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import nobody
+from desktop import service_session as session
+from llm_normalize.desktop.machine import Machine
 from llm_normalize.desktop.service import actions as service
 from llm_normalize.desktop.service import unit
-import nobody
-from llm_normalize.desktop.machine import Machine
-from desktop import service_session as session
 
 
 def verified(folder: Path, text: str) -> str:

@@ -20,8 +20,8 @@ from typing import ClassVar
 import psutil
 import pytest
 
-from llm_normalize.desktop.machine import Outcome
 from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
+from llm_normalize.desktop.machine import Outcome
 
 SCHEMA = "org.gnome.system.proxy"
 HAS_ONE = f"""

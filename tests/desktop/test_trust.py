@@ -1,4 +1,4 @@
-"""scripts/trust.py with real stores: NSS, and Debian's in a mount namespace of its own.
+"""`llm-normalize trust` with real stores: NSS, and Debian's in a mount namespace of its own.
 
 The system's store is never this machine's own, but in CI, where the machine is thrown
 away, if it gives root no namespace.
@@ -27,7 +27,7 @@ from mitmproxy.certs import CertStore
 from llm_normalize.desktop.trust import authority
 
 ROOT = Path(__file__).parents[2]
-TRUST = [sys.executable, str(ROOT / "scripts" / "trust.py")]
+TRUST = [sys.executable, str(ROOT / "scripts" / "run.py"), "trust"]
 HELLO = b"<p>the connection is trusted</p>"
 BROWSERS = ("--store", "nss", "--store", "firefox")
 
@@ -426,7 +426,7 @@ def test_two_at_once_do_not_mix(place: str, home: Path, confdir: Path) -> None:
         for act in ("install", "remove"):
             done = run([*TRUST, act, "--yes", "--store", "firefox"], home)
             assert done.returncode == 1
-            assert "another trust.py is at work" in done.stderr
+            assert "another `trust` is at work" in done.stderr
         assert run([*TRUST, "status", "--store", "firefox"], home).stderr == ""
     said([*TRUST, "install", "--yes", "--store", "firefox"], home)
     assert (confdir / "normalize" / "trust.json").exists()
@@ -582,7 +582,7 @@ def test_it_goes_also_when_mitmproxy_has_another_ca_by_then(
     status = system.run(*TRUST, "status", "--store", "system")
     assert status.returncode == 1
     assert "system        stale" in status.stdout
-    assert "an older CA, installed by this script" in status.stdout
+    assert "an older CA, installed by llm_normalize" in status.stdout
     system.said(*TRUST, "remove", "--yes")
     assert system.shown() == before
 

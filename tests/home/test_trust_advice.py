@@ -68,7 +68,9 @@ def test_commands_of_windows() -> None:
     found = trust_advice.of(confdir, "http://h:1", system="windows")
     file = str(confdir.absolute() / trust_advice.CERTIFICATE)
     assert found.install.startswith("py ")
-    assert found.install.endswith(f'run.py trust install --confdir "{confdir.absolute()}"')
+    assert found.install.endswith(
+        f'run.py trust install --confdir "{confdir.absolute()}"'
+    )
     assert "$env:HTTPS_PROXY = 'http://h:1'; $env:SSL_CERT_FILE = " in found.exports
     assert f"'{file.replace("'", "''")}'" in found.exports
     assert found.curl == f'curl --cacert "{file}"'
