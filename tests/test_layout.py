@@ -50,7 +50,7 @@ BRINGS = {
 }
 """What mitmproxy depends on itself, and which rooms use it."""
 TOOLS_BRING = {
-    "certifi", "cryptography", "h11", "h2", "jinja2", "mitmproxy", "ruamel", "tornado",
+    "certifi", "cryptography", "h11", "h2", "jinja2", "markupsafe", "mitmproxy", "ruamel", "tornado",
 }  # fmt: skip
 """Likewise, what a tool may import; and, in one module, psutil, which is an extra."""
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
