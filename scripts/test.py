@@ -110,7 +110,9 @@ def run(what: str, python: Path, arguments: list[str]) -> Result:
     title = f"{what} on {asked.stdout.strip()}"
     print(f"--- {title}", flush=True)
     start = time.monotonic()
-    code = _bootstrap.wait_for([str(python), "-m", "pytest", *arguments], _bootstrap.ROOT)
+    code = _bootstrap.wait_for(
+        [str(python), "-m", "pytest", *arguments], _bootstrap.ROOT
+    )
     outcome = f"failed (pytest's exit code {code})" if code else "passed"
     return Result(title, f"{outcome} in {time.monotonic() - start:.0f} s", code != 0)
 

@@ -210,7 +210,9 @@ def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
     fill()
     assert steps.fillers() == [PINNED, "uv development.txt"]
     assert steps.told["UV_DEFAULT_INDEX"] == "https://joe:secret@host"
-    assert steps.told["UV_CACHE_DIR"] == str(load("_bootstrap").ROOT / ".venv-uv" / "cache")
+    assert steps.told["UV_CACHE_DIR"] == str(
+        load("_bootstrap").ROOT / ".venv-uv" / "cache"
+    )
 
 
 def test_uv_that_is_there_is_not_installed_again(steps: Steps) -> None:

@@ -16,6 +16,7 @@ from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
+from llm_normalize.desktop.local_server import fetch, status
 from llm_normalize.desktop.proxy.settings import ProxyError
 from llm_normalize.home import trust_advice
 from llm_normalize.run import command as run_command
@@ -23,7 +24,7 @@ from llm_normalize.run import start
 from llm_normalize.run import upstream_auth as proxy_upstream_auth
 from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
 from llm_normalize.run.next_steps import Ways, next_steps, refusal
-from llm_normalize.run.ports import ask, first_taken, has, instance, is_taken
+from llm_normalize.run.ports import first_taken, has, is_taken
 from llm_normalize.run.upstream_proxy import (
     Upstream,
     address,
@@ -168,11 +169,13 @@ def test_other_program_is_not_taken_for_one(
     other: int, body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Instance, "body", body)
-    assert instance(other) is None
+    assert status("127.0.0.1", other) is None
     taken = first_taken(planned("-p", str(other)))
     assert taken is not None
     assert f"(process {os.getpid()}) listens there" in taken.by
-    assert ask(other, "/other") == (404, body)
+    answer = fetch("127.0.0.1", other, "/other")
+    assert answer is not None
+    assert (answer.status, answer.body) == (404, body)
 
 
 def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:
@@ -201,7 +204,7 @@ def test_free_port_and_no_port_are_fine() -> None:
     assert first_taken(planned("-p", str(port))) is None
     assert first_taken(planned("--mode", "local:curl")) is None
     assert not is_taken("no.such.host.invalid", port)
-    assert ask(port, "/") is None
+    assert fetch("127.0.0.1", port, "/") is None
 
 
 # What is started
@@ -308,13 +311,13 @@ def test_start_says_three_lines_when_its_own_port_answers(
             int(lines[0].split(":")[-1][:-2]),
         )
         assert port == int(lines[0].split(" its ")[0].rstrip(";").rpartition(":")[2])
-        status = instance(port, host.strip("[]"))
-        assert status is not None
-        assert status["pid"] == process.pid
+        found = status(host.strip("[]"), port)
+        assert found is not None
+        assert found.pid == process.pid
         url = f"http://{host}:{port}"
         text = "".join(lines)
         assert f"mitmdump listens on {host}:{port}; its home page: {url}/\n" in text
-        assert f"\n  trust: python3 {ROOT}/scripts/trust.py install" in text
+        assert f"\n  trust: python3 {ROOT}/scripts/run.py trust install" in text
         assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in text
         assert (
             f"\n  programs: export HTTPS_PROXY={shlex.quote(url)}; more: {ROOT}" in text
