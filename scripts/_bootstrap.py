@@ -3,7 +3,8 @@
 Written for Python 3.8: that is what `python3` often names, while mitmproxy needs
 3.12. So this finds a newer interpreter, makes `.venv` with what requirements/*.txt pins
 by hash, and leaves a stamp there, written last. A start that finds the stamp in order
-does nothing else; an environment without one is half made and is made anew.
+does nothing else; an environment without one is half made and is made anew. What only
+uses the project needs `runtime` there; what works on it adds `development` to that.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Iterator, NamedTuple, NoReturn, Sequence
+from typing import Any, Iterator, NamedTuple, NoReturn, Sequence
 
 import _uv
 
@@ -30,7 +31,10 @@ else:
     import fcntl
 
 ROOT = Path(__file__).resolve().parent.parent
+RUNTIME = ("runtime",)
 DEVELOPMENT = ("development",)
+WITHIN = {"development": RUNTIME}
+"""Sets that another one holds: scripts/check.py sees to it that their pins agree."""
 MINIMUM = (3, 12)
 FETCHED = "3.13"  # what uv is asked for when the machine has nothing
 NAMES = ("python3.14", "python3.13", "python3.12", "python3", "python")
@@ -503,11 +507,17 @@ def _make_with_any(folder: Path) -> Python:
 
 def _install(folder: Path, names: Sequence[str]) -> None:
     inner = str(program(folder, "python"))
-    title = "installing mitmproxy and the tools"
+    title = "installing mitmproxy"
+    more = {}
+    if names == RUNTIME:
+        more["UV_NO_CACHE"] = "1"  # who only uses it installs it once
+    else:
+        title += " and what the work on it needs"
     try:
         uv = _own_uv(inner)
         if uv is not None:
-            install(f"{title} with uv", uv.command(inner, exactly(*names)), **uv.told)
+            command = uv.command(inner, exactly(*names))
+            install(f"{title} with uv", command, **{**uv.told, **more})
             return
     except (StepError, OSError) as error:
         why = "".join(getattr(error, "lines", ())[-1:]) or str(error)
@@ -552,13 +562,22 @@ def _lock(number: int) -> bool:
     return True
 
 
-def _digest(names: Sequence[str]) -> str:
-    """Return a hash of what an environment has to hold."""
-    texts = [lock(name).read_text(encoding="utf-8") for name in names]
-    return hashlib.sha256("".join(texts).encode()).hexdigest()
+def _digests(names: Sequence[str]) -> dict[str, str]:
+    """Return a hash of each of these sets, and of those that they hold."""
+    more = [each for name in names for each in WITHIN.get(name, ())]
+    return {
+        each: hashlib.sha256(lock(each).read_bytes()).hexdigest()
+        for each in (*names, *more)
+    }
 
 
-def _read_stamp(folder: Path, python: Python | None) -> dict[str, str]:
+def _held(stamp: dict[str, Any]) -> dict[str, str]:
+    """Return the sets that an environment holds, with the hash of each."""
+    held = stamp.get("holds")
+    return dict(held) if isinstance(held, dict) else {}
+
+
+def _read_stamp(folder: Path, python: Python | None) -> dict[str, Any]:
     """Return the stamp in *folder*, empty if it has to be made anew.
 
     That is: no stamp, moved, its interpreter gone or another one, or not *python*.
@@ -583,23 +602,27 @@ def environment(
     Args:
         tag: "" for `.venv`, which everything uses; else `.venv-<tag>`.
         python: The interpreter to build on; the best at hand if None.
-        names: The locks whose packages it holds.
+        names: The locks whose packages it has to hold; what else it holds stays.
 
     Raises:
         SetupError: It cannot be made.
         OSError: The project's folder cannot be written to.
     """
     folder = ROOT / (f".venv-{tag}" if tag else ".venv")
-    digest = _digest(names)
-    if _read_stamp(folder, python).get("holds") == digest:
+    digests = _digests(names)
+    if digests.items() <= _held(_read_stamp(folder, python)).items():
         return program(folder, "python")
     with _locked():
         stamp = _read_stamp(folder, python)  # another start may have made it
-        if stamp.get("holds") == digest:
+        held = _held(stamp)
+        if digests.items() <= held.items():
             return program(folder, "python")
         if stamp:
             # Completed in place: someone's mitmdump may be running in it.
-            say(f"llm_normalize: other packages are pinned now, updating {folder.name}")
+            why = "other packages are pinned now, updating"
+            if held and not digests.keys() <= held.keys():
+                why = f"adding the packages for {' and '.join(names)} to"
+            say(f"llm_normalize: {why} {folder.name}")
             (folder / STAMP).unlink()
         else:
             if python is None:
@@ -611,7 +634,7 @@ def environment(
             stamp = {"folder": str(folder), "link": link}
             stamp.update(base=python.base, version=python.name)
         _install(folder, names)
-        text = json.dumps({**stamp, "holds": digest}, indent=1)
+        text = json.dumps({**stamp, "holds": {**held, **digests}}, indent=1)
         (folder / STAMP).write_text(text, encoding="utf-8")
     return program(folder, "python")
 
@@ -646,9 +669,9 @@ def become(command: Sequence[str]) -> NoReturn:
     os.execv(command[0], list(command))  # noqa: S606 - no shell wanted
 
 
-def _enter() -> None:
+def _enter(names: Sequence[str]) -> None:
     restarted = os.environ.pop(RESTARTED, None)
-    python = environment(python=forced_python())
+    python = environment(python=forced_python(), names=names)
     folder = python.parent.parent
     running = ".".join(str(number) for number in sys.version_info[:3])
     inside = Path(sys.prefix).resolve() == folder.resolve()
@@ -660,13 +683,16 @@ def _enter() -> None:
     become([str(python), str(Path(sys.argv[0]).resolve()), *sys.argv[1:]])
 
 
-def ensure() -> None:
+def ensure(names: Sequence[str] = DEVELOPMENT) -> None:
     """Return in `.venv`: made if need be, the script restarted in it if need be.
 
-    Ends the process with a sentence on stderr and code 1 if it cannot be had.
+    Ends the process with a sentence on stderr and code 1 if it cannot be made.
+
+    Args:
+        names: The locks whose packages the script needs there.
     """
     try:
-        _enter()
+        _enter(names)
     except SetupError as error:
         for line in getattr(error, "lines", ()):
             say("    " + line)

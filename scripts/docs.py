@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 CATALOGUE = _bootstrap.ROOT / "addon" / "llm_normalize" / "fixes" / "README.md"
 REQUESTS = (
-    _bootstrap.ROOT / "addon" / "llm_normalize" / "request" / "adaptations" / "README.md"
+    _bootstrap.ROOT
+    / "addon"
+    / "llm_normalize"
+    / "request"
+    / "adaptations"
+    / "README.md"
 )
 RELIABILITY = markers.DOCS / "reliability.md"
 COMPATIBILITY = markers.DOCS / "compatibility.md"

@@ -1,82 +1,161 @@
+import importlib
+import json
+import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from mitmproxy.tools import main as tools
 
 from llm_normalize import __version__, cli
+from llm_normalize.run import command
 
-SCRIPT = Path(__file__).parents[1] / "addon" / "normalize.py"
-LOADED = ["-s", str(SCRIPT)]
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "addon" / "normalize.py"
+NAMES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("public_names.json").read_text("utf-8")
+)
 
 
-def test_a_checkouts_script_is_the_one_beside_the_package() -> None:
-    assert cli.script() == SCRIPT
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
+    """Have every tool do nothing but report its arguments here."""
+    found: list[tuple[str, list[str]]] = []
+
+    def tool(name: str, _package: str) -> SimpleNamespace:
+        def main(words: list[str]) -> int:
+            found.append((name, words))
+            return 5
+
+        return SimpleNamespace(main=main)
+
+    monkeypatch.setattr(importlib, "import_module", tool)
+    return found
 
 
-def test_an_installed_script_is_in_a_folder_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", cli.TOOLS)
+def test_a_tool_gets_what_follows_its_name(
+    asked: list[tuple[str, list[str]]], name: str
 ) -> None:
-    monkeypatch.setattr(cli, "_PACKAGE", tmp_path)
-    (tmp_path / "script").mkdir()
-    (tmp_path / "script" / "normalize.py").touch()
-    assert cli.script() == tmp_path / "script" / "normalize.py"
+    assert cli.main([name, "--help", "run"]) == 5
+    assert asked == [(f".{cli.TOOLS[name].module}", ["--help", "run"])]
 
 
 @pytest.mark.parametrize(
-    ("given", "more"),
-    [
-        ([], ["--listen-host", "127.0.0.1"]),
-        (["-p", "8081"], ["--listen-host", "127.0.0.1", "-p", "8081"]),
-        (["--listen-host", "::1"], ["--listen-host", "::1"]),
-        (["--listen-host=::1"], ["--listen-host=::1"]),
-        (["--set", "listen_host=::1"], ["--set", "listen_host=::1"]),
-        (["--set=listen_host=::1"], ["--set=listen_host=::1"]),
-    ],
+    "given",
+    [[], ["-p", "1", "doctor"], ["--demo"], ["--check"], ["--", "docter"], ["~u /a"]],
 )
-def test_it_listens_on_loopback_unless_told_otherwise(
-    given: list[str], more: list[str]
+def test_without_a_tools_name_it_runs(
+    asked: list[tuple[str, list[str]]], given: list[str]
 ) -> None:
-    assert cli.arguments(given) == LOADED + more
+    assert cli.main(given) == 5
+    assert asked == [(".run.command", given)]
 
 
 @pytest.mark.parametrize(
-    ("given", "program", "handed"),
+    ("word", "meant"),
     [
-        (["-p", "0"], "mitmdump", ["-p", "0"]),
-        (["--web", "--set", "a=b"], "mitmweb", ["--set", "a=b"]),
-        (["--console"], "mitmproxy", []),
-        (["--", "--version"], "mitmdump", ["--version"]),
+        ("docter", "doctor"),
+        ("dcotor", "doctor"),
+        ("Report", "report"),
+        ("reports", "report"),
+        ("sevice", "service"),
+        ("chekc", "check"),
+        ("--doctor", "doctor"),
+        ("-trust", "trust"),
     ],
 )
-def test_it_starts_mitmproxys_programs(
-    monkeypatch: pytest.MonkeyPatch, given: list[str], program: str, handed: list[str]
+def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
+    word: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    started: list[list[str]] = []
-    monkeypatch.setattr(tools, program, started.append)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert cli.main(given) == 0
-    assert started == [[*LOADED, "--listen-host", "127.0.0.1", *handed]]
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([word])
+    assert capsys.readouterr().err == (
+        f"llm_normalize: there is no tool {word}: did you mean {meant}?\n"
+    )
+
+
+def test_help_shows_the_tools_and_what_run_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert re.findall(r"(?m)^  ([a-z]+)  +\w", said) == list(cli.TOOLS)
+    assert "--upstream-proxy URL" in said
+    assert max(map(len, said.splitlines())) <= 88
+
+
+@pytest.mark.parametrize("name", cli.TOOLS)
+def test_help_of_a_tool_has_every_flag_that_it_had(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "llm_normalize", name, "--help"],
+        cwd=ROOT / "addon",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert f"llm-normalize {name}" in done.stdout.replace("[run]", "run")
+    told = set(re.findall(r"--[a-z][\w-]*", done.stdout))
+    assert set(NAMES["flags"].get(name, ())) - OF_MITMPROXY <= told
+
+
+def test_every_flag_that_is_promised_is_a_tools() -> None:
+    assert set(NAMES["flags"]) == set(cli.TOOLS)
+
+
+OF_MITMPROXY = {"--set", "--listen-host", "--mode"}
+"""What is handed on, and may be an example only."""
+
+
+def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "main", interrupted)
+    assert cli.main([]) == 130
+
+
+# What run takes
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--demo", "-p", "1"],
+        ["--demo", "--console"],
+        ["--web", "--console"],
+        ["--demo", "--pac"],
+        ["--demo", "--upstream-proxy", "http://a:1"],
+        ["--pac", "--system-proxy"],
+        ["--restore", "--check"],
+        ["--restore", "--system-proxy"],
+    ],
+)
+def test_flags_that_contradict_each_other_are_refused(given: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command.parse(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "handed"), [(["--demo"], []), (["--demo", "--web"], ["--web"])]
+)
+def test_demo_is_a_flag_of_run_too(
+    monkeypatch: pytest.MonkeyPatch, given: list[str], handed: list[str]
+) -> None:
+    demo = importlib.import_module("llm_normalize.demo.command")
+    monkeypatch.setattr(demo, "main", lambda words: 7 if words == handed else 0)
+    assert cli.main(given) == 7
 
 
 def test_flag_with_one_dash_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["-web"])
     assert "no flag -web: did you mean --web?" in capsys.readouterr().err
-
-
-def test_console_without_a_terminal_gets_a_sentence(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["--console"])
-    assert "--console needs a terminal" in capsys.readouterr().err
-
-
-def test_the_exit_code_is_mitmproxys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "mitmdump", lambda _: 3)
-    assert cli.main([]) == 3
 
 
 def test_it_tells_where_the_script_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,10 +171,3 @@ def test_the_module_is_the_command(
         runpy.run_module("llm_normalize", run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"llm_normalize {__version__}\n"
-
-
-def test_it_starts_one_program_only(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["--web", "--console"])
-    assert ended.value.code == 2
-    assert "not allowed with" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from llm_normalize import cli
 from llm_normalize.fixes import FIXES
 from llm_normalize.request.adaptation import LEARNED
 from llm_normalize.request.adaptations import ADAPTATIONS
@@ -22,6 +23,7 @@ ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
 
 ROOMS = {
     "text": set(),
+    "form": set(),
     "wire": set(),
     "chat": {"text", "wire"},
     "repair": {"wire", "chat"},
@@ -34,7 +36,11 @@ ROOMS = {
     "capture": {"wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
 }
-"""Which rooms a room may import from. What stands beside them may import from all."""
+"""Which rooms of the addon a room may import from. What stands beside may use them all."""
+TOOLS = {"run", "demo", "desktop", "doctor", "report"}
+"""The rooms of the tools: they may import from every room, and mitmproxy never loads one."""
+COMMAND = {"cli", "__main__"}
+"""What starts the tools: these modules alone name their rooms."""
 HAS_MITMPROXY = {"routing", "exchange", "inspect", "home", ""}
 """The rooms that import mitmproxy; the rest runs without it."""
 BRINGS = {
@@ -43,11 +49,15 @@ BRINGS = {
     "wire": {"brotli", "zstandard", "compression", "backports"},
 }
 """What mitmproxy depends on itself, and which rooms use it."""
+TOOLS_BRING = {
+    "certifi", "cryptography", "h11", "h2", "jinja2", "markupsafe", "mitmproxy", "ruamel", "tornado",
+}  # fmt: skip
+"""Likewise, what a tool may import; and, in one module, psutil, which is an extra."""
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
     "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
-    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "socket", "ssl", "stat", "string", "sys",
+    "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 LINES = 520
@@ -61,6 +71,14 @@ def name(path: Path) -> str:
 def room(path: Path) -> str:
     """Return the room of a module; empty for what stands beside them."""
     return path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else ""
+
+
+def is_addon(path: Path) -> bool:
+    """Tell whether mitmproxy loads a module, in its standalone binary, too."""
+    return room(path) not in TOOLS and name(path) not in COMMAND
+
+
+ADDON = list(filter(is_addon, MODULES))
 
 
 def imports(path: Path) -> tuple[set[str], set[str]]:
@@ -84,17 +102,39 @@ def imports(path: Path) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("path", MODULES, ids=name)
 def test_room_imports_from_the_rooms_it_may(path: Path) -> None:
-    if not room(path):
+    if not room(path) or not is_addon(path):
         return
     found = {each.split("/")[0] for each in imports(path)[1]} - {room(path)}
     assert found <= ROOMS[room(path)]
+
+
+@pytest.mark.parametrize("path", ADDON, ids=name)
+def test_addon_knows_no_tool(path: Path) -> None:
+    found = {each.split("/")[0] for each in imports(path)[1]}
+    assert not found & (TOOLS | COMMAND)
+
+
+@pytest.mark.parametrize(
+    "path", [each for each in MODULES if each not in ADDON], ids=name
+)
+def test_tool_needs_what_mitmproxy_brings(path: Path) -> None:
+    extra = {"psutil"} if name(path) == "desktop/processes" else set()
+    allowed = set(sys.stdlib_module_names) | TOOLS_BRING | extra
+    assert imports(path)[0] <= allowed
+
+
+def test_every_tool_is_a_command() -> None:
+    modules = {each.module.replace(".", "/") for each in cli.TOOLS.values()}
+    assert modules == {
+        name(path) for path in MODULES if path.stem == "command" and room(path) in TOOLS
+    }
 
 
 def test_no_room_is_in_a_circle() -> None:
     TopologicalSorter(ROOMS).prepare()
 
 
-@pytest.mark.parametrize("at", sorted(ROOMS))
+@pytest.mark.parametrize("at", sorted({*ROOMS, *TOOLS}))
 def test_no_module_of_a_room_is_in_a_circle(at: str) -> None:
     modules = {name(path): imports(path)[1] for path in (PACKAGE / at).rglob("*.py")}
     TopologicalSorter(modules).prepare()
@@ -102,7 +142,7 @@ def test_no_module_of_a_room_is_in_a_circle(at: str) -> None:
 
 def test_every_room_is_stated_and_says_what_is_inside() -> None:
     folders = [path.parent for path in PACKAGE.glob("*/__init__.py")]
-    assert {each.name for each in folders} == set(ROOMS)
+    assert {each.name for each in folders} == {*ROOMS, *TOOLS}
     for path in PACKAGE.rglob("__init__.py"):
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
@@ -115,7 +155,7 @@ def test_fix_knows_no_other_fix(path: Path) -> None:
     assert absolute <= STDLIB
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name)
+@pytest.mark.parametrize("path", ADDON, ids=name)
 def test_module_imports_what_the_standalone_binary_has(path: Path) -> None:
     allowed = STDLIB | ({"mitmproxy"} if room(path) in HAS_MITMPROXY else set())
     assert imports(path)[0] <= allowed | BRINGS.get(room(path), set())
@@ -167,8 +207,8 @@ NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")
 
 
 def test_no_provider_is_named_in_the_core() -> None:
-    for path in MODULES:
-        if room(path) in ("fixes", "request") or path.stem in NAMES_PROVIDERS:
+    for path in ADDON:
+        if room(path) in ("fixes", "request", "form") or path.stem in NAMES_PROVIDERS:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         strings = {
@@ -203,6 +243,7 @@ def test_wheel_holds_the_package_alone() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert 'packages = ["addon/llm_normalize"]' in text
     assert 'dependencies = ["mitmproxy>=12,<13"]' in text
+    assert 'desktop = ["psutil>=6"]' in text
 
 
 LOADS = """

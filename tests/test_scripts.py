@@ -1,34 +1,34 @@
 """The scripts' own machinery: no test here installs anything or needs a network."""
 
 import ast
+import hashlib
 import importlib.util
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from llm_normalize import cli
+
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
-COMMANDS = (
-    "add_capture",
-    "build",
-    "check",
-    "deploy_local",
-    "doctor",
-    "report",
-    "run",
-    "test",
-    "trust",
+COMMANDS = ("add_capture", "build", "check", "deploy/local", "run", "test")
+PLAIN = ("deploy/drain",)
+ALIASES = ("doctor", "report", "service", "trust")
+TOOL = tuple(
+    f"../addon/llm_normalize/{name}"
+    for name in ("cli", "run/command", "text/command_line", "text/console")
 )
-PLAIN = ("deploy_drain", "pairs")
-"""Commands that need no environment at all."""
+"""What run.py imports before it has an environment."""
 
 pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="stands in for interpreters with shell scripts"
@@ -36,9 +36,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def load(name: str) -> Any:
-    if str(SCRIPTS) not in sys.path:  # they import their neighbour _venv
+    if str(SCRIPTS) not in sys.path:  # they import their neighbour _bootstrap
         sys.path.append(str(SCRIPTS))
-    if name == "_venv":
+    if name == "_bootstrap":
         return importlib.import_module(name)
     # By path: "test" is a package of the standard library, too.
     spec = importlib.util.spec_from_file_location(
@@ -72,13 +72,13 @@ def stand_in(path: Path, version: str, **has: bool) -> Path:
 
 @pytest.fixture
 def venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """_venv in an empty project on a machine without any other interpreter."""
-    module = load("_venv")
+    """_bootstrap in an empty project on a machine without any other interpreter."""
+    module = load("_bootstrap")
     root = tmp_path / "project"
     (root / "scripts").mkdir(parents=True)
     locks = root / "scripts" / "requirements"
     locks.mkdir()
-    for name in ("development", "oldest", "uv"):
+    for name in ("runtime", "development", "oldest", "uv"):
         (locks / f"{name}.txt").write_text(f"# {name}")
     (tmp_path / "home").mkdir()
     monkeypatch.setattr(module, "ROOT", root)
@@ -146,7 +146,7 @@ def test_python_without_wheels_does_not_fit(venv: Any, tmp_path: Path) -> None:
 
 
 def test_this_interpreter_answers_the_probe() -> None:
-    python = load("_venv").probe([sys.executable])
+    python = load("_bootstrap").probe([sys.executable])
     assert python.version == sys.version_info[:3]
     assert Path(python.base).exists()
 
@@ -219,7 +219,7 @@ def test_forced_python_that_is_no_use_is_refused(
 
 
 def test_programs_of_an_environment_on_windows() -> None:
-    place = load("_venv").program(Path(".venv"), "python", windows=True)
+    place = load("_bootstrap").program(Path(".venv"), "python", windows=True)
     assert place == Path(".venv", "Scripts", "python.exe")
 
 
@@ -341,6 +341,34 @@ def test_environment_whose_interpreter_is_gone_is_made_anew(
     assert steps.taken() == ["venv", "pip"]
 
 
+def test_environment_of_who_only_uses_it_is_completed_for_work_on_it(
+    venv: Any, steps: Steps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    venv.environment(names=venv.RUNTIME)
+    assert steps.commands[-1][-1].endswith("runtime.txt")
+    assert steps.taken() == ["venv", "pip"]
+    venv.environment()
+    assert steps.commands[-1][-1].endswith("development.txt")
+    assert steps.taken() == ["pip"]
+    assert "adding the packages for development to .venv" in capsys.readouterr().err
+    venv.environment(names=venv.RUNTIME)
+    venv.environment()
+    assert steps.taken() == []
+
+
+def test_sets_that_are_pinned_anew_are_each_installed_anew(
+    venv: Any, steps: Steps
+) -> None:
+    venv.environment()
+    for name in ("runtime", "development"):
+        venv.lock(name).write_text("# others")
+    steps.taken()
+    venv.environment(names=venv.RUNTIME)
+    assert steps.commands[-1][-1].endswith("runtime.txt")
+    venv.environment()
+    assert steps.commands[-1][-1].endswith("development.txt")
+
+
 def test_another_forced_python_makes_the_environment_anew(
     venv: Any, steps: Steps, tmp_path: Path
 ) -> None:
@@ -416,7 +444,7 @@ def test_failed_pip_shows_its_last_lines_and_the_mend(
 
 
 def test_failed_step_tells_no_credentials() -> None:
-    venv = load("_venv")
+    venv = load("_bootstrap")
     code = "raise SystemExit('no answer from https://joe:pass@word@host/simple')"
     with pytest.raises(venv.StepError) as caught:
         venv.run("asking", [sys.executable, "-c", code])
@@ -424,7 +452,7 @@ def test_failed_step_tells_no_credentials() -> None:
 
 
 def test_failed_step_keeps_what_the_program_said_last() -> None:
-    venv = load("_venv")
+    venv = load("_bootstrap")
     code = "print(*range(99), sep='\\n'); raise SystemExit(3)"
     with pytest.raises(venv.StepError) as caught:
         venv.run("counting", [sys.executable, "-c", code])
@@ -436,7 +464,7 @@ def test_settings_that_lead_pip_astray_are_not_handed_on(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     monkeypatch.setenv("PIP_USER", "1")
-    handed = load("_venv")._clean(EXTRA="yes")
+    handed = load("_bootstrap")._clean(EXTRA="yes")
     assert "PYTHONPATH" not in handed
     assert (handed["PIP_USER"], handed["EXTRA"]) == ("0", "yes")
 
@@ -498,30 +526,32 @@ def test_uv_on_path_that_does_not_start_is_replaced(
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project whose `.venv` is in order, and a script that says where it runs."""
-    venv = load("_venv")
+    venv = load("_bootstrap")
     root = (tmp_path / "a project").resolve()
     (root / "scripts").mkdir(parents=True)
-    for name in ("_uv.py", "_venv.py"):
+    for name in ("_uv.py", "_bootstrap.py"):
         shutil.copy(SCRIPTS / name, root / "scripts")
-    lock = root / "scripts" / "requirements" / "development.txt"
-    lock.parent.mkdir()
-    lock.write_text("# no requirements")
+    locks = root / "scripts" / "requirements"
+    locks.mkdir()
+    for name in ("runtime", "development"):
+        (locks / f"{name}.txt").write_text("# no requirements")
     script = [
-        "import os, sys, _venv",
-        "_venv.ensure()",
-        "left = [name for name in os.environ if name == _venv.RESTARTED]",
+        "import os, sys, _bootstrap",
+        "_bootstrap.ensure()",
+        "left = [name for name in os.environ if name == _bootstrap.RESTARTED]",
         "print(sys.prefix, sys.argv[1:], os.getcwd(), left, sep='|')",
     ]
     (root / "scripts" / "where.py").write_text("\n".join(script))
     base = venv.probe([sys.executable]).base
     made = [base, "-m", "venv", "--without-pip", str(root / ".venv")]
     subprocess.run(made, check=True, timeout=60)
+    digest = hashlib.sha256(b"# no requirements").hexdigest()
     stamp = {
         "folder": str(root / ".venv"),
         "link": str((root / ".venv" / "bin" / "python").resolve()),
         "base": base,
         "version": ".".join(str(number) for number in sys.version_info[:3]),
-        "holds": venv.hashlib.sha256(b"# no requirements").hexdigest(),
+        "holds": dict.fromkeys(("runtime", "development"), digest),
     }
     (root / ".venv" / venv.STAMP).write_text(json.dumps(stamp))
     return root
@@ -547,7 +577,7 @@ def test_script_restarts_in_the_environment(project: Path, tmp_path: Path) -> No
 def test_environment_that_is_not_what_it_says_ends_with_a_sentence(
     project: Path, tmp_path: Path
 ) -> None:
-    place = project / ".venv" / load("_venv").STAMP
+    place = project / ".venv" / load("_bootstrap").STAMP
     place.write_text(json.dumps({**json.loads(place.read_text()), "version": "3.99.0"}))
     done = start(project, tmp_path)
     assert done.returncode == 1
@@ -567,7 +597,7 @@ def old_pythons() -> Iterator[str]:
 
 
 def old_python() -> str:
-    venv = load("_venv")
+    venv = load("_bootstrap")
     for path in old_pythons():
         if venv.probe([path]) is not None:
             return path
@@ -584,7 +614,7 @@ def help_of(name: str, python: str, cwd: Path) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_needs_no_environment(name: str, tmp_path: Path) -> None:
-    base = load("_venv").probe([sys.executable]).base
+    base = load("_bootstrap").probe([sys.executable]).base
     assert ".venv" in help_of(name, base, tmp_path)
 
 
@@ -599,7 +629,7 @@ def test_plain_command_works_on_python_3_8_as_it_is(name: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "name", ["_markers", "_pairs_reader", "_uv", "_venv", *COMMANDS, *PLAIN]
+    "name", ["_bootstrap", "_uv", *ALIASES, *COMMANDS, *PLAIN, *TOOL]
 )
 def test_script_is_written_for_python_3_8(name: str) -> None:
     source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
@@ -631,11 +661,11 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
         return test.Result(what, "passed")
 
     monkeypatch.setattr(test, "run", run)
-    monkeypatch.setattr(test._venv, "ensure", lambda: None)
-    monkeypatch.setattr(test._venv, "environment", lambda *_: Path("python"))
+    monkeypatch.setattr(test._bootstrap, "ensure", lambda: None)
+    monkeypatch.setattr(test._bootstrap, "environment", lambda *_: Path("python"))
     monkeypatch.setattr(sys, "argv", ["test.py", *given])
     assert test.main() == 0
-    python = test._venv.Python(sys.executable, sys.executable, (3, 12, 1))
+    python = test._bootstrap.Python(sys.executable, sys.executable, (3, 12, 1))
     test.run_elsewhere("suite", "py3.12", python, (), given)
     if given:
         assert ran == [given, given]
@@ -755,24 +785,47 @@ def test_fixing_lints_before_it_formats() -> None:
     assert "--check" in load("check").tools(fix=False)["format"]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["--demo", "-p", "1"],
-        ["--demo", "--console"],
-        ["--web", "--console"],
-        ["--demo", "--pac"],
-        ["--demo", "--upstream-proxy", "http://a:1"],
-        ["--pac", "--system-proxy"],
-        ["--restore", "--check"],
-        ["--restore", "--system-proxy"],
-    ],
-)
-def test_flags_that_contradict_each_other_are_refused(given: list[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        load("run").parse(given)
+# What hands over to the package
 
 
-def test_demo_may_show_its_flows_in_the_browser() -> None:
-    flags, rest = load("run").parse(["--demo", "--web"])
-    assert (flags.demo, flags.web, rest) == (True, True, [])
+def test_run_py_takes_what_the_command_takes(tmp_path: Path) -> None:
+    script = str(SCRIPTS / "run.py")
+    done = subprocess.run(
+        [old_python(), script, "dcotor"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "llm_normalize: there is no tool dcotor: did you mean doctor?\n"
+    )
+
+
+@pytest.mark.parametrize("given", [["demo", "--web"], ["-p", "8081"], []])
+def test_run_py_hands_over_in_an_environment_that_was_made_for_it(
+    monkeypatch: pytest.MonkeyPatch, given: list[str]
+) -> None:
+    script = load("run")
+    asked: list[Any] = []
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    monkeypatch.setattr(script._bootstrap, "ensure", asked.append)
+    monkeypatch.setattr(cli, "main", lambda words: [*asked, list(words)])
+    assert script.main(*given) == [("runtime",), given]
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_older_name_of_a_tool_is_run_py_with_that_tool(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(sys, "path", [str(SCRIPTS), *sys.path])
+    monkeypatch.setitem(
+        sys.modules, "run", SimpleNamespace(main=lambda *a: asked.append(a))
+    )
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--json"])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(SCRIPTS / f"{name}.py"), run_name="__main__")
+    assert asked == [(name, "--json")]

@@ -103,7 +103,7 @@ def test_pip_lists_its_settings_in_the_form_that_is_read(
     monkeypatch.setenv("PIP_INDEX_URL", "https://joe:secret@host/simple")
     listing = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"],
-        env=load("_venv")._clean(HOME=str(tmp_path)),
+        env=load("_bootstrap")._clean(HOME=str(tmp_path)),
         capture_output=True,
         text=True,
         timeout=60,
@@ -162,7 +162,7 @@ class Steps:
     def __call__(self, title: str, command: list[str], **more: str) -> str:
         self.commands.append(command)
         if self.fails(command):
-            raise load("_venv").StepError(title, self.said[-12:], self.said)
+            raise load("_bootstrap").StepError(title, self.said[-12:], self.said)
         if command[0] == str(self.uv):
             self.told = more
         if "venv" in command:
@@ -188,7 +188,7 @@ class Steps:
 
 @pytest.fixture
 def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
-    venv = load("_venv")
+    venv = load("_bootstrap")
     monkeypatch.setattr(venv, "ROOT", tmp_path)
     shutil.copytree(SCRIPTS / "requirements", tmp_path / "scripts" / "requirements")
     (pinned,) = re.findall(r"(?m)^uv==(\S+)", venv.lock("uv").read_text())
@@ -201,7 +201,7 @@ PINNED = "python uv.txt"
 
 
 def fill() -> None:
-    venv = load("_venv")
+    venv = load("_bootstrap")
     venv.environment("of-this-test", venv.probe([sys.executable]))
 
 
@@ -210,7 +210,9 @@ def test_uv_is_installed_and_fills_the_environment(steps: Steps) -> None:
     fill()
     assert steps.fillers() == [PINNED, "uv development.txt"]
     assert steps.told["UV_DEFAULT_INDEX"] == "https://joe:secret@host"
-    assert steps.told["UV_CACHE_DIR"] == str(load("_venv").ROOT / ".venv-uv" / "cache")
+    assert steps.told["UV_CACHE_DIR"] == str(
+        load("_bootstrap").ROOT / ".venv-uv" / "cache"
+    )
 
 
 def test_uv_that_is_there_is_not_installed_again(steps: Steps) -> None:
@@ -223,7 +225,7 @@ def test_uv_of_another_version_is_replaced_and_what_it_fetched_stays(
     steps: Steps,
 ) -> None:
     steps.put("0.0.1")
-    fetched = load("_venv").ROOT / ".venv-uv" / "pythons" / "one"
+    fetched = load("_bootstrap").ROOT / ".venv-uv" / "pythons" / "one"
     fetched.mkdir(parents=True)
     fill()
     assert steps.fillers() == [PINNED, "uv development.txt"]
@@ -255,7 +257,7 @@ def test_pip_fills_it_where_uv_has_no_place(
     def refused(_folder: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    venv = load("_venv")
+    venv = load("_bootstrap")
     monkeypatch.setattr(
         venv, "_make", lambda folder, _python: steps("", ["venv", str(folder)])
     )
@@ -271,10 +273,10 @@ def test_pip_fills_it_where_uv_cannot_be_told_everything(steps: Steps) -> None:
 
 
 def test_others_get_uv_or_nothing(steps: Steps) -> None:
-    uv = load("_venv").uv(sys.executable)
+    uv = load("_bootstrap").uv(sys.executable)
     assert uv.path == str(steps.uv)
     steps.fails = lambda command: "config" in command
-    assert load("_venv").uv(sys.executable) is None
+    assert load("_bootstrap").uv(sys.executable) is None
 
 
 # What pip and uv say of another file, with more hashes than an error shows
@@ -323,7 +325,7 @@ def test_another_hash_is_told_from_other_failures(
 def test_another_hash_ends_it_and_no_other_program_tries(
     steps: Steps, setting: str, said: list[str], lock: str, asked: list[str]
 ) -> None:
-    venv = load("_venv")
+    venv = load("_bootstrap")
     steps.settings = setting
     steps.said = said
     steps.fails = lambda command: Path(command[-1]).name == f"{lock}.txt"
@@ -338,8 +340,8 @@ def test_another_hash_ends_it_and_no_other_program_tries(
 def test_other_programs_get_no_uv_that_nobody_reviewed(steps: Steps) -> None:
     steps.said = BY_PIP
     steps.fails = asks_for_uv
-    with pytest.raises(load("_venv").MismatchError):
-        load("_venv").uv(sys.executable)
+    with pytest.raises(load("_bootstrap").MismatchError):
+        load("_bootstrap").uv(sys.executable)
 
 
 def test_only_what_is_pinned_is_installed_and_nothing_built(steps: Steps) -> None:

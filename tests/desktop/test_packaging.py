@@ -15,7 +15,7 @@ import pytest
 import _uv
 from clients import making
 from desktop.starting import LOCAL, assert_it_repairs, free_port, running
-from llm_normalize import __version__
+from llm_normalize import __version__, cli
 from support import Provider
 
 pytestmark = pytest.mark.xdist_group("packaging")  # they share what takes long to make
@@ -164,6 +164,11 @@ def test_uv_runs_it_and_installs_it(built: Path, tmp_path: Path) -> None:
     command = ["uvx", "--from", wheel, "llm-normalize"]
     assert run(variables, *command, "--version") == f"llm_normalize {__version__}"
     run(variables, "uv", "tool", "install", wheel)
+    for tool in cli.TOOLS:
+        assert "llm-normalize" in run(variables, "llm-normalize", tool, "--help")
+    shown = run(variables, "llm-normalize", "demo")
+    assert "what came through the proxy is what OpenAI would have sent" in shown
+    assert shown.endswith("Use it for real\n  llm-normalize")
     serves(tmp_path, variables, str(tmp_path / "bin" / "llm-normalize"))
 
 

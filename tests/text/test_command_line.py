@@ -56,6 +56,9 @@ def test_an_installed_command_that_no_shell_finds_goes_by_its_path(
     assert command_line("trust", system="linux") == f"{mine} trust"
     program(tmp_path / "elsewhere")  # which is another one
     assert command_line("trust", system="linux") == f"{mine} trust"
+    (tmp_path / "elsewhere" / mine.name).unlink()
+    (tmp_path / "elsewhere" / mine.name).symlink_to(mine)  # as `uv tool install` does
+    assert command_line("trust", system="linux") == "llm-normalize trust"
     monkeypatch.setattr(sys, "executable", "")
     assert command_line("trust", system="linux") == "llm-normalize trust"
 

@@ -1,7 +1,4 @@
-"""Show the addon at work: an embedded provider, a real mitmdump, one client.
-
-Runs in the project's environment only; `run.py --demo` makes that first.
-"""
+"""Show the addon at work: an embedded provider, a real mitmdump, one client."""
 
 import argparse
 import contextlib
@@ -19,16 +16,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import form_faults as check
+from ..fixes import FIXES
+from ..run.mitmproxy_program import script
+from ..text.command_line import command_line
+from ..text.console import complain, say
 from . import provider as demo_provider
 from . import proxy as demo_proxy
-import _bootstrap
+from . import readings
 from .provider import HOST, MODEL, Provider
 from .proxy import DemoError, Proxy
 from .view import View, aligned
 
 PREFIX = "llm-normalize-demo-"
 INTERRUPTED = 130
+SHOWN = 6  # faults
 
 WEATHER = {
     "type": "function",
@@ -69,12 +70,18 @@ def exchanges() -> list[Exchange]:
     ]
 
 
-def main(*, web: bool = False) -> int:
-    """Run the demo and return its exit code.
-
-    Args:
-        web: Keep the flows in mitmweb until Ctrl-C.
-    """
+def main(given: Sequence[str]) -> int:
+    """Run the demo and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="llm-normalize demo",
+        description="Send one text and one tool call of an embedded provider through a "
+        "real mitmdump, show before and after, and judge it. No key and no network is "
+        "needed.",
+    )
+    parser.add_argument(
+        "--web", action="store_true", help="show the flows in mitmweb until Ctrl-C"
+    )
+    web = parser.parse_args(given).web
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _end)
@@ -87,11 +94,11 @@ def main(*, web: bool = False) -> int:
             _show(View(), folder / "pairs-demo.jsonl", web=web)
     except DemoError as error:
         for line in error.lines:
-            _bootstrap.say("    " + line)
-        _bootstrap.say(f"llm_normalize: {error}")
+            say("    " + line)
+        complain(error)
         return 1
     except KeyboardInterrupt:
-        _bootstrap.say("\nllm_normalize: interrupted; nothing is left running")
+        say("\nllm_normalize: interrupted; nothing is left running")
         return INTERRUPTED
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -128,7 +135,7 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
         view.say(
             f"Started a provider with NVIDIA NIM's dialect on {HOST}:{provider.port}"
         )
-        view.say(f"Starting {program} -s addon/normalize.py {view.dots}")
+        view.say(f"Starting {program} -s {script()} {view.dots}")
         start = time.monotonic()
         proxy = stack.enter_context(
             demo_proxy.running(folder / "conf", pairs, provider, web=web)
@@ -185,9 +192,6 @@ def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
 def _sum_up(
     view: View, done: Sequence[Exchange], records: Sequence[dict[str, Any]]
 ) -> None:
-    sys.path.insert(0, str(_bootstrap.ROOT / "addon"))
-    from llm_normalize.fixes import FIXES  # noqa: PLC0415 - its folder is known now
-
     counts = Counter[str]()
     for record in records:
         counts.update(record["fixes"])
@@ -208,13 +212,13 @@ def _sum_up(
             )
     view.say()
     view.say("What simple clients make of it", "bold")
-    _compare(view, 'a page that appends str(delta["content"])', check.shown, done[0])
-    _compare(view, "an agent that stops at the finish reason", check.called, done[1])
+    _compare(view, 'a page that appends str(delta["content"])', readings.shown, done[0])
+    _compare(view, "an agent that stops at the finish reason", readings.called, done[1])
     _compare(view, "a meter that adds up usage", _tokens, done[1])
 
 
 def _tokens(events: Sequence[str]) -> str:
-    return f"{check.counted(events)} tokens"
+    return f"{readings.counted(events)} tokens"
 
 
 def _compare(
@@ -226,7 +230,7 @@ def _compare(
 
 
 def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
-    """Compare the repaired streams with what OpenAI sends.
+    """Judge the repaired streams by the form that OpenAI gives them.
 
     Raises:
         DemoError: They differ.
@@ -234,12 +238,13 @@ def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
     found = [
         f"{exchange.title}: {fault}"
         for exchange in done
-        for fault in check.faults(exchange.after, exchange.asked)
+        for fault in readings.faults(exchange.after, exchange.asked)
     ]
     if found:
+        more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         raise DemoError(
             "what came through the proxy is not what OpenAI would have sent "
-            f"({'; '.join(found)}).",
+            f"({'; '.join([*found[:SHOWN], *more])}).",
             proxy.last,
         )
 
@@ -248,7 +253,7 @@ def _next(view: View) -> None:
     view.say("Checked: what came through the proxy is what OpenAI would have sent.")
     view.say()
     view.say("Use it for real", "bold")
-    view.say("  python3 scripts/run.py")
+    view.say(f"  {command_line('')}")
 
 
 def _wait(view: View, proxy: Proxy) -> None:
@@ -261,9 +266,3 @@ def _wait(view: View, proxy: Proxy) -> None:
         view.say("mitmweb has ended.")
     view.say()
     view.say("Everything is stopped.")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--web", action="store_true", help="show the flows in mitmweb")
-    sys.exit(main(web=parser.parse_args().web))

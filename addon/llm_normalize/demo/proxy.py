@@ -4,20 +4,19 @@ import collections
 import contextlib
 import http.client
 import json
-import os
 import queue
 import re
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import _bootstrap
+from ..desktop.proxy.settings import ProxyError
+from ..run.child import Child
+from ..run.mitmproxy_program import program, script
 from .provider import HOST, Provider
 
 LISTENS = re.compile(r"proxy listening at \S+?:(\d+)\.?$")
@@ -86,43 +85,23 @@ def running(
     if web:
         options |= {"web_host": HOST, "web_port": _free_port()}
         options["web_open_browser"] = "false"
-    command = [str(_bootstrap.program(Path(sys.prefix), name))]
-    command += ["-s", str(_bootstrap.ROOT / "addon" / "normalize.py")]
+    command = [str(program(name)), "-s", str(script())]
     command += ["--listen-host", HOST, "--listen-port", "0"]
     for option, value in options.items():
         command += ["--set", f"{option}={value}"]
     command += more
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )
-    except OSError as error:
-        raise DemoError(f"{name} cannot be started: {error}.") from error
-    try:
-        assert process.stdout is not None
-        said = _Said(name, process.stdout)
-        port, page = _wait_until_it_listens(said, process, web=web)
-        ca = folder / "mitmproxy-ca-cert.pem"
-        yield Proxy(port, ca, page, said.last, lambda: process.poll() is None)
-    finally:
-        try:
-            process.terminate()
-            process.wait(3)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:  # also when a second Ctrl-C cut the waiting short
-            process.kill()
-            process.wait()
+        with Child(command, is_read=True) as child:
+            said = _Said(name, child.output)
+            port, page = _wait_until_it_listens(said, child, web=web)
+            ca = folder / "mitmproxy-ca-cert.pem"
+            yield Proxy(port, ca, page, said.last, lambda: child.is_running)
+    except ProxyError as error:
+        raise DemoError(f"{error}.") from error
 
 
 def _wait_until_it_listens(
-    said: "_Said", process: subprocess.Popen[str], *, web: bool
+    said: "_Said", child: Child, *, web: bool
 ) -> tuple[int, str]:
     """Return the proxy's port, and mitmweb's page if that is wanted."""
     port, page = 0, ""
@@ -134,9 +113,7 @@ def _wait_until_it_listens(
             sentence = f"{said.name} did not listen within {PATIENCE} seconds."
             raise DemoError(sentence, said.last) from None
         if line is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(3)
-            code = process.returncode
+            code = child.code if child.ends_within(3) else None
             sentence = f"{said.name} did not start: it ended with code {code}."
             raise DemoError(sentence, said.last)
         if found := LISTENS.search(line):

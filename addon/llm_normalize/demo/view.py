@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .form_faults import chunk_of
+from .readings import chunk_of
 
 NARROWEST = 80
 WIDEST = 160

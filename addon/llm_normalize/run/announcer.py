@@ -1,6 +1,6 @@
 """A process beside mitmproxy that waits until it serves, says what to do next, and ends.
 
-run.py becomes mitmproxy itself, so that signals and exit codes are mitmproxy's own.
+`run` becomes mitmproxy itself, so that signals and exit codes are mitmproxy's own.
 """
 
 import os
@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from . import ports as proxy_port
 from ..desktop import processes
+from ..desktop.proxy.settings import ProxyError
+from . import ports as proxy_port
 from .child import START, STEP
 from .mitmproxy_options import FORWARD, Listens
-from ..desktop.proxy.settings import ProxyError
 
 SETTLED = 1.0
 IDLE = 0.03

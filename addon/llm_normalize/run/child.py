@@ -1,7 +1,7 @@
-"""A program that this one starts and outlives by a moment, whatever signals come.
+"""Programs that this one starts: ended with it, or taking its place.
 
-Ctrl-C in a terminal goes to both; kill only to this one. Either way the `with` block is
-left first, so that what it has set up can be taken down, and then the child is ended.
+Ctrl-C in a terminal goes to both; kill only to this one. Either way the `with` block ends
+first, so that what it has set up can be taken down, and then the child is ended.
 """
 
 import os
@@ -11,40 +11,116 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import IO, Any, NoReturn, Self
 
 from ..desktop.proxy.settings import ProxyError
 
 START = 60.0  # seconds that it has to come up
 END = 8.0  # seconds that it has to end, with answers under way
 GRACE = 2.0
-"""Seconds in which it may end by itself: a terminal, or systemd, has told both of us, and a
-second signal at its very end would cut that short."""
+"""Seconds in which it may end by itself: a terminal, or systemd, has signalled both of us,
+and a second signal at its very end would cut that short."""
 STEP = 0.1
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
-class _Told(Exception):  # noqa: N818 - nothing went wrong
-    """This process was told to end."""
-
-
 class Child:
-    """A running program.
+    """A running program, which ends with the `with` block at the latest."""
 
-    Attributes:
-        code: Its exit code, as a shell tells it; None as long as it runs.
-    """
+    def __init__(self, command: Sequence[str], *, is_read: bool = False) -> None:
+        """Start *command* at the beginning of the block.
+
+        Args:
+            command: The program and its arguments.
+            is_read: Whether `output` has all that it says; it gets no input then.
+        """
+        self._command = command
+        self._is_read = is_read
+
+    def __enter__(self) -> Self:
+        pipes: dict[str, Any] = {}
+        if self._is_read:
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+            pipes |= {"stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+        environ = _environ(**({"PYTHONUNBUFFERED": "1"} if self._is_read else {}))
+        try:
+            self._process = subprocess.Popen(list(self._command), env=environ, **pipes)
+        except OSError as error:
+            raise _not_started(self._command, error) from error
+        return self
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
+    def output(self) -> IO[str]:
+        """What it says."""
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    @property
+    def code(self) -> int:
+        """Its exit code, as a shell shows it; it has to have ended."""
+        code = self._process.returncode
+        return 128 - code if code < 0 else code
+
+    def wait(self) -> None:
+        """Return when it has ended."""
+        while self.is_running:
+            # On Windows a wait without end cannot be interrupted.
+            timeout = 1 if sys.platform == "win32" else None
+            try:
+                self._process.wait(timeout)
+            except subprocess.TimeoutExpired:
+                continue
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait that long for its end, and tell whether it has ended."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            self._process.terminate()  # which does nothing where it has ended
+            self.ends_within(END)
+        finally:  # also when a second Ctrl-C cuts the waiting short
+            self._process.kill()
+            self._process.wait()
+        return None
+
+
+class _Signalled(Exception):  # noqa: N818 - nothing went wrong
+    """This process got a signal to end."""
+
+
+class Supervised(Child):
+    """A running program that is ended in order, whatever signals this process gets."""
 
     def __init__(self, command: Sequence[str], *, owns_terminal: bool = False) -> None:
-        """Start *command*.
+        """Start *command* at the beginning of the block.
 
         Args:
             command: The program and its arguments.
             owns_terminal: Whether Ctrl-C is the child's to interpret.
         """
-        self._command = command
+        super().__init__(command)
         self._owns_terminal = owns_terminal
-        self._is_told = False
+        self._is_signalled = False
         self._may_raise = False
         self._before: dict[int, Any] = {}
 
@@ -54,55 +130,33 @@ class Child:
             # What is ignored already, as under nohup, stays so.
             if number is None or signal.getsignal(number) == signal.SIG_IGN:
                 continue
-            self._before[number] = signal.signal(number, self._tell)
-        environ = {
-            name: value
-            for name, value in os.environ.items()
-            if name not in {"PYTHONHOME", "__PYVENV_LAUNCHER__"}
-        }
+            self._before[number] = signal.signal(number, self._signalled)
         try:
-            self._process = subprocess.Popen(list(self._command), env=environ)
-        except OSError as error:
+            return super().__enter__()
+        except ProxyError:
             self._hear_again()
-            sentence = f"{self._command[0]} cannot be started: {error.strerror}"
-            raise ProxyError(sentence) from error
-        return self
+            raise
 
-    def _tell(self, number: int, _frame: FrameType | None) -> None:
+    def _signalled(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGINT and self._owns_terminal:
             return
-        self._is_told = True
+        self._is_signalled = True
         if self._may_raise:
             self._may_raise = False
-            raise _Told
-
-    def _listen(self) -> None:
-        """From here on a signal leaves the block."""
-        self._may_raise = True
-        if self._is_told:
-            raise _Told
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        return self._process.pid
-
-    @property
-    def code(self) -> int:
-        """Its exit code, as a shell tells it; it has to have ended."""
-        code = self._process.returncode
-        return 128 - code if code < 0 else code
+            raise _Signalled
 
     def wait_until(self, is_up: Callable[[], bool]) -> None:
-        """Return when it is up.
+        """Return when it is up; from here on a signal ends the block.
 
         Raises:
             ProxyError: It ended, or took too long.
         """
-        self._listen()
+        self._may_raise = True
+        if self._is_signalled:
+            raise _Signalled
         end = time.monotonic() + START
         while not is_up():
-            if self._process.poll() is not None:
+            if not self.is_running:
                 raise ProxyError(
                     f"it ended with code {self.code}: nothing was switched"
                 )
@@ -110,23 +164,6 @@ class Child:
                 sentence = f"it did not answer within {START:g} s: nothing was switched"
                 raise ProxyError(sentence)
             time.sleep(STEP)
-
-    def wait(self) -> None:
-        """Return when it has ended."""
-        while self._process.poll() is None:
-            # On Windows a wait without end cannot be interrupted.
-            timeout = 1 if sys.platform == "win32" else None
-            try:
-                self._process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                continue
-
-    def _ends_within(self, seconds: float) -> bool:
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
     def ignore_signals(self) -> None:
         """Let nothing interrupt what follows, nor the commands that it runs."""
@@ -145,10 +182,34 @@ class Child:
         trace: TracebackType | None,
     ) -> bool:
         self.ignore_signals()
-        if not (self._is_told and self._ends_within(GRACE)):
-            self._process.terminate()  # which does nothing where it has ended
-            if not self._ends_within(END):
-                self._process.kill()
-                self._process.wait()
+        if not (self._is_signalled and self.ends_within(GRACE)):
+            super().__exit__(kind, error, trace)
         self._hear_again()
-        return isinstance(error, _Told)
+        return isinstance(error, _Signalled)
+
+
+def become(command: Sequence[str]) -> NoReturn:
+    """Let *command* take the place of this process.
+
+    Raises:
+        ProxyError: It cannot be started.
+    """
+    sys.stdout.flush()
+    if sys.platform == "win32":  # its execv returns to the shell at once
+        with Supervised(command) as child:
+            child.wait()
+        sys.exit(child.code)
+    try:
+        os.execve(command[0], list(command), _environ())  # noqa: S606 - no shell wanted
+    except OSError as error:
+        raise _not_started(command, error) from error
+
+
+def _environ(**more: str) -> dict[str, str]:
+    """Return the variables without what would lead a program's Python astray."""
+    dropped = {"PYTHONHOME", "__PYVENV_LAUNCHER__"}
+    return {each: os.environ[each] for each in os.environ if each not in dropped} | more
+
+
+def _not_started(command: Sequence[str], error: OSError) -> ProxyError:
+    return ProxyError(f"{command[0]} cannot be started: {error.strerror}")

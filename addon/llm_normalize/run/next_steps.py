@@ -1,15 +1,14 @@
-"""What run.py says of what to do next, on this system."""
+"""What `run` says of what to do next, on this system."""
 
-import sys
+from pathlib import Path
 from typing import NamedTuple
 
-import _bootstrap
 from ..desktop.local_server import reachable
 from ..desktop.machine import System
+from ..home import trust_advice
+from ..text.command_line import CHECKOUT
 from .mitmproxy_options import FORWARD, Listens, Plan
-
-sys.path.append(str(_bootstrap.ROOT / "addon"))
-from llm_normalize.home import trust_advice
+from .mitmproxy_program import script
 
 ANYWHERE = {"", "0.0.0.0", "::"}  # noqa: S104 - names of it, nothing listens
 
@@ -32,28 +31,37 @@ def next_steps(program: str, plan: Plan, ways: Ways) -> list[str]:
     """Return the lines to say when *program* starts: three, or none if it does not serve."""
     if not plan.listens:
         return []
-    readme = _bootstrap.ROOT / "README.md"
+    more = f"more: {_more()}"
     first = plan.listens[0]
     if first.mode == "reverse" and first.port is not None:
         upstream = _base(first.data)
         return [
             f"{program} listens on {_place(first)} for {upstream}",
             f"  client: http://{_reached(first)} for {upstream} in its base URL",
-            f"  no certificate is needed; more: {readme}",
+            f"  no certificate is needed; {more}",
         ]
     trust = f"  trust: {_install(ways, plan)}, or for one program {_trust(ways, plan)}"
     if first.mode not in FORWARD or first.port is None:
         return [
             f"{program} starts in the mode {first.mode}",
             trust,
-            f"  more: {readme}",
+            f"  {more}",
         ]
     home = f"http://{_reached(first)}/"
     return [
         f"{program} listens on {_place(first)}; its home page: {home}",
         trust,
-        f"  programs: {_programs(ways, home.rstrip('/'))}; more: {readme}",
+        f"  programs: {_programs(ways, home.rstrip('/'))}; {more}",
     ]
+
+
+def _more() -> Path:
+    """Return what there is to read: an installed package has the folder of pages alone."""
+    readme = CHECKOUT.parents[1] / "README.md"
+    if CHECKOUT.exists() and readme.exists():
+        return readme
+    docs = (folder / "docs" for folder in (script().parents[1], script().parent))
+    return next(filter(Path.is_dir, docs), script().parent)
 
 
 def _programs(ways: Ways, url: str) -> str:

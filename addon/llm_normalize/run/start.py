@@ -1,10 +1,7 @@
-"""Start mitmproxy, and lead this system's programs to it for as long as it runs.
+"""Start mitmproxy, and say what to do next as soon as the addon answers.
 
-Without that mitmproxy takes the place of this process, as if one had started it oneself,
-and a process beside it says what to do next as soon as the addon answers. With it this
-process stays: it switches when the port answers, and puts everything back when mitmproxy
-ends, or when it is told to end itself, before it ends mitmproxy. What it cannot put back,
-since it was killed itself, the next start does.
+mitmproxy takes the place of this process, as if one had started it oneself; where the
+system's programs are to be led to it, `system_proxy` stays beside it.
 """
 
 import argparse
@@ -13,40 +10,24 @@ import errno
 import os
 import sys
 import tempfile
-from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from . import ports as proxy_port
-from ..desktop.proxy import state as proxy_state
-from ..desktop.proxy import switch as proxy_switch
-from . import upstream_proxy as proxy_upstream
-from . import next_steps as proxy_words
-import _bootstrap
-from ..desktop.local_server import fetch
 from ..desktop.machine import Machine
-from .announcer import beside, until_serving
-from .child import Child
-from .mitmproxy_options import LOCAL, Plan, misspelled, plan
-from ..desktop.proxy.settings import InForce, ProxyError, Target
+from ..desktop.proxy.settings import ProxyError
 from ..desktop.proxy.systems import choose
+from ..text.command_line import command_line
+from ..text.console import complain, say
+from . import next_steps, ports, upstream_proxy
+from .announcer import beside, until_serving
+from .child import become
+from .mitmproxy_options import LOCAL, Plan, misspelled, plan
+from .mitmproxy_program import program, script
 from .upstream_auth import VARIABLE
 
-ADDON = _bootstrap.ROOT / "addon" / "normalize.py"
 CA = "mitmproxy-ca.pem"
 ROOM = 1 << 16  # bytes that mitmproxy's CA takes at most
-AUTH = _bootstrap.ROOT / "scripts" / "_proxy_upstream_auth.py"
-
-
-def say(text: str) -> None:
-    """Print *text* to stderr, if that is still there: a terminal may have been closed."""
-    with contextlib.suppress(OSError):
-        _bootstrap.say(text)
-
-
-def complain(text: object) -> None:
-    """Print what is wrong."""
-    say(f"llm_normalize: {text}")
+AUTH = Path(__file__).with_name("upstream_auth.py")
 
 
 class Start(NamedTuple):
@@ -65,21 +46,6 @@ class Start(NamedTuple):
     flag: str
 
 
-def main(flags: argparse.Namespace, arguments: list[str]) -> int:
-    """Do what the flags of run.py ask for, and return its exit code, if it returns."""
-    machine = Machine()
-    try:
-        # What was there is put back whatever is wrong with the options.
-        nothing = Start("", [], None, "")
-        start = nothing if flags.restore else prepared(flags, arguments, machine)
-        if flags.check:
-            return check(start.plan)
-        return begin(flags, start, machine)
-    except ProxyError as error:
-        complain(error)
-        return 1
-
-
 def prepared(
     flags: argparse.Namespace, arguments: list[str], machine: Machine
 ) -> Start:
@@ -88,14 +54,14 @@ def prepared(
     Raises:
         ProxyError: It makes no sense.
     """
-    program = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
+    name = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
     if flags.console and not (flags.check or sys.stdout.isatty()):
         raise ProxyError("--console needs a terminal: start it in one, or without it")
-    given = ["-s", str(ADDON)]
-    first = plan(program, [*given, *arguments])
+    given = ["-s", str(script())]
+    first = plan(name, [*given, *arguments])
     if first is None:
         own = ["--" + name.replace("_", "-") for name in vars(flags)]
-        wrong = misspelled(program, arguments, own)
+        wrong = misspelled(name, arguments, own)
         if wrong:
             raise ProxyError(wrong)
     if first is None or not first.says_host:
@@ -104,20 +70,19 @@ def prepared(
     if flags.upstream_proxy is not None:
         if first and any(each.mode != "regular" for each in first.listens):
             raise ProxyError("--upstream-proxy is a mode of its own: leave --mode out")
-        upstream = proxy_upstream.upstream(flags.upstream_proxy, machine.environ)
+        upstream = upstream_proxy.upstream(flags.upstream_proxy, machine.environ)
         given += ["--mode", f"upstream:{upstream.url}"]
         if upstream.auth:
             given += ["-s", str(AUTH)]
             os.environ[VARIABLE] = upstream.auth
-    planned = plan(program, [*given, *arguments])
+    planned = plan(name, [*given, *arguments])
     if planned is None and flags.check:  # which tells what is wrong with the file
-        planned = plan(program, [*given, *arguments], configured=False)
+        planned = plan(name, [*given, *arguments], configured=False)
     ours = planned.forward if planned else None
     if upstream and ours and upstream.url.partition("//")[2] in _own(ours.port):
         raise ProxyError("--upstream-proxy names this proxy itself")
-    path = _bootstrap.program(Path(sys.prefix), program)
     flag = "--pac" if flags.pac else "--system-proxy" if flags.system_proxy else ""
-    return Start(program, [str(path), *given, *arguments], planned, flag)
+    return Start(name, [str(program(name)), *given, *arguments], planned, flag)
 
 
 def _own(port: int | None) -> set[str]:
@@ -130,87 +95,12 @@ def check(planned: Plan | None) -> int:
     if planned is None or listens is None or not listens.port:
         raise ProxyError(
             "--check walks the way to a proxy (the regular mode, or --upstream-proxy) on "
-            "a port of its own; scripts/doctor.py asks a reverse proxy, or a provider"
+            f"a port of its own; {command_line('doctor')} asks a reverse proxy, or a "
+            "provider"
         )
     from ..desktop.check import command  # noqa: PLC0415 - it brings much, for this alone
 
     return command.check(LOCAL, listens.port, planned.confdir)
-
-
-def begin(flags: argparse.Namespace, start: Start, machine: Machine) -> int:
-    """Put back what an earlier start could not, then start.
-
-    Raises:
-        ProxyError: It could not be done.
-    """
-    folder = proxy_state.place(machine.home)
-    # Not `Path.exists`: the folder may be one that nobody may look into.
-    has_state = os.path.exists(folder / proxy_state.NAME)  # noqa: PTH110
-    if start.plan is None and start.flag:
-        complain(f"{start.flag} switches nothing: mitmproxy will say why")
-    is_switch = bool(start.flag) and start.plan is not None
-    if not (flags.restore or is_switch or has_state):
-        return alone(start, machine)
-    if flags.restore and not has_state:
-        say("There is nothing to put back.")
-        return 0
-    with proxy_state.locked(folder) as is_mine:
-        is_back = repair(machine, folder, is_mine=is_mine)
-        if flags.restore:
-            return 0 if is_back else 1
-        if is_switch:
-            if not is_back:
-                return 1
-            return switched(start, machine)
-    return alone(start, machine)
-
-
-def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
-    """Put back what a start that was killed has left; tell whether nothing is left now.
-
-    Args:
-        machine: Whose settings they are.
-        folder: Where the state is.
-        is_mine: Whether nobody else holds the lock.
-    """
-    try:
-        state = proxy_state.read(folder)
-    except ProxyError as error:
-        complain(error)
-        return False
-    if state is None:
-        if not is_mine:
-            complain("another start is about to switch the system's proxy")
-        return is_mine
-    # Where there are no locks, the process tells.
-    if not is_mine or state.owner.is_running:
-        complain(
-            f"process {state.owner.pid} has led {state.settings}'s proxy settings to "
-            f"{state.place}, and puts them back when it ends: end that one first"
-        )
-        return False
-    is_back = put_back(machine, folder, state)
-    if is_back and proxy_switch.end(state.proxy):
-        say(
-            f"Ended mitmproxy (process {state.proxy.pid}), which was left by that start."
-        )
-    return is_back
-
-
-def put_back(machine: Machine, folder: Path, state: proxy_state.State) -> bool:
-    """Put back what was there, say so, and tell whether it could be done."""
-    try:
-        left = proxy_switch.restore(machine, folder, state)
-    except ProxyError as error:
-        complain(
-            f"{error}: your system's proxy settings still lead to {state.place}; in a "
-            "session of your desktop, run.py --restore puts them back"
-        )
-        return False
-    say(f"{state.settings}'s proxy settings are as they were before.")
-    if left:
-        say(f"  But these were changed meanwhile, and stay: {', '.join(left)}")
-    return True
 
 
 def ensure_free(planned: Plan) -> None:
@@ -219,10 +109,10 @@ def ensure_free(planned: Plan) -> None:
     Raises:
         ProxyError: One cannot.
     """
-    obstacle = proxy_port.obstacle(planned)
+    obstacle = ports.obstacle(planned)
     if obstacle:
         raise ProxyError(obstacle)
-    taken = proxy_port.first_taken(planned)
+    taken = ports.first_taken(planned)
     if taken:
         mend = f"; to take another: {taken.mend}" if taken.free else ""
         raise ProxyError(f"port {taken.port} is taken: {taken.by}{mend}")
@@ -252,26 +142,26 @@ def ensure_writable(folder: Path) -> None:
         ) from error
 
 
-def alone(start: Start, machine: Machine) -> int:
+def alone(start: Start, machine: Machine) -> NoReturn:
     """Start mitmproxy, and switch nothing.
 
     Raises:
         ProxyError: It would not start.
     """
     if start.plan is None:
-        become(start)
+        become(start.command)
     ensure_free(start.plan)
     ensure_writable(start.plan.confdir)
     settings = choose(machine)
-    ways = proxy_words.Ways(machine.system, settings.name if settings else "")
+    ways = next_steps.Ways(machine.system, settings.name if settings else "")
     own = os.getpid()
     # The console has the whole terminal.
     if start.plan.listens and start.program != "mitmproxy":
         beside(lambda: say_next(own, start, machine, ways))
-    become(start)
+    become(start.command)
 
 
-def say_next(pid: int, start: Start, machine: Machine, ways: proxy_words.Ways) -> None:
+def say_next(pid: int, start: Start, machine: Machine, ways: next_steps.Ways) -> None:
     """Say what to do next as soon as mitmproxy, process *pid*, serves."""
     assert start.plan is not None
     first, *others = start.plan.listens
@@ -283,18 +173,14 @@ def say_next(pid: int, start: Start, machine: Machine, ways: proxy_words.Ways) -
     if found is None:  # it has said why
         return
     planned = start.plan._replace(listens=(found, *others))
-    say("\n".join(proxy_words.next_steps(start.program, planned, ways)))
+    say("\n".join(next_steps.next_steps(start.program, planned, ways)))
     ours = planned.forward
-    if ours and not _goes_on(planned):
-        hint(proxy_upstream.from_environment(machine.environ), ours.port)
+    if ours and not goes_on(planned):
+        hint(upstream_proxy.from_environment(machine.environ), ours.port)
 
 
-def become(start: Start) -> NoReturn:
-    """Let mitmproxy take the place of this process."""
-    _bootstrap.become(start.command)
-
-
-def _goes_on(planned: Plan) -> bool:
+def goes_on(planned: Plan) -> bool:
+    """Tell whether it goes through a proxy of the network."""
     return any(each.mode == "upstream" for each in planned.listens)
 
 
@@ -304,75 +190,3 @@ def hint(proxy: str, port: int | None) -> None:
         say(
             f"  A proxy was set: {proxy}; to go through it: --upstream-proxy http://{proxy}"
         )
-
-
-def switched(start: Start, machine: Machine) -> int:
-    """Run mitmproxy with the system switched to it, and return its exit code.
-
-    Raises:
-        ProxyError: Nothing was started, or it was ended again.
-    """
-    planned = start.plan
-    assert planned is not None
-    listens = planned.forward
-    if listens is None or not listens.port:
-        raise ProxyError(
-            f"{start.flag} is for a proxy that clients are told of (the regular mode, or "
-            "--upstream-proxy) on a port of its own: here nothing is switched"
-        )
-    if listens.host not in proxy_words.ANYWHERE | {LOCAL}:
-        raise ProxyError(f"{start.flag} leads to {LOCAL}: listen there, or everywhere")
-    settings = choose(machine)
-    if settings is None:
-        desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")
-        url = f"http://{LOCAL}:{listens.port}"
-        raise ProxyError(proxy_words.refusal(start.flag, desktop, url))
-    ensure_free(planned)
-    ensure_writable(planned.confdir)
-    before = settings.current()
-    target = Target(LOCAL, listens.port, start.flag == "--pac")
-    folder = proxy_state.place(machine.home)
-    with Child(start.command, owns_terminal=start.program == "mitmproxy") as child:
-        try:
-            try:
-                child.wait_until(lambda: bool(proxy_port.serving(child.pid, listens)))
-                if target.pac:
-                    ensure_pac(target)
-                owner = proxy_state.started(os.getpid())
-                proxy = proxy_state.started(child.pid)
-                proxy_switch.switch(settings, target, folder, owner, proxy)
-                ways = proxy_words.Ways(machine.system, settings.name, is_on=True)
-                for line in proxy_words.next_steps(start.program, planned, ways):
-                    say(line)
-                if not _goes_on(planned):
-                    advise(before, target)
-                child.wait()
-            finally:
-                child.ignore_signals()
-        finally:  # also if a signal came while that was done
-            state = proxy_state.read(folder)
-            is_back = state is None or put_back(machine, folder, state)
-    return child.code if is_back else 1
-
-
-def ensure_pac(target: Target) -> None:
-    """Look whether the PAC address is answered.
-
-    Raises:
-        ProxyError: It is not.
-    """
-    answer = fetch(target.host, target.port, "/proxy.pac")
-    if answer is None or answer.status != HTTPStatus.OK:
-        said = f"with {answer.status}" if answer else "nothing"
-        raise ProxyError(f"{target.url} answers {said}: nothing was switched")
-
-
-def advise(before: InForce, target: Target) -> None:
-    """Say what there was *before*, if programs need it to get out of their network."""
-    pac = "found by WPAD" if before.is_searched else before.pac
-    if pac and pac != target.url:
-        say(
-            f"  A PAC address was set: {pac}; what it led through a proxy now goes "
-            "straight, which your network may not let pass"
-        )
-    hint(before.proxy or proxy_upstream.from_environment(), target.port)

@@ -1,5 +1,7 @@
 """How a user starts one of the tools on this machine, as a message shows it."""
 
+from __future__ import annotations
+
 import os
 import re
 import shlex
@@ -47,4 +49,6 @@ def _installed() -> str | None:
     folder = os.path.dirname(sys.executable)  # noqa: PTH120 - empty in some programs
     mine = shutil.which(NAME, path=folder) if folder else None
     found = shutil.which(NAME)
-    return NAME if found and mine in {None, found} else mine
+    if found and (mine is None or os.path.realpath(found) == os.path.realpath(mine)):
+        return NAME
+    return mine

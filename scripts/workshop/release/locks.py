@@ -32,19 +32,21 @@ class Set(NamedTuple):
     Attributes:
         groups: Of pyproject.toml.
         project: Whether what the addon needs belongs to it.
+        extras: What else of the project's own belongs to it.
         within: The lock whose pins it takes over, as far as it names them.
         anywhere: Whether it has to have wheels for all systems of pyproject.toml.
     """
 
     groups: tuple[str, ...]
     project: bool = False
+    extras: tuple[str, ...] = ()
     within: str = ""
     anywhere: bool = True
 
 
 SETS = {
     "development": Set(("dev",), project=True),
-    "runtime": Set((), project=True, within="development"),
+    "runtime": Set((), project=True, extras=("desktop",), within="development"),
     "oldest": Set(("dev", "oldest"), project=True),
     "audit": Set(("audit",)),
     "fuzz": Set(("fuzz",), anywhere=False),
@@ -62,6 +64,8 @@ def wanted(which: Set) -> list[Requirement]:
     """Return what pyproject.toml asks for."""
     read = tomllib.loads((_bootstrap.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     lines = list(read["project"]["dependencies"]) if which.project else []
+    for extra in which.extras:
+        lines += read["project"]["optional-dependencies"][extra]
     for group in which.groups:
         lines += read["dependency-groups"][group]
     return [Requirement(line) for line in lines]
@@ -134,6 +138,7 @@ def write(name: str, upgrade: bool) -> None:
     command += ["--output-file", str(file)]
     command += ["--upgrade"] if upgrade else []
     command += ["pyproject.toml"] if which.project else []
+    command += [word for extra in which.extras for word in ("--extra", extra)]
     command += [word for group in which.groups for word in ("--group", group)]
     command += ["--constraints", str(_bootstrap.lock(which.within))] if which.within else []
     # The hashes are those of the index, never of files that lie around here.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ...demo import form_faults as demo_check
+from ...demo import readings
 from ...demo.provider import HOST, MODEL, Provider
 from ...text.printable import brief
 from ..local_server import MOST, PATIENCE
@@ -152,6 +152,6 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
 
 def _faults(events: list[str]) -> list[str]:
     try:
-        return demo_check.faults(events, ASKED)
+        return readings.faults(events, ASKED)
     except (KeyError, TypeError, AttributeError):
         return ["it is no chat completion"]

@@ -1,10 +1,9 @@
-"""What run.py makes of its arguments, of the port, and of a proxy that is there."""
+"""What `run` makes of its arguments, of the port, and of a proxy that is there."""
 
 import importlib.metadata
 import io
 import os
 import shlex
-import shutil
 import socket
 import sys
 import threading
@@ -17,17 +16,24 @@ from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
-from llm_normalize.run import start as proxy_run
-from llm_normalize.run import upstream_auth as proxy_upstream_auth
-import _bootstrap
-from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
-from llm_normalize.run.ports import ask, first_taken, has, instance, is_taken
+from llm_normalize.desktop.local_server import fetch, status
 from llm_normalize.desktop.proxy.settings import ProxyError
-from llm_normalize.run.upstream_proxy import Upstream, address, from_environment, upstream
+from llm_normalize.home import trust_advice
+from llm_normalize.run import command as run_command
+from llm_normalize.run import start
+from llm_normalize.run import upstream_auth as proxy_upstream_auth
+from llm_normalize.run.mitmproxy_options import Listens, Plan, plan
 from llm_normalize.run.next_steps import Ways, next_steps, refusal
+from llm_normalize.run.ports import first_taken, has, is_taken
+from llm_normalize.run.upstream_proxy import (
+    Upstream,
+    address,
+    from_environment,
+    upstream,
+)
 from test_scripts import load
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")
 SCRIPT = str(ROOT / "addon" / "normalize.py")
 
@@ -163,11 +169,13 @@ def test_other_program_is_not_taken_for_one(
     other: int, body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Instance, "body", body)
-    assert instance(other) is None
+    assert status("127.0.0.1", other) is None
     taken = first_taken(planned("-p", str(other)))
     assert taken is not None
     assert f"(process {os.getpid()}) listens there" in taken.by
-    assert ask(other, "/other") == (404, body)
+    answer = fetch("127.0.0.1", other, "/other")
+    assert answer is not None
+    assert (answer.status, answer.body) == (404, body)
 
 
 def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:
@@ -196,7 +204,7 @@ def test_free_port_and_no_port_are_fine() -> None:
     assert first_taken(planned("-p", str(port))) is None
     assert first_taken(planned("--mode", "local:curl")) is None
     assert not is_taken("no.such.host.invalid", port)
-    assert ask(port, "/") is None
+    assert fetch("127.0.0.1", port, "/") is None
 
 
 # What is started
@@ -211,12 +219,12 @@ def became(monkeypatch: pytest.MonkeyPatch) -> None:
     def become(command: list[str]) -> None:
         raise BecameError(command)
 
-    monkeypatch.setattr(_bootstrap, "become", become)
-    monkeypatch.setattr(proxy_run, "beside", lambda _: None)
+    monkeypatch.setattr(start, "become", become)
+    monkeypatch.setattr(start, "beside", lambda _: None)
 
 
 def run(*given: str) -> int:
-    return proxy_run.main(*load("run").parse(list(given)))
+    return run_command.main(given)
 
 
 def command(*given: str) -> list[str]:
@@ -303,13 +311,13 @@ def test_start_says_three_lines_when_its_own_port_answers(
             int(lines[0].split(":")[-1][:-2]),
         )
         assert port == int(lines[0].split(" its ")[0].rstrip(";").rpartition(":")[2])
-        status = instance(port, host.strip("[]"))
-        assert status is not None
-        assert status["pid"] == process.pid
+        found = status(host.strip("[]"), port)
+        assert found is not None
+        assert found.pid == process.pid
         url = f"http://{host}:{port}"
         text = "".join(lines)
         assert f"mitmdump listens on {host}:{port}; its home page: {url}/\n" in text
-        assert f"\n  trust: python3 {ROOT}/scripts/trust.py install" in text
+        assert f"\n  trust: python3 {ROOT}/scripts/run.py trust install" in text
         assert str(home / ".mitmproxy" / "mitmproxy-ca-cert.pem") in text
         assert (
             f"\n  programs: export HTTPS_PROXY={shlex.quote(url)}; more: {ROOT}" in text
@@ -465,19 +473,16 @@ def test_versions_are_said_and_nothing_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load("run")
-    monkeypatch.setattr(sys, "argv", ["run.py", "--version"])
-    assert script.main() == 0
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    assert script.main("--version") == 0
     version = importlib.metadata.version("mitmproxy")
     assert f"\nmitmproxy {version} on Python 3." in capsys.readouterr().out
-    copied = tmp_path / "addon" / "llm_normalize"
-    copied.mkdir(parents=True)
-    shutil.copy(ROOT / "addon" / "llm_normalize" / "__init__.py", copied)
-    monkeypatch.setattr(script._venv, "ROOT", tmp_path)
-    assert script.main() == 0
+    monkeypatch.setattr(script._bootstrap, "ROOT", tmp_path)
+    assert script.main("-p", "8081", "--version") == 0
     assert capsys.readouterr().out == (
         "llm_normalize 0.1.0\nThe first start makes .venv with mitmproxy.\n"
     )
-    assert [path.name for path in tmp_path.iterdir()] == ["addon"]
+    assert not list(tmp_path.iterdir())
 
 
 def test_proxy_of_the_network_is_gone_through(
@@ -535,7 +540,9 @@ def test_mitmproxy_itself_says_what_is_wrong_with_its_arguments(
 def test_another_folder_of_mitmproxys_is_named_where_the_ca_is() -> None:
     told = planned("--set", "confdir=/tmp/a b")
     says = next_steps("mitmdump", told, Ways("linux"))[1]
-    assert "scripts/trust.py install --confdir '/tmp/a b', or" in says
+    trusts = trust_advice.command("install", Path("/tmp/a b"), system="linux")
+    assert trusts.endswith(" install --confdir '/tmp/a b'")
+    assert f"{trusts}, or" in says
     assert "SSL_CERT_FILE='/tmp/a b/mitmproxy-ca-cert.pem' (Node" in says
     assert "--confdir" not in next_steps("mitmdump", planned(), Ways("linux"))[1]
 
@@ -632,7 +639,7 @@ def test_steps_fit_the_system() -> None:
         in (next_steps("mitmdump", listening(), Ways("linux", "GNOME", is_on=True))[2])
     )
     windows = "\n".join(next_steps("mitmdump", listening(), Ways("windows", "Windows")))
-    assert f"py {ROOT / 'scripts' / 'trust.py'} install" in windows
+    assert f"py {ROOT / 'scripts'}" in windows
     assert "$env:HTTPS_PROXY = '" in windows
 
 

@@ -1,0 +1,181 @@
+"""Start mitmproxy with this system's programs led to it for as long as it runs.
+
+This process stays: it switches when the port answers, and puts everything back when
+mitmproxy ends, or when this process has to end, before it ends mitmproxy. What it cannot
+put back, since it was killed itself, the next start does.
+"""
+
+import os
+from http import HTTPStatus
+from pathlib import Path
+
+from ..desktop.local_server import fetch
+from ..desktop.machine import Machine
+from ..desktop.proxy import state as proxy_state
+from ..desktop.proxy import switch as proxy_switch
+from ..desktop.proxy.settings import InForce, ProxyError, Target
+from ..desktop.proxy.systems import choose
+from ..text.command_line import command_line
+from ..text.console import complain, say
+from . import next_steps, ports
+from .child import Supervised
+from .mitmproxy_options import LOCAL
+from .start import Start, alone, ensure_free, ensure_writable, goes_on, hint
+from .upstream_proxy import from_environment
+
+
+def begin(start: Start, machine: Machine) -> int:
+    """Put back what an earlier start could not, then start.
+
+    Raises:
+        ProxyError: It could not be done.
+    """
+    if start.plan is None and start.flag:
+        complain(f"{start.flag} switches nothing: mitmproxy will say why")
+    is_switch = bool(start.flag) and start.plan is not None
+    if is_switch or _has_state(machine):
+        folder = proxy_state.place(machine.home)
+        with proxy_state.locked(folder) as is_mine:
+            is_back = repair(machine, folder, is_mine=is_mine)
+            if is_switch:
+                return switched(start, machine) if is_back else 1
+    return alone(start, machine)
+
+
+def restore(machine: Machine) -> int:
+    """Put back what an earlier start could not, and return the exit code.
+
+    Raises:
+        ProxyError: It could not be done.
+    """
+    if not _has_state(machine):
+        say("There is nothing to put back.")
+        return 0
+    folder = proxy_state.place(machine.home)
+    with proxy_state.locked(folder) as is_mine:
+        return 0 if repair(machine, folder, is_mine=is_mine) else 1
+
+
+def _has_state(machine: Machine) -> bool:
+    # Not `Path.exists`: the folder may be one that nobody may look into.
+    return os.path.exists(proxy_state.place(machine.home) / proxy_state.NAME)  # noqa: PTH110
+
+
+def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
+    """Put back what a start that was killed has left; tell whether nothing is left now.
+
+    Args:
+        machine: Whose settings they are.
+        folder: Where the state is.
+        is_mine: Whether nobody else holds the lock.
+    """
+    try:
+        state = proxy_state.read(folder)
+    except ProxyError as error:
+        complain(error)
+        return False
+    if state is None:
+        if not is_mine:
+            complain("another start is about to switch the system's proxy")
+        return is_mine
+    # Where there are no locks, the process tells.
+    if not is_mine or state.owner.is_running:
+        complain(
+            f"process {state.owner.pid} has led {state.settings}'s proxy settings to "
+            f"{state.place}, and puts them back when it ends: end that one first"
+        )
+        return False
+    is_back = put_back(machine, folder, state)
+    if is_back and proxy_switch.end(state.proxy):
+        say(
+            f"Ended mitmproxy (process {state.proxy.pid}), which was left by that start."
+        )
+    return is_back
+
+
+def put_back(machine: Machine, folder: Path, state: proxy_state.State) -> bool:
+    """Put back what was there, say so, and tell whether it could be done."""
+    try:
+        left = proxy_switch.restore(machine, folder, state)
+    except ProxyError as error:
+        complain(
+            f"{error}: your system's proxy settings still lead to {state.place}; in a "
+            f"session of your desktop, {command_line('', '--restore')} puts them back"
+        )
+        return False
+    say(f"{state.settings}'s proxy settings are as they were before.")
+    if left:
+        say(f"  But these were changed meanwhile, and stay: {', '.join(left)}")
+    return True
+
+
+def switched(start: Start, machine: Machine) -> int:
+    """Run mitmproxy with the system switched to it, and return its exit code.
+
+    Raises:
+        ProxyError: Nothing was started, or it was ended again.
+    """
+    planned = start.plan
+    assert planned is not None
+    listens = planned.forward
+    if listens is None or not listens.port:
+        raise ProxyError(
+            f"{start.flag} is for a proxy that clients are told of (the regular mode, or "
+            "--upstream-proxy) on a port of its own: here nothing is switched"
+        )
+    if listens.host not in next_steps.ANYWHERE | {LOCAL}:
+        raise ProxyError(f"{start.flag} leads to {LOCAL}: listen there, or everywhere")
+    settings = choose(machine)
+    if settings is None:
+        desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")
+        url = f"http://{LOCAL}:{listens.port}"
+        raise ProxyError(next_steps.refusal(start.flag, desktop, url))
+    ensure_free(planned)
+    ensure_writable(planned.confdir)
+    before = settings.current()
+    target = Target(LOCAL, listens.port, start.flag == "--pac")
+    folder = proxy_state.place(machine.home)
+    owner = proxy_state.started(os.getpid())
+    with Supervised(start.command, owns_terminal=start.program == "mitmproxy") as child:
+        try:
+            try:
+                child.wait_until(lambda: bool(ports.serving(child.pid, listens)))
+                if target.pac:
+                    ensure_pac(target)
+                proxy = proxy_state.started(child.pid)
+                proxy_switch.switch(settings, target, folder, owner, proxy)
+                ways = next_steps.Ways(machine.system, settings.name, is_on=True)
+                for line in next_steps.next_steps(start.program, planned, ways):
+                    say(line)
+                if not goes_on(planned):
+                    advise(before, target)
+                child.wait()
+            finally:
+                child.ignore_signals()
+        finally:  # also if a signal came while that was done
+            state = proxy_state.read(folder)
+            is_back = state is None or put_back(machine, folder, state)
+    return child.code if is_back else 1
+
+
+def ensure_pac(target: Target) -> None:
+    """Look whether the PAC address is answered.
+
+    Raises:
+        ProxyError: It is not.
+    """
+    answer = fetch(target.host, target.port, "/proxy.pac")
+    if answer is None or answer.status != HTTPStatus.OK:
+        said = f"with {answer.status}" if answer else "nothing"
+        raise ProxyError(f"{target.url} answers {said}: nothing was switched")
+
+
+def advise(before: InForce, target: Target) -> None:
+    """Say what there was *before*, if programs need it to get out of their network."""
+    pac = "found by WPAD" if before.is_searched else before.pac
+    if pac and pac != target.url:
+        say(
+            f"  A PAC address was set: {pac}; what it led through a proxy now goes "
+            "straight, which your network may not let pass"
+        )
+    hint(before.proxy or from_environment(), target.port)
