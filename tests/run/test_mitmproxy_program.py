@@ -1,0 +1,44 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from llm_normalize.run import mitmproxy_program
+from llm_normalize.run.mitmproxy_program import program, script
+
+
+@pytest.mark.parametrize("name", ["mitmdump", "mitmweb", "mitmproxy"])
+def test_program_is_that_of_this_python(name: str) -> None:
+    assert program(name).parent == Path(sys.executable).parent
+    assert program(name).stem == name
+
+
+def test_program_starts() -> None:
+    command = [str(program("mitmdump")), "--version"]
+    assert (
+        b"Mitmproxy" in subprocess.run(command, capture_output=True, check=True).stdout
+    )
+
+
+def test_script_is_beside_the_package_or_in_a_wheel_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert script().name == "normalize.py"
+    assert script().is_file()
+    monkeypatch.setattr(mitmproxy_program, "_PACKAGE", tmp_path)
+    assert script() == tmp_path.parent / "normalize.py"
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "normalize.py").touch()
+    assert script() == tmp_path / "script" / "normalize.py"
+
+
+def test_a_program_elsewhere_is_found_as_a_shell_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / ("mitmfoo.exe" if os.name == "nt" else "mitmfoo")
+    path.touch(0o755)
+    assert program("mitmfoo") == Path("mitmfoo")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program("mitmfoo") == path
