@@ -1,0 +1,209 @@
+"""What was lost, changed or made up between two readings of an answer."""
+
+from collections.abc import Iterator
+
+from .finish_reasons import reason_meant
+from .json_values import as_dict, equal_json
+from .meaning import Call, Choice, Meaning
+from .openai_types import FINISH_REASONS
+
+_USAGE_ALIASES = {
+    "input_tokens": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+}
+
+
+def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
+    """List what was lost, changed or made up on the way from one to the other.
+
+    `broke` says that the connection broke: a finish reason that was waiting then may
+    be missing.
+    """
+    faults: list[str] = []
+    for index in sorted(before.choices.keys() | after.choices.keys()):
+        was = before.choices.get(index, Choice())
+        now = after.choices.get(index, Choice())
+        where = f"choice {index}"
+        faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
+        fault = _finish_fault(was, now, before, after, broke=broke)
+        if fault:
+            faults.append(f"{where}: {fault}")
+    faults += _lost_usage(before, after)
+    faults += _lost_errors(before, after)
+    if before.streamed and after.streamed:
+        # One that never said anything need not show, and has no end then.
+        choices = [c for at, c in before.choices.items() if at in after.choices]
+        ended = all(c.finish_reason and not _has_failed(c) for c in choices)
+        earned = ended and bool(choices) and not before.errors
+        if before.done and not after.done:
+            faults.append("done: [DONE] was lost")
+        elif after.done and not before.done and not earned:
+            faults.append("done: [DONE] was made up")
+    return faults
+
+
+def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
+    if was.text != now.text and not (was.as_object and equal_json(was.text, now.text)):
+        yield f"text {_show(was.text)} became {_show(now.text)}"
+    for what, old, new in (
+        ("reasoning", was.reasoning, now.reasoning),
+        ("refusal", was.refusal, now.refusal),
+    ):
+        if old != new:
+            yield f"{what} {_show(old)} became {_show(new)}"
+    if was.logprobs != now.logprobs:
+        yield f"{len(was.logprobs)} log probabilities became {len(now.logprobs)} others"
+    if len(was.calls) != len(now.calls):
+        yield f"{len(was.calls)} tool calls became {len(now.calls)}"
+    ids = [call.id for call in was.calls]
+    for number, (old_call, new_call) in enumerate(
+        zip(was.calls, now.calls, strict=False)
+    ):
+        keep_id = ids.count(old_call.id) == 1
+        yield from _lost_in_call(f"call {number}", old_call, new_call, keep_id=keep_id)
+    said = was.function_call
+    more = now.function_call or Call()
+    if said is not None and not more.name:
+        calls = [*was.calls, *_joined(was.calls)]
+        calls += now.calls  # there, one without arguments has got those it lacked
+        if any(_tells(call, said, more.arguments) for call in calls):
+            return  # it is told, as a tool call
+    if was.function_call or now.function_call:
+        old_call = was.function_call or Call()
+        new_call = now.function_call or Call()
+        yield from _lost_in_call("function_call", old_call, new_call, keep_id=False)
+
+
+def _joined(calls: list[Call]) -> Iterator[Call]:
+    """Yield the calls of each name as one: those of several look like those of one."""
+    for name in {call.name for call in calls}:
+        yield Call("", name, "".join(c.arguments for c in calls if c.name == name))
+
+
+def _tells(call: Call, legacy: Call, rest: str) -> object:
+    """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
+    told = (rest, call.arguments + rest)
+    # Each event that tells the call again may tell all of this one, too.
+    again = call.arguments and not legacy.arguments.replace(call.arguments, "")
+    return legacy.name in ("", call.name) and (again or legacy.arguments in told)
+
+
+def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:
+    if old.name and old.name != new.name:
+        yield f"{what}: name {old.name!r} became {new.name!r}"
+    same = old.arguments == new.arguments or (
+        old.as_object and equal_json(old.arguments, new.arguments)
+    )
+    # A call without arguments is written either way.
+    if not same and not (not old.arguments and new.arguments == "{}"):
+        texts = f"{_show(old.arguments)} became {_show(new.arguments)}"
+        yield f"{what}: arguments {texts}"
+    if keep_id and old.id and old.id != new.id:
+        yield f"{what}: id {old.id!r} became {new.id!r}"
+
+
+def _finish_fault(
+    was: Choice, now: Choice, before: Meaning, after: Meaning, *, broke: bool
+) -> str:
+    old, new = was.finish_reason, now.finish_reason
+    if old == new:
+        return ""
+    if old is None:
+        # A body is whole by being there; a stream only by the provider's [DONE].
+        if before.errors or (before.streamed and after.streamed and not before.done):
+            return f"finish reason {new!r} was made up"
+        return ""
+    meant = reason_meant(old)
+    if new is None:
+        failed = meant == "error" and (after.errors or broke)
+        return "" if failed or broke else f"finish reason {old!r} was lost"
+    allowed = {meant}
+    if was.calls and meant in ("stop", "function_call"):
+        allowed.add("tool_calls")
+    if meant == "error":
+        allowed = set(FINISH_REASONS) - {"stop", "tool_calls", "function_call"}
+    return "" if new in allowed else f"finish reason {old!r} became {new!r}"
+
+
+def _numbers(usage: object, path: str = "") -> Iterator[tuple[str, float]]:
+    for key, value in as_dict(usage).items():
+        name = path + _USAGE_ALIASES.get(key, key)
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{name}.")
+        elif key.endswith("_tokens_details"):
+            continue  # OpenAI's form has an object there, or null
+        elif isinstance(value, bool):
+            continue
+        elif isinstance(value, int | float):
+            yield name, value
+        elif isinstance(value, str):
+            try:
+                yield name, float(value)
+            except ValueError:
+                continue
+
+
+_COUNTS = {
+    "completion_tokens",
+    "prompt_tokens",
+    "total_tokens",
+    "completion_tokens_details.audio_tokens",
+    "completion_tokens_details.reasoning_tokens",
+    "prompt_tokens_details.audio_tokens",
+    "prompt_tokens_details.cached_tokens",
+}
+_HUGE = 1e18
+
+
+def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
+    old, new = dict(_numbers(before.usage)), dict(_numbers(after.usage))
+    if before.usage is None:
+        if after.usage is not None and (after.streamed or any(new.values())):
+            yield "usage: figures were made up"
+        return
+    if after.usage is None:
+        if any(old.values()):
+            yield "usage: it was lost"
+        return
+    for name, value in old.items():
+        within_count = "_tokens." in name  # OpenAI's form has a number there
+        # Where OpenAI's form has a whole number, a fraction is told without its rest.
+        told = int(value) if name in _COUNTS and abs(value) < _HUGE else value
+        if new.get(name) not in (value, told) and not within_count:
+            yield f"usage: {name} {value} became {new.get(name)}"
+
+
+def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
+    told = [error.message for error in after.errors]
+    for error in before.errors:
+        kept = [
+            other
+            for other in after.errors
+            if all(text in other.message for text in error.texts)
+        ]
+        if not kept:
+            yield f"error: {_show(error.message)} was lost"
+        elif error.code and all(other.code != error.code for other in kept):
+            yield f"error: code {error.code!r} became {kept[0].code!r}"
+    for text in before.unread:
+        if text not in after.unread and not any(text in other for other in told):
+            yield f"unread: {_show(text)} was lost"
+    failed = any(map(_has_failed, before.choices.values()))
+    if before.errors or before.unread or failed:
+        return
+    for text in told:
+        if not any(each in text for each in before.doubtful):
+            yield f"error: {_show(text)} was made up"
+
+
+def _has_failed(choice: Choice) -> bool:
+    """Say whether the finish reason of a choice may be a failure's."""
+    reason = choice.finish_reason
+    return reason is not None and reason_meant(reason) == "error"
+
+
+_SHOWN = 59  # characters of a text in a fault
+
+
+def _show(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:40]}…{text[-15:]}")
