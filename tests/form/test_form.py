@@ -26,7 +26,7 @@ from llm_normalize.form import (
 
 CAPTURES = Path(
     os.environ.get("LLM_CAPTURES")
-    or Path(__file__).resolve().parents[2] / "shared" / "captures"
+    or Path(__file__).resolve().parents[3] / "shared" / "captures"
 )
 
 PLAIN = Request()
@@ -897,6 +897,7 @@ def test_conforming_body(request_: Request, value: Any) -> None:
         ("finish", body(SAID, None)),
         ("finish", body(SAID, "eos")),
         ("finish", body(CALLED, "stop")),
+        ("finish", body(SAID, choices=[])),
         (
             "tool-calls",
             body(changed(CALLED, "tool_calls", 0, "id", to=""), "tool_calls"),
@@ -1279,6 +1280,15 @@ def test_errors(value: Any, error: Error) -> None:
     assert meaning_of_stream(sse(value)).errors == [error]
     meaning = meaning_of_body(json.dumps(value).encode())
     assert (meaning.errors, meaning.streamed) == ([error], False)
+
+
+@pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
+@pytest.mark.parametrize("value", [ERROR, ERROR["error"]])
+def test_error_in_a_field_of_its_own_is_one(head: bytes, value: Any) -> None:
+    wire = sse(OPEN, TEXT) + head + json.dumps(value).encode() + b"\n\n"
+    meaning = meaning_of_stream(wire)
+    assert (meaning.errors, meaning.unread) == ([Error(("out of fish",), "y")], [])
+    assert meaning_of_body(b"error: no such pier\n").unread == ["error: no such pier"]
 
 
 @pytest.mark.parametrize(

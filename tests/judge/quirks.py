@@ -4,6 +4,10 @@
 changing what it means, and takes out of `Stream.meaning` what it destroys. `damaged`
 applies several, in the order in which they stand here, whatever the order they were
 chosen in: deltas first, framing last, as a server would build them.
+
+What an answer means is for `form` to say. Of the code under test this imports only what
+an answer is handed to it in: `Asked`, its types of JSON, and the spelling of a chunk that
+comes out byte for byte.
 """
 
 import copy

@@ -1,6 +1,6 @@
 """What a strict client takes from a stream, and what a careless provider meant by one.
 
-By tests/form.py, which knows nothing of the code under test.
+Of the package it imports `form` alone, which knows nothing of the code under test.
 """
 
 import json
@@ -11,16 +11,15 @@ from typing import Any
 
 from llm_normalize import form
 
-# What form does not read: it knows the standard's fields and comments.
-_ERROR_FIELD = re.compile(rb"(?<![^\r\n])error: ?")
+# What form does not read.
 _COMMENT = re.compile(rb"(?<![^\r\n])(?:data: ?)+:[^\r\n]*")
 _WORDS = re.compile(rb"(?<![^\r\n])((?:data: ?)+)(Too busy)(?![^\r\n ])")
 
 
 def meaning_of(wire: bytes) -> form.Meaning:
-    """Return what a provider meant, who may have put an error into a field."""
-    told = _WORDS.sub(rb'\1{"error":"\2"}', _ERROR_FIELD.sub(b"data: ", wire))
-    return form.meaning_of_stream(_COMMENT.sub(b":", told))
+    """Return what a provider meant, whose error may be words alone."""
+    said = _WORDS.sub(rb'\1{"error":"\2"}', wire)
+    return form.meaning_of_stream(_COMMENT.sub(b":", said))
 
 
 def taken(out: bytes) -> form.Meaning:

@@ -16,8 +16,6 @@ LEFT = "left"
 NONE = "no verdict"
 
 _FAULT = re.compile(r"([a-z-]+): (?:event (-?\d+) )?(.*)", re.DOTALL)
-# The oracle reads the fields of the standard, and llama.cpp has one of its own.
-_ERROR_FIELD = re.compile(rb"^error: ", re.MULTILINE)
 _PAGE = re.compile(rb"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _PASSING = {
     HTTPStatus.PAYMENT_REQUIRED,
@@ -126,14 +124,11 @@ def _faults(answer: Answer, data: bytes, status: int, *, complete: bool) -> list
         found = form.check_stream(data, answer.request, complete=complete)
     else:
         found = form.check_body(data, answer.request)
-        meaning = form.meaning_of_body(data)
-        if not found and not meaning.choices and not meaning.errors:
-            found.append("finish: the body has no choice")  # as of a stream
     return [fault_of(each) for each in found]
 
 
 def fault_of(text: str) -> Fault:
-    """Return the fault that the oracle tells as *text*."""
+    """Return the fault that `form` lists as *text*."""
     match = _FAULT.fullmatch(text)
     if match is None:
         return Fault("form", text)
@@ -144,7 +139,7 @@ def fault_of(text: str) -> Fault:
 def _lost(answer: Answer, data: bytes) -> list[Fault]:
     """List what was lost or made up on the way."""
     read = form.meaning_of_stream if answer.stream else form.meaning_of_body
-    before = read(_ERROR_FIELD.sub(b"data: ", answer.data))
+    before = read(answer.data)
     if answer.broke:
         # What is half there has no meaning yet, and usage has its place at the end.
         before = replace(before, unread=[], usage=read(data).usage)

@@ -68,6 +68,8 @@ _PREFIXES = re.compile(r"\s*(?:data:\s*)*")
 _DONE = object()
 # A field may come without its colon: it is empty then.
 _NAMED_ERROR = re.compile(r"event:\s*error\s*$", re.IGNORECASE)
+# llama.cpp has a field of its own for an error: `error: {…}`.
+_ERROR_FIELD = re.compile(r"^error: ?(?=\{)")
 _OTHER_FIELD = re.compile("(?:event|id|retry)?:|(?:event|id|retry)$")
 
 
@@ -109,7 +111,8 @@ class _Reader:
     # transport
 
     def stream(self, text: str) -> None:
-        lines = re.split(r"\r\n|\r|\n", text)
+        split = re.split(r"\r\n|\r|\n", text)
+        lines = [_ERROR_FIELD.sub("data: ", line) for line in split]
         # Who reads names reads an error, though it has no words.
         self.meaning.doubtful = [""] if any(map(_NAMED_ERROR.match, lines)) else []
         if not any(self.is_payload(line) for line in lines):

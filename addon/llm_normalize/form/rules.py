@@ -377,6 +377,8 @@ def check_body(data: bytes, request: Request) -> list[str]:
     faults += [f"envelope: the body {fault}" for fault in _envelope_faults(body)]
     if body.get("usage") is None:
         faults.append("usage: the body has none")
+    if body.get("choices") == []:
+        faults.append("finish: the body has no choice")
     for position, choice in enumerate(as_list(body.get("choices"))):
         faults += _body_choice_faults(as_dict(choice), f"choice {position}", request)
     return faults

@@ -1,8 +1,8 @@
 """Whether a client of the soak received what was due: nothing lost, swapped or forged.
 
-The form of OpenAI and the meaning of a careless stream are read by tests/form.py, which
-knows nothing of the code under test. What a strict client takes from a stream is read
-by tests/strict.py, event by event.
+The form of OpenAI and the meaning of a careless stream are read by `form`, which knows
+nothing of the code under test. What a strict client takes from a stream is read by
+tests/judge/strict.py, event by event.
 """
 
 import json

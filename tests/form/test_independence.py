@@ -1,0 +1,70 @@
+"""The judge shares nothing with the code it judges."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import llm_normalize
+from llm_normalize import form
+
+PACKAGE = Path(llm_normalize.__file__).parent
+JUDGE = Path(__file__).resolve().parents[1] / "judge"
+IMPORTED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import llm_normalize.form
+print(*(each for each in sys.modules if each.partition(".")[0] == "llm_normalize"))
+"""
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules and names that *path* imports from, dots and all."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((each.name, "") for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            yield from ((module, each.name) for each in node.names)
+
+
+def test_form_imports_nothing_of_the_package() -> None:
+    command = [sys.executable, "-I", "-c", IMPORTED, str(PACKAGE.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {each for each in loaded if each.count(".") == 1} == {"llm_normalize.form"}
+    assert len(loaded) > 2
+
+
+def test_form_imports_only_itself_and_the_standard_library() -> None:
+    for path in (PACKAGE / "form").glob("*.py"):
+        for module, _ in imported(path):
+            own = module.startswith(".") and not module.startswith("..")
+            assert own or module.partition(".")[0] in sys.stdlib_module_names
+
+
+def test_test_judge_imports_of_the_package_what_it_says() -> None:
+    found = {
+        path.stem: {
+            (module.removeprefix("llm_normalize").lstrip("."), name)
+            for module, name in imported(path)
+            if module.partition(".")[0] == "llm_normalize"
+        }
+        for path in JUDGE.glob("*.py")
+    }
+    assert found == {
+        "strict": {("", "form")},
+        "quirks": {
+            ("", "form"),
+            ("chat.chunk", "Chunk"),
+            ("chat.stream_state", "Asked"),
+            ("repair.fix", "chunk"),
+            ("wire.json_text", "Json"),
+            ("wire.json_text", "dumps"),
+        },
+    }
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(hasattr(form, name) for name in form.__all__)
