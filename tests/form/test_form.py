@@ -22,7 +22,9 @@ from llm_normalize.form import (
     lost,
     meaning_of_body,
     meaning_of_stream,
+    values,
 )
+from llm_normalize.form.finish_reasons import reason_meant
 
 CAPTURES = Path(
     os.environ.get("LLM_CAPTURES")
@@ -1627,3 +1629,39 @@ def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:
     assert lost(meaning_of_stream(sse(chunk(whole), chunk(whole))), now) == []
     other = {**whole, "function_call": {"name": "f", "arguments": "[]"}}
     assert lost(meaning_of_stream(sse(chunk(other))), now) != []
+
+
+def test_values_are_those_of_a_stream_or_a_body() -> None:
+    assert values(b"data:{} [1]\n\n: ping\n\ndata: [DONE]\n\n") == [{}, [1]]
+    assert values(b'{"a":1}') == [{"a": 1}]
+
+
+def test_what_is_no_choice_and_no_call_is_passed_over() -> None:
+    odd = {"choices": [3, {"delta": {"tool_calls": ["x", head()["tool_calls"][0]]}}]}
+    (choice,) = meaning_of_stream(sse(odd)).choices.values()
+    assert [each.name for each in choice.calls] == ["find_ferry"]
+
+
+def test_map_that_is_none_is_found() -> None:
+    scores = changed(SCORES, "results", 0, "categories", to=[])
+    moderation = {"input": scores, "output": SCORES}
+    value = bare(usage=None, moderation=moderation)
+    (fault,) = chunk_faults(value)
+    assert fault == "moderation.input.results[0].categories is not an object"
+
+
+@pytest.mark.parametrize(
+    ("reason", "openai"),
+    [
+        ("eosToken", "stop"),
+        ("FinishReason.MAX_TOKENS", "length"),
+        ("quota exceeded", "error"),
+        ("503", "error"),
+        ("stop_token_found", "stop"),
+        ("max-new-tokens", "length"),
+        ("unsafe", "content_filter"),
+        ("Tool calls made", "tool_calls"),
+    ],
+)
+def test_finish_word_means_one_of_openais(reason: str, openai: str) -> None:
+    assert reason_meant(reason) == openai
