@@ -1,6 +1,5 @@
-"""scripts/doctor.py: the card of a provider, and the key that is in no output."""
+"""The card of a provider, and the key that is in no output."""
 
-import ast
 import base64
 import contextlib
 import gzip
@@ -22,16 +21,15 @@ from urllib.parse import quote
 import pytest
 
 from llm_normalize.demo import provider as nim
-from llm_normalize.doctor import recorded
-from llm_normalize.doctor import session as doctor_run
-from llm_normalize.doctor import text as doctor_text
+from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
+from llm_normalize.doctor import recorded_answers as recorded
 from llm_normalize.doctor.answer import Answer, request_body
-from llm_normalize.doctor.ask import Provider
 from llm_normalize.doctor.card import Card, card_of
-from llm_normalize.doctor.judge import CONFORMS, LEFT, NONE, REPAIRED, judge
-from llm_normalize.doctor.providers import PROVIDERS as KNOWN
-from llm_normalize.doctor.secrets import Secrets
+from llm_normalize.doctor.key_mask import Secrets
+from llm_normalize.doctor.known_providers import PROVIDERS as KNOWN
+from llm_normalize.doctor.provider import Provider
+from llm_normalize.doctor.verdict import CONFORMS, LEFT, NONE, REPAIRED, judge
 from llm_normalize.repair.fix import (
     DONE,
     USAGE,
@@ -43,22 +41,20 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
+from llm_normalize.routing.own_address import is_loopback
 from support import LOOPBACK
 from test_recorded import FOLDER, TWO_ANSWERS
 
-ROOT = Path(__file__).resolve().parents[1]
-SCRIPT = ROOT / "scripts" / "doctor.py"
+ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path.parent for path in ROOT.glob("tests/captures/*/*/about.toml"))
 RECORDED = recorded.found(FOLDER) if (FOLDER / "manifest.json").exists() else []
 KEY = "sk-canary/7f3a+9Q=="
 MODEL = "acme-1"
 
-# Without doctor.main, which would go to .venv first: this environment will do.
-HERE = """
+COMMAND = """
 import sys
-sys.path[:0] = sys.argv[1:4]
-import doctor, _doctor_run
-sys.exit(_doctor_run.run(doctor.parse(sys.argv[4:])))
+from llm_normalize.doctor.command import main
+sys.exit(main(sys.argv[1:]))
 """
 
 type Handler = http.server.BaseHTTPRequestHandler
@@ -226,15 +222,13 @@ def as_nim(handler: Handler, asked: dict[str, Any]) -> None:
 # -- running it ------------------------------------------------------------------------
 
 
-def outside(*given: str, **env: str) -> subprocess.CompletedProcess[str]:
-    paths = [str(ROOT / name) for name in ("scripts", "addon", "tests")]
-    return subprocess.run(
-        [sys.executable, "-c", HERE, *paths, *given],
-        env={**os.environ, **env},
-        capture_output=True,
+def child(*given: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *given],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "addon"), **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=60,
-        check=False,
     )
 
 
@@ -266,7 +260,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("CANARY", KEY)
 
     def ran(*given: str) -> Told:
-        code = doctor_run.run(doctor.parse(list(given)))
+        code = doctor.main(given)
         return Told(code, *capsys.readouterr())
 
     return ran
@@ -296,16 +290,17 @@ def keeps_quiet(told: Told) -> bool:
 
 def test_conforming_provider_gets_a_card_that_says_so(start: Start) -> None:
     server = start(openai)
-    done = outside(*asking(server), CANARY=KEY)
-    assert done.returncode == 0, done.stderr
-    assert "Conforms: 7 answers" in done.stdout
-    assert f"7 requests to {server.url}/chat/completions" in done.stderr
-    assert "\x1b" not in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    with child(*asking(server), CANARY=KEY) as process:
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "Conforms: 7 answers" in out
+    assert f"7 requests to {server.url}/chat/completions" in err
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
     assert server.keys == [f"Bearer {KEY}"] * 7
     assert {each["path"] for each in server.asked} == {"/v1/chat/completions"}
     assert all(each["max_tokens"] <= 100 for each in server.asked)
-    assert KEY not in done.stdout + done.stderr
+    assert KEY not in out + err
 
 
 def test_nim_like_provider_is_repaired_completely(start: Start, run: Run) -> None:
@@ -535,7 +530,7 @@ def test_key_is_not_in_a_traceback(
     def fails(*_: object) -> None:
         raise RuntimeError(f"with {KEY}\x1b[31m")
 
-    monkeypatch.setattr(doctor_run, "card_of", fails)
+    monkeypatch.setattr(asked_card, "card_of", fails)
     told = run(*asking(start(openai), "--only", "plain"))
     assert told.code == 3
     assert "RuntimeError: with ***" in told.err
@@ -900,7 +895,7 @@ def test_any_bytes_get_a_card(seed: int) -> None:
         )
         verdict = judge(answer)
         assert verdict.broken
-        text = "\n".join(doctor_text.as_text(card_of("s", "recorded", [verdict])))
+        text = "\n".join(card_text.as_text(card_of("s", "recorded", [verdict])))
         assert all(line.isprintable() for line in text.split("\n"))
 
 
@@ -914,7 +909,7 @@ def test_any_depth_gets_a_card(depth: int) -> None:
             answer = Answer("a", body, stream, status=status, data=data, live=True)
             card = card_of("s", "recorded", [judge(answer)])
             assert card.verdict == LEFT or status == 400
-            assert len("".join(doctor_text.as_text(card))) < 10_000
+            assert len("".join(card_text.as_text(card))) < 10_000
 
 
 # -- the command line ------------------------------------------------------------------
@@ -1000,46 +995,23 @@ def test_known_providers_are_those_of_the_addon() -> None:
     hosts = Hosts.parse(PROVIDERS)
     for name, (url, _) in KNOWN.items():
         host = Provider(url, "", 1).host
-        here = doctor.is_loopback(host.partition(":")[0])
+        here = is_loopback(host.partition(":")[0])
         assert here or name == "openai" or hosts.include(host, 443), name
 
 
-@pytest.mark.parametrize(
-    ("given", "code", "words"),
-    [
-        (["--list"], 0, "NVIDIA_API_KEY"),
-        (["--help"], 0, "env:NAME"),
-        (["--key", KEY], 2, "give a URL"),
-    ],
-)
-def test_plain_python_answers_without_an_environment(
-    given: list[str], code: int, words: str
+def test_list_names_the_known_providers(run: Run) -> None:
+    told = run("--list")
+    assert told.code == 0
+    assert "NVIDIA_API_KEY" in told.out
+
+
+def test_help_names_the_command_as_it_is_started(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    bare = [sys.executable, "-I", "-S", str(SCRIPT), *given]
-    # -I leaves the script's own folder out, where its neighbour is.
-    start = f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); "
-    start += (
-        f"sys.argv = {bare[3:]!r}; runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
-    done = subprocess.run(
-        [*bare[:3], "-c", start], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code
-    assert words in done.stdout + done.stderr
-    assert KEY not in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("name", ["doctor", "_doctor_providers"])
-def test_entry_is_written_for_python_3_8(name: str) -> None:
-    source = SCRIPT.with_stem(name).read_text(encoding="utf-8")
-    ast.parse(source, feature_version=(3, 8))
-
-
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("scripts/*doctor*.py")), ids=lambda path: path.stem
-)
-def test_module_has_its_size(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) < 270
+    with pytest.raises(SystemExit) as ended:
+        doctor.main(["--help"])
+    assert ended.value.code == 0
+    assert "usage: llm-normalize doctor (URL" in capsys.readouterr().out
 
 
 # -- recorded answers ------------------------------------------------------------------
@@ -1077,7 +1049,7 @@ def test_recorded_answer_gets_a_card(path: Path) -> None:
     assert (verdict.word == LEFT) is (answer.name == TWO_ANSWERS)
     if answer.name.startswith("openai/"):
         assert verdict.word == CONFORMS
-    assert list(doctor_text.as_text(card_of("s", "recorded", [verdict])))
+    assert list(card_text.as_text(card_of("s", "recorded", [verdict])))
 
 
 def test_file_of_a_capture_is_that_capture(run: Run) -> None:
@@ -1124,7 +1096,7 @@ def test_what_cannot_be_read_is_told(
         (place / "response.sse").write_bytes(DONE)
     told = run(str(given))
     assert told.code == 2
-    assert told.err.startswith("doctor.py: ")
+    assert told.err.startswith("llm-normalize doctor: ")
     assert "\x1b" not in told.err
 
 
@@ -1235,7 +1207,7 @@ def test_odd_logs_are_read_as_far_as_they_go(tmp_path: Path, run: Run) -> None:
     assert "3 lines were lost when the log was written" in told.out
     empty = run(str(write(tmp_path / "empty.jsonl")))
     assert empty.code == 0
-    assert "The logs tell nothing." in empty.out
+    assert "The logs hold nothing." in empty.out
 
 
 # -- what is printed -------------------------------------------------------------------
@@ -1245,21 +1217,15 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     card = Card("s", "logged", headline="All is well.")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[1ms\x1b[0m" in list(doctor_text.as_text(card))
+    assert "\x1b[1ms\x1b[0m" in list(card_text.as_text(card))
     monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in "".join(doctor_text.as_text(card))
+    assert "\x1b" not in "".join(card_text.as_text(card))
 
 
 def test_reader_that_leaves_is_no_fault() -> None:
-    command = [sys.executable, "-c", HERE]
-    command += [str(ROOT / name) for name in ("scripts", "addon", "tests")]
-    with subprocess.Popen(
-        [*command, str(ROOT / "tests" / "captures")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with child(str(ROOT / "tests" / "captures")) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == ""
         assert process.wait() == 0

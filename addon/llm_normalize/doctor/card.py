@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..text.printable import brief
 from .evidence import Evidence, compared, evidence, ordered
-from .judge import CONFORMS, LEFT, NONE, REPAIRED, Fault, Verdict
-from llm_normalize.text.printable import brief
+from .verdict import CONFORMS, LEFT, NONE, REPAIRED, Fault, Verdict
 
 MOST = 40
-"""Kinds of faults, notes and rows that are told."""
+"""Kinds of faults, notes and rows that are shown."""
 
 _VARIES = re.compile(r"""'[^']*'|"[^"]*"|\d+""")
 
@@ -99,10 +99,10 @@ def card_of(subject: str, kind: str, verdicts: Sequence[Verdict]) -> Card:
     card.broken = grouped((v.answer.name, each) for v in verdicts for each in v.broken)
     card.left = grouped((v.answer.name, each) for v in verdicts for each in v.left)
     card.fixes = ordered(found)
-    told = [(v.answer.name, each) for v in verdicts for each in v.notes]
-    # What holds for many is told once.
+    noted = [(v.answer.name, each) for v in verdicts for each in v.notes]
+    # What holds for many is said once.
     names: dict[str, list[str]] = {}
-    for name, note in told:
+    for name, note in noted:
         names.setdefault(brief(note), []).append(brief(name))
     for note, of in names.items():
         others = f" and {len(of) - 1} more" if len(of) > 1 else ""
@@ -125,7 +125,7 @@ def headline(words: Sequence[str]) -> tuple[str, str]:
     if count[REPAIRED]:
         return REPAIRED, (
             f"Repaired completely: {count[REPAIRED]} of {of} are not as OpenAI sends "
-            f"them, and the fixes mend all of it.{silent}"
+            f"them, and the fixes repair all of it.{silent}"
         )
     if judged:
         return CONFORMS, f"Conforms: {of}, as OpenAI could have sent.{silent}"
@@ -136,15 +136,15 @@ def _collect(found: dict[str, Evidence], verdict: Verdict) -> None:
     answer, result = verdict.answer, verdict.result
     for pair in result.pairs if result else ():
         where = brief(f"{answer.name}, event {pair.n}")
-        told = compared(pair.before, pair.after)
+        differences = compared(pair.before, pair.after)
         for name in pair.fixes:
             if name not in verdict.head:
-                evidence(found, name).take(where, pair.fixes, told)
+                evidence(found, name).offer(where, pair.fixes, differences)
     for name, count in (result.fixes if result else {}).items():
         evidence(found, name).count += count
     for name, change in verdict.head.items():
         each = evidence(found, name)
-        each.take(brief(answer.name), [name], [change])
+        each.offer(brief(answer.name), [name], [change])
         each.count += name not in (result.fixes if result else {})
 
 
@@ -156,12 +156,12 @@ def _row(verdict: Verdict) -> Row:
     parts += (
         ["forced tool" if request.forced_tool else "tools"] if request.tools else []
     )
-    told = answer.content_type
+    kind = answer.content_type
     return Row(
         name=brief(answer.name),
         asked=", ".join(parts),
         status=answer.status or None,
-        content_type=None if told is None else brief(told),
+        content_type=None if kind is None else brief(kind),
         encoding=brief(answer.encoding),
         first_ms=answer.first_ms,
         total_ms=answer.total_ms,

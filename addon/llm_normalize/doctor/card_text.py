@@ -5,10 +5,10 @@ import sys
 import textwrap
 from collections.abc import Iterator
 
+from ..records.difference import REMOVED
 from .card import MOST, Card, Group, Row
 from .evidence import Evidence
-from .judge import CONFORMS, LEFT, NONE, REPAIRED
-from llm_normalize.records.difference import REMOVED
+from .verdict import CONFORMS, LEFT, NONE, REPAIRED
 
 _WIDTH = 80
 _NAME = 34  # columns of an answer's name

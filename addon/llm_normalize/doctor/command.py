@@ -1,17 +1,30 @@
-"""Tell whether a provider answers as OpenAI would, and what the fixes mend of it."""
-
-from __future__ import annotations
+"""`llm-normalize doctor`: whether a provider answers as OpenAI would, and what repairs it."""
 
 import argparse
-import ipaddress
+import io
+import json
 import os
 import re
 import sys
+import traceback
 import urllib.parse
+from collections.abc import Sequence
 from pathlib import Path
 
-import _bootstrap
-from .providers import PROVIDERS
+from ..report.log_reader import LogError
+from ..routing.own_address import is_loopback
+from ..text.console import say
+from ..text.printable import escaped
+from .asked_card import asked_card
+from .card import Card
+from .card_text import as_text
+from .known_providers import PROVIDERS
+from .provider import AskError, Provider
+from .recorded_answers import RecordingError
+from .recorded_cards import recorded_cards
+from .verdict import CONFORMS, LEFT, NONE, REPAIRED
+
+PROG = "llm-normalize doctor"
 
 REQUESTS = (
     "plain",
@@ -25,30 +38,33 @@ REQUESTS = (
 ASKED = ("usage", "tools", "forced-tool")
 PATH = "/chat/completions"
 TIMEOUT = 60.0
+_EXIT = {NONE: 0, CONFORMS: 0, REPAIRED: 0, LEFT: 1}
+_BAD_USAGE = 2
+_COULD_NOT_ASK = 3
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 class _Parser(argparse.ArgumentParser):
     def __init__(self) -> None:
         super().__init__(
+            prog=PROG,
             allow_abbrev=False,
             usage="%(prog)s (URL | --provider NAME) --model M [--key env:NAME|file:PATH]"
             "\n       %(prog)s FILE...",
             description=(
                 "Ask a provider a handful of small requests, one after the other, and "
-                "tell which rules of OpenAI's form its answers break, which fixes of "
-                "the addon repair that, and what is left. Or tell the same of answers "
+                "report which rules of OpenAI's form its answers break, which fixes of "
+                "the addon repair that, and what is left. Or report the same of answers "
                 "that are recorded."
             ),
             epilog=(
                 "Ends with 0 if nothing is left that no fix repairs, 1 if something "
-                "is, 2 for a bad command line, 3 if nothing could be asked. The first "
-                "start makes the environment in .venv."
+                "is, 2 for a bad command line, 3 if nothing could be asked."
             ),
         )
 
-    def parse(self, given: list[str]) -> argparse.Namespace:
-        flags, unknown = self.parse_known_intermixed_args(given)
+    def parse(self, given: Sequence[str]) -> argparse.Namespace:
+        flags, unknown = self.parse_known_intermixed_args([*given])
         if unknown:
             # By name: what stands behind it may be a key.
             names = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
@@ -56,7 +72,7 @@ class _Parser(argparse.ArgumentParser):
         return flags
 
 
-def parse(given: list[str]) -> argparse.Namespace:
+def parse(given: Sequence[str]) -> argparse.Namespace:
     """Return what the command line asks for; its key is in `secret`."""
     parser = _Parser()
     parser.add_argument(
@@ -179,14 +195,6 @@ def _url(parser: _Parser, given: str) -> str:
     return urllib.parse.urlunsplit(parts._replace(path=path, fragment=""))
 
 
-def is_loopback(host: str) -> bool:
-    """Tell whether *host* is this machine."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _key(parser: _Parser, given: str | None, variable: str) -> str:
     """Return the key; no message quotes what was given, which may be one."""
     if given is None:
@@ -214,22 +222,60 @@ def _key(parser: _Parser, given: str | None, variable: str) -> str:
     return key
 
 
-def main() -> int:
+def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
-    flags = parse(sys.argv[1:])
+    flags = parse(given)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a console may lack a letter
+        sys.stdout.reconfigure(errors="replace")
     if flags.list:
         for name, (base, variable) in PROVIDERS.items():
             print(f"{name:12} {base:56} {variable}".rstrip())
         return 0
-    _bootstrap.ensure()
-    sys.path[:0] = [str(_bootstrap.ROOT / "addon"), str(_bootstrap.ROOT / "tests")]
-    from . import session as doctor_run  # noqa: PLC0415 - it needs the environment
-
-    return doctor_run.run(flags)
+    return _of_files(flags) if flags.files else _of_provider(flags)
 
 
-if __name__ == "__main__":
+def _of_files(flags: argparse.Namespace) -> int:
     try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+        return _print(flags, list(recorded_cards(flags.files, flags.asked)))
+    except (RecordingError, LogError) as error:
+        return _sorry(flags, escaped(str(error)), _BAD_USAGE)
+
+
+def _of_provider(flags: argparse.Namespace) -> int:
+    provider = Provider(flags.url, flags.secret, flags.timeout)
+    try:
+        return _print(flags, [asked_card(provider, flags.only, flags.model)], provider)
+    except AskError as error:
+        return _sorry(flags, provider.secrets.masked(str(error)), _COULD_NOT_ASK)
+    except Exception:  # noqa: BLE001 - what an exception says may quote the key
+        trace = provider.secrets.masked(traceback.format_exc())
+        for line in trace.splitlines():
+            say(escaped(line))
+        return _sorry(flags, "that is a mistake in the doctor itself", _COULD_NOT_ASK)
+
+
+def _print(
+    flags: argparse.Namespace, cards: list[Card], provider: Provider | None = None
+) -> int:
+    code = max(_EXIT[card.verdict] for card in cards)
+    if provider and cards[0].verdict == NONE:
+        code = _COULD_NOT_ASK
+    if flags.json:
+        made = {"exit": code, "cards": [card.as_json() for card in cards]}
+        text = json.dumps(made, indent=1)
+    else:
+        text = "\n\n\n".join("\n".join(as_text(card)) for card in cards)
+    # Once more at the end: nothing that was forgotten on the way gets out.
+    try:
+        print(provider.secrets.masked(text) if provider else text, flush=True)
+    except BrokenPipeError:  # into `head`: Python would complain once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _sorry(flags: argparse.Namespace, sentence: str, code: int) -> int:
+    if flags.json:
+        print(json.dumps({"exit": code, "error": sentence, "cards": []}, indent=1))
+    else:
+        say(f"{PROG}: {sentence}")
+    return code

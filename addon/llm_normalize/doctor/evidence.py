@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from llm_normalize.fixes import FIXES
-from llm_normalize.records.difference import Change, changes
-from llm_normalize.records.masking import mask, text_of
-from llm_normalize.text.printable import brief
+from ..fixes import FIXES
+from ..records.difference import Change, changes
+from ..records.masking import mask, text_of
+from ..text.printable import brief
 
 _CHANGES = 4
 _BLOCK = 256 * 1024  # bytes of an event that are compared
@@ -28,7 +28,7 @@ class Evidence:
         first: The answer and the event in which it first occurred.
         seen: The answer and the event that `shown` tells of, with the fewest fixes.
         shown: Changes, as `place`, `old` and `new`.
-        more: Changes of that event that are not told.
+        more: Changes of that event that are not shown.
         together: How many fixes changed that event.
     """
 
@@ -42,7 +42,7 @@ class Evidence:
     more: int = 0
     together: int = 1 << 30
 
-    def take(self, where: str, fixes: Sequence[str], found: Sequence[Change]) -> None:
+    def offer(self, where: str, fixes: Sequence[str], found: Sequence[Change]) -> None:
         """Take one event, if it shows this fix better than what is there."""
         self.first = self.first or where
         if len(fixes) >= self.together:
@@ -74,8 +74,8 @@ def evidence(found: dict[str, Evidence], name: str) -> Evidence:
     """Return the evidence for the fix *name* in *found*, put there if need be."""
     if name not in found:
         fix = _KNOWN.get(name)
-        told = (fix.changes, fix.why) if fix else ("", "")
-        found[name] = Evidence(brief(name), *told)
+        declared = (fix.changes, fix.why) if fix else ("", "")
+        found[name] = Evidence(brief(name), *declared)
     return found[name]
 
 

@@ -1,4 +1,4 @@
-"""What before/after logs tell: changed events, by host and model."""
+"""The cards of before/after logs: changed events, by host and model."""
 
 import contextlib
 import json
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..report import log_reader as reader
 from .. import form
+from ..report import log_reader as reader
+from ..text.printable import brief
 from .card import Card, card_of, grouped
 from .evidence import Evidence, compared, evidence, ordered
-from .judge import LEFT, NONE, REPAIRED, Fault, fault_of
-from llm_normalize.text.printable import brief
+from .verdict import LEFT, NONE, REPAIRED, Fault, fault_of
 
 _OPEN = ("", "")  # host and model of an answer whose record is not there
 _FLOWS = 10_000
@@ -54,12 +54,12 @@ class _Changed:
         place = f"{where}, event {reader.number_of(record, 'n')}"
         fixes = [each for each in names if isinstance(each, str)]
         shown = [evidence(self.fixes, name) for name in fixes]
-        told = []
+        differences = []
         if any(len(fixes) < each.together for each in shown):
-            told = compared(_bytes(before) if isinstance(before, str) else None, blocks)
+            differences = compared(_bytes(before) if isinstance(before, str) else None, blocks)
         for each in shown:
             each.count += 1
-            each.take(place, fixes, told)
+            each.offer(place, fixes, differences)
         n = reader.number_of(record, "n")
         for block in blocks:
             with contextlib.suppress(RecursionError):  # nested too deeply to be judged
@@ -128,7 +128,7 @@ def cards(given: Iterable[str]) -> Iterator[Card]:
     for (host, model), changed in sorted(groups.items()):
         yield _card(host, model, changed, read)
     if not groups:
-        empty = Card("before/after logs", "logged", headline="The logs tell nothing.")
+        empty = Card("before/after logs", "logged", headline="The logs hold nothing.")
         empty.notes += read
         yield empty
 

@@ -1,24 +1,25 @@
-"""Asks a provider, and takes down what came and when.
+"""The provider that is asked: what came of each request, and when.
 
 Nothing is followed: the key is for the host that was named. What came is bounded in
 bytes and in time, and has no key in it any more when it leaves this module.
 """
 
 import asyncio
-import ssl
 import time
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
-import httpx
-
-from .answer import PENDING_HEADER, Answer
-from .requests import Request
-from .secrets import Secrets
-from .command import is_loopback
-from llm_normalize.text.printable import brief
-from llm_normalize.wire.content_encoding import CorruptBodyError, Decoder, decoder_for
-from llm_normalize.wire.sse import Event, EventParser
+from .. import __version__
+from ..routing.own_address import is_loopback
+from ..text.printable import brief
+from ..wire.content_encoding import CorruptBodyError, Decoder, decoder_for
+from ..wire.json_text import dumps
+from ..wire.sse import Event, EventParser
+from .answer import JSON_TYPE, PENDING_HEADER, Answer
+from .http_request import ConnectError, DisconnectedError, Response, posted
+from .key_mask import Secrets
+from .probe_requests import Request
 
 LARGE = 2 * 1024 * 1024
 """Bytes of an answer that are read; what is asked for needs some kB."""
@@ -43,7 +44,7 @@ class _Coming:
     last: float | None = None
     _parser: EventParser = field(default_factory=EventParser)
 
-    def take(self, raw: bytes) -> None:
+    def feed(self, raw: bytes) -> None:
         """Take what one read brought.
 
         Raises:
@@ -79,8 +80,13 @@ class Provider:
         self.url = url
         self.host = urlsplit(url).netloc
         self._timeout = timeout
-        # What openai-python says, so that a provider that compresses streams does.
-        self._headers = {"accept-encoding": "gzip, deflate"}
+        self._headers = {
+            "accept": "*/*",
+            # What openai-python says, so that a provider that compresses streams does.
+            "accept-encoding": "gzip, deflate",
+            "content-type": JSON_TYPE,
+            "user-agent": f"llm-normalize/{__version__}",
+        }
         if key:
             self._headers["authorization"] = f"Bearer {key}"
         self.has_key = bool(key)
@@ -95,11 +101,9 @@ class Provider:
         """
         try:
             return asyncio.run(self._ask(request))
-        except ssl.SSLError as error:  # of the certificates that are trusted
-            raise AskError(f"no certificates can be read: {_why(error)}") from None
-        except OSError as error:
-            raise AskError(f"{self._name}: {_why(error)}") from None
-        except (ImportError, ValueError, httpx.InvalidURL) as error:
+        except ConnectError as error:
+            raise AskError(brief(self.secrets.masked(str(error)))) from None
+        except ValueError as error:
             why = self.secrets.masked(str(error))
             raise AskError(f"it cannot be asked that way: {brief(why)}") from None
 
@@ -113,27 +117,22 @@ class Provider:
         decoder: Decoder | None = None
         loopback = is_loopback(urlsplit(self.url).hostname or "")
         try:
-            async with (
-                asyncio.timeout(self._timeout),
-                httpx.AsyncClient(
-                    verify=httpx.create_ssl_context(),
-                    trust_env=not loopback,  # what is here needs no proxy
-                    follow_redirects=False,
-                    timeout=self._timeout,
-                ) as client,
-            ):
+            async with asyncio.timeout(self._timeout):
                 started = time.monotonic()
-                async with client.stream(
-                    "POST", self.url, json=request.body, headers=self._headers
+                async with posted(
+                    self.url,
+                    self._headers,
+                    dumps(request.body),
+                    may_use_proxy=not loopback,  # what is here needs none
                 ) as response:
                     answer, decoder = self._begun(request, response)
                     coming = _Coming(started, decoder or Decoder())
-                    async for raw in response.aiter_raw():
-                        coming.take(raw)
+                    async for raw in response.reads():
+                        coming.feed(raw)
                         if len(coming.data) > LARGE:
                             answer.broke = f"it is longer than {LARGE >> 20} MiB"
                             break
-        except (TimeoutError, httpx.TimeoutException):
+        except TimeoutError:
             waited = f"within {self._timeout:g} s"
             if answer is None:
                 raise NoAnswerError(f"{self._name} did not answer {waited}") from None
@@ -141,11 +140,10 @@ class Provider:
         except CorruptBodyError as error:
             assert answer is not None
             answer.broke = f"the compressed body is corrupt ({brief(str(error))})"
-        except httpx.HTTPError as error:
+        except DisconnectedError as error:
             if answer is None:
-                why = self._unreachable(error)
-                never = isinstance(error, httpx.ConnectError | httpx.ProxyError)
-                raise (AskError(why) if never else NoAnswerError(why)) from None
+                why = brief(self.secrets.masked(str(error)))
+                raise NoAnswerError(f"{self._name} gave no answer: {why}") from None
             answer.broke = "the connection broke off before the end of the answer"
         assert answer is not None
         if coming is not None and decoder is not None:
@@ -155,30 +153,30 @@ class Provider:
         return answer
 
     def _begun(
-        self, request: Request, response: httpx.Response
+        self, request: Request, response: Response
     ) -> tuple[Answer, Decoder | None]:
         """Return the answer whose head has come, and what undoes its encoding.
 
         Raises:
             AskError: It is no answer, but names another place.
         """
-        headers = response.headers
-        if response.is_redirect:
-            place = brief(self.secrets.masked(headers.get("location", "")))
+        status = response.status
+        if status // 100 == 3:  # noqa: PLR2004 - a redirect
+            place = brief(self.secrets.masked(response.header("location")))
             raise AskError(
-                f"{self._name} answers with {response.status_code} and names {place}; "
+                f"{self._name} answers with {status} and names {place}; "
                 "not followed: the key is for the host that you named"
             )
-        encoding = self.secrets.masked(headers.get("content-encoding", ""))
+        encoding = self.secrets.masked(response.header("content-encoding"))
         decoder = decoder_for(encoding)
         answer = Answer(
             name=request.name,
             body=request.body,
             stream=request.body.get("stream") is True,
-            status=response.status_code,
-            content_type=self.secrets.masked(headers.get("content-type", "")),
-            pending=response.status_code == httpx.codes.ACCEPTED
-            and bool(headers.get(PENDING_HEADER)),
+            status=status,
+            content_type=self.secrets.masked(response.header("content-type")),
+            pending=status == HTTPStatus.ACCEPTED
+            and bool(response.header(PENDING_HEADER)),
             encoding=encoding,
             wants_error=request.wants_error,
             live=True,
@@ -187,26 +185,3 @@ class Provider:
             # What cannot be read is not looked at: the key may be in it, too.
             answer.broke = f"the encoding {brief(encoding)} is not undone"
         return answer, decoder
-
-    def _unreachable(self, error: httpx.HTTPError) -> str:
-        """Return why nothing came, as a sentence."""
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                return (
-                    f"{self._name} shows a certificate that is not trusted "
-                    f"({brief(cause.verify_message)}); SSL_CERT_FILE names others"
-                )
-            if isinstance(cause, ssl.SSLError):
-                return f"{self._name}: TLS failed ({cause.reason or 'no reason told'})"
-            cause = cause.__cause__ or cause.__context__
-        why = brief(self.secrets.masked(str(error))) or type(error).__name__
-        if isinstance(error, httpx.ProxyError):
-            return f"the proxy does not let through to {self._name}: {why}"
-        if isinstance(error, httpx.ConnectError):
-            return f"{self._name} cannot be reached: {why}"
-        return f"{self._name} gave no answer: {why}"
-
-
-def _why(error: OSError) -> str:
-    return brief(error.strerror or str(error))

@@ -6,9 +6,9 @@ from http import HTTPStatus
 from typing import Any
 
 from .. import form
+from ..records.difference import Change
 from .answer import JSON_TYPE, STREAM_TYPE, Answer
-from .repair import CONTENT_TYPE, PENDING, Repaired, repaired
-from llm_normalize.records.difference import Change
+from .repaired_answer import CONTENT_TYPE, PENDING, Repaired, repaired
 
 CONFORMS = "conforms"
 REPAIRED = "repaired"

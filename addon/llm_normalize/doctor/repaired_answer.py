@@ -8,14 +8,14 @@ from typing import Any, Self
 
 from mitmproxy import connection, flow, http
 
+from ..exchange.answers import Answers
+from ..exchange.exchange import Settings
+from ..exchange.stream_rewriter import Rewriter
+from ..fixes import FIXES
+from ..records.snapshot import KEY
+from ..records.statistics import Stats
+from ..wire.json_text import dumps
 from .answer import JSON_TYPE, PENDING_HEADER, STREAM_TYPE, Answer
-from llm_normalize.exchange.answers import Answers
-from llm_normalize.exchange.exchange import Settings
-from llm_normalize.exchange.stream_rewriter import Rewriter
-from llm_normalize.fixes import FIXES
-from llm_normalize.records.snapshot import KEY
-from llm_normalize.records.statistics import Stats
-from llm_normalize.wire.json_text import dumps
 
 PENDING = "answer-pending"
 CONTENT_TYPE = "content-type-wrong"
@@ -99,18 +99,18 @@ def repaired(answer: Answer) -> Repaired:
             waits = answers.end(exchange)
             if waits is not None:  # it is large
                 asyncio.run(_wait(waits))
-    told: dict[str, Any] = exchange.metadata[KEY]
+    seen: dict[str, Any] = exchange.metadata[KEY]
     if out is None and not answer.broke:
         out = response.raw_content
     return Repaired(
         status=response.status_code,
         content_type=response.headers.get("content-type", ""),
         data=out,
-        events=told["events"],
-        fixes=dict(told["fixes"]),
+        events=seen["events"],
+        fixes=dict(seen["fixes"]),
         pairs=[
             Pair(n, fixes, before, after)
-            for n, _, fixes, before, after, *_ in told["pairs"]
+            for n, _, fixes, before, after, *_ in seen["pairs"]
         ],
         warnings=warnings.found,
     )
@@ -136,10 +136,10 @@ def _flow(answer: Answer) -> http.HTTPFlow:
     exchange = http.HTTPFlow(client, connection.Server(address=None))
     body = {**answer.body, "stream": answer.stream}
     exchange.request = http.Request.make("POST", _URL, dumps(body))
-    told = answer.content_type
-    if told is None:
-        told = STREAM_TYPE if answer.stream and not answer.is_error else JSON_TYPE
-    headers = {"content-type": told} if told else {}
+    kind = answer.content_type
+    if kind is None:
+        kind = STREAM_TYPE if answer.stream and not answer.is_error else JSON_TYPE
+    headers = {"content-type": kind} if kind else {}
     if answer.pending:
         headers[PENDING_HEADER] = "1"
     exchange.response = http.Response.make(answer.status, b"", headers)

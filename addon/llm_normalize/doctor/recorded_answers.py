@@ -43,7 +43,7 @@ def answers(paths: Iterable[Path], asked: Iterable[str]) -> Iterator[Answer]:
             elif path.stem == "response" and (path.parent / ABOUT).is_file():
                 yield _captured(path.parent)
             else:
-                yield _told(path, manifests) or _assumed(path, given)
+                yield _listed(path, manifests) or _assumed(path, given)
         except OSError as error:
             why = error.strerror or "it cannot be read"
             raise RecordingError(f"{path}: {why}") from error
@@ -71,11 +71,11 @@ def _read(path: Path) -> bytes:
 
 def _captured(folder: Path) -> Answer:
     """Return the answer in a folder with `about.toml`."""
-    told = tomllib.loads(_read(folder / ABOUT).decode())
+    about = tomllib.loads(_read(folder / ABOUT).decode())
     response = next(iter(sorted(folder.glob("response.*"))), None)
     if response is None:
         raise RecordingError(f"{folder}: there is no response.*")
-    asked = told.get("asked", {})
+    asked = about.get("asked", {})
     stream = asked.get("stream") is True
     body = request_body(
         stream=stream,
@@ -88,14 +88,14 @@ def _captured(folder: Path) -> Answer:
         name="/".join(folder.parts[-2:]),
         body=body,
         stream=stream,
-        status=_status(told.get("status", 200)),
+        status=_status(about.get("status", 200)),
         data=_read(response),
-        fragment=told.get("ended") is False,
+        fragment=about.get("ended") is False,
     )
 
 
-def _told(path: Path, manifests: dict[Path, dict[str, Any]]) -> Answer | None:
-    """Return the answer in a file that a manifest in a folder above tells of, if any."""
+def _listed(path: Path, manifests: dict[Path, dict[str, Any]]) -> Answer | None:
+    """Return the answer in a file that a manifest in a folder above lists, if any."""
     for folder in path.absolute().parents:
         manifest = folder / _MANIFEST
         if not manifest.is_file():
