@@ -117,6 +117,8 @@ async def posted(
         yield Response(head.status_code, decoded, wire)
     finally:
         writer.transport.abort()  # nobody waits for a polite end of TLS
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
 
 class _Wire:
