@@ -3,15 +3,13 @@
 import json
 from typing import Any
 
+from ..fixes import FIXES
 from . import log_reader as reader
-from . import rendering as text
-from . import pairs
-from .collected import Broken, Collected, Group
+from .collected import Broken, Collected
 from .examples import Example
-from .histogram import ACCURACY, Histogram
-from llm_normalize.fixes import FIXES
-
-PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+from .figures import moment
+from .group import ranked
+from .histogram import ACCURACY
 
 
 def as_json(found: Collected, notes: reader.Notes) -> str:
@@ -19,7 +17,7 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
     span, buckets = found.timeline.buckets()
     whole, models = found.whole(), found.models_of()
     known = {fix.name: fix for fix in FIXES}
-    told: dict[str, Any] = {
+    made: dict[str, Any] = {
         "files": [str(path) for path in notes.files],
         "bytes": notes.size,
         "records": found.records,
@@ -31,9 +29,9 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
         "until": _moment(found.timeline.until),
         "percentiles_accuracy": ACCURACY,
         "answers": whole.flows,
-        "whole": _group(whole),
+        "whole": whole.as_json(),
         "groups": [
-            {"host": host, "model": model, "mode": mode, **_group(group)}
+            {"host": host, "model": model, "mode": mode, **group.as_json()}
             for (host, model, mode), group in found.rows()
         ],
         "fixes": [
@@ -46,7 +44,7 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
                 "models": models[name],
                 "examples": [_example(each) for each in found.examples.of(name)],
             }
-            for name, answers in pairs.ranked(whole.fixed)
+            for name, answers in ranked(whole.fixed)
         ],
         "over_time": {
             "bucket_seconds": span,
@@ -63,21 +61,7 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
         },
         "broken_off": [_broken(each) for each in found.latest()],
     }
-    return json.dumps(told, indent=1, allow_nan=False)
-
-
-def _group(group: Group) -> dict[str, Any]:
-    return {
-        **group.as_json(),
-        "repaired": group.repaired,
-        "first_ms": _times(group.begin),
-        "total_ms": _times(group.total),
-    }
-
-
-def _times(times: Histogram) -> dict[str, float | None]:
-    found = {name: times.at(part) for name, part in PARTS.items()}
-    return {name: at if at is None else round(at, 1) for name, at in found.items()}
+    return json.dumps(made, indent=1, allow_nan=False)
 
 
 def _example(example: Example) -> dict[str, Any]:
@@ -103,4 +87,4 @@ def _broken(broken: Broken) -> dict[str, Any]:
 
 
 def _moment(at: float | None) -> str | None:
-    return None if at is None else text.moment(at, "%Y-%m-%dT%H:%M:%SZ")
+    return None if at is None else moment(at, "%Y-%m-%dT%H:%M:%SZ")

@@ -1,110 +1,142 @@
-"""Charts as SVG to stand in a page: no script, no style and no address of their own.
+"""Charts as SVG to stand in a page: shapes and texts alone, with titles as tooltips.
 
-pygal draws them. What it adds for its own JavaScript and for other sites is taken out
-again, and its tooltips become titles, which a browser shows by itself. The page's style
-sheet gives the colours, so that they follow the colour scheme.
+The page's style sheet gives the colours, so that they follow the colour scheme.
 """
 
+import math
 import re
+import unicodedata
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
-import pygal
-import pygal.etree
-import pygal.style
 from markupsafe import Markup
 
-Series = Sequence[tuple[str, Sequence[float]]]
+type Series = Sequence[tuple[str, Sequence[float]]]
 """Names, each with a value for each label."""
+type Told = Callable[[float], str]
+"""What stands for a value in a tooltip, and on an axis."""
 
-pygal.etree.etree.to_etree()  # lxml, where it is installed, makes trees of another kind
-_FONT = "system-ui, sans-serif"
-_STYLE = pygal.style.Style(
-    font_family=_FONT,
-    label_font_size=12,
-    major_label_font_size=12,
-    legend_font_size=13,
-    value_font_size=12,
-    no_data_font_size=14,
-)
 _WIDTH = 960
+_MARGIN = 12
+_LETTER = 6.4  # what one takes, of the size that the style sheet says
+_GAP = 10  # between a label and what it names
+_LINE = 16  # of text
 _TIMES = 8  # that stand below bars
 _LEAST = 12  # bars that there is room for
-_FEW = 10  # marks of an axis
-_KEPT = {"g", "path", "rect", "circle", "text"}
-_DANGEROUS = ("on", "href", "{http://www.w3.org/1999/xlink}")
+_TICKS = 6  # marks of a linear axis
+_FEW = 10  # marks of a logarithmic one
+_PLOT = 230  # how high bars over time are
+_BAR, _BAR_GAP, _GROUP_GAP = 11, 2, 9
+_ROW = 34  # of a grid of dots
+_COLUMN = 72  # at most
+_SLANT = 35  # degrees
+_COS, _SIN = math.cos(math.radians(_SLANT)), math.sin(math.radians(_SLANT))
 
 
-def dots(
-    name: str, columns: Sequence[str], rows: Series, told: Callable[[float], str]
-) -> Markup:
+def dots(name: str, columns: Sequence[str], rows: Series, told: Told) -> Markup:
     """Return a grid of dots, the area of each its value."""
-    chart = _made(
-        pygal.Dot,
-        rows,
-        height=100 + 34 * len(rows),
-        show_legend=False,
-        show_x_guides=True,
-        x_label_rotation=35,
-        value_formatter=lambda value: told(value * value),
-    )
-    chart.x_labels = list(columns)
-    for title, values in rows:  # the radius is what pygal sets
-        chart.add(title, [None if not each else each**0.5 for each in values])
-    return _drawn(chart, name, [title for title, _ in rows])
+    left = _MARGIN + max(_length(title) for title, _ in rows) + 2 * _GAP
+    # A slanted name below its column ends right of it, inside the drawing.
+    room = [_WIDTH - _MARGIN - _COS * _length(each) - left for each in columns]
+    step = min(_COLUMN, *(each / (at + 0.5) for at, each in enumerate(room)))
+    bottom = _MARGIN + _ROW * len(rows)
+    drawing = _Drawing(name, bottom + _LINE + _SIN * max(map(_length, columns)))
+    across = [left + step * (at + 0.5) for at in range(len(columns))]
+    for x, title in zip(across, columns, strict=True):
+        drawing.line(x, _MARGIN, x, bottom, "guide")
+        drawing.text(x - 4, bottom + _LINE, title, "slanted")
+    most = max(max(values) for _, values in rows) or 1
+    largest = 0.46 * min(_ROW, step)
+    for at, (title, values) in enumerate(rows):
+        y = _MARGIN + _ROW * (at + 0.5)
+        drawing.line(left, y, left + step * len(columns), y, "guide")
+        drawing.text(left - _GAP, y + 4, title, "left")
+        for x, column, value in zip(across, columns, values, strict=True):
+            if value:
+                radius = largest * math.sqrt(value / most)
+                words = f"{title}, {column}: {told(value)}"
+                drawing.shape("circle", 0, words, cx=x, cy=y, r=radius)
+    return drawing.done()
 
 
-def stacked(
-    name: str, labels: Sequence[str], series: Series, told: Callable[[float], str]
-) -> Markup:
+def stacked(name: str, labels: Sequence[str], series: Series, told: Told) -> Markup:
     """Return bars over time, each of several parts."""
-    step = max(1, -(-len(labels) // _TIMES))
-    highest = max(map(sum, zip(*(values for _, values in series), strict=True)))
-    chart = _made(
-        pygal.StackedBar,
-        series,
-        height=300,
-        value_formatter=told,
-        show_minor_x_labels=False,
-        x_labels_major_every=step,
-        truncate_label=-1,
-        y_labels=list(range(int(highest) + 1)) if highest < _FEW else None,
-        max_scale=_FEW,
-    )
-    room = [None] * max(0, _LEAST - len(labels))  # or a few bars would be giants
-    chart.x_labels = [*labels, *("" for _ in room)]
-    for title, values in series:
-        chart.add(title, [*values, *room])
-    return _drawn(chart, name, [title for title, _ in series])
+    ticks = _ticks(max(map(sum, zip(*(values for _, values in series), strict=True))))
+    left = _MARGIN + max(_length(told(each)) for each in ticks) + 2 * _GAP
+    bottom = _MARGIN + _PLOT
+    drawing = _Drawing(name, bottom + 3 * _LINE + _GAP)
+    scale = _PLOT / ticks[-1]
+    for each in ticks:
+        y = bottom - each * scale
+        drawing.line(left, y, _WIDTH - _MARGIN, y, "guide" if each else "axis")
+        drawing.text(left - _GAP, y + 4, told(each), "left")
+    slot = (_WIDTH - _MARGIN - left) / max(_LEAST, len(labels))
+    for at, label in enumerate(labels):
+        x = left + slot * (at + 0.5)
+        if at % max(1, -(-len(labels) // _TIMES)) == 0:
+            drawing.text(x, bottom + _LINE + 2, label, "below")
+        y = bottom
+        for number, (title, values) in enumerate(series):
+            height = values[at] * scale
+            if height:
+                y -= height
+                words = f"{title}, {label}: {told(values[at])}"
+                width = 0.8 * slot
+                place = {"x": x - width / 2, "y": y, "width": width, "height": height}
+                drawing.shape("rect", number, words, **place)
+    drawing.legend(left, bottom + 3 * _LINE, [title for title, _ in series])
+    return drawing.done()
 
 
-def bars(
-    name: str, labels: Sequence[str], series: Series, told: Callable[[float], str]
-) -> Markup:
+def bars(name: str, labels: Sequence[str], series: Series, told: Told) -> Markup:
     """Return horizontal bars, a group for each label, on a logarithmic scale."""
     marks = _marks([each for _, row in series for each in row])
-    chart = _made(
-        pygal.HorizontalBar,
-        series,
-        height=110 + 46 * len(labels),
-        value_formatter=told,
-        logarithmic=True,
-        range=(marks[0], marks[-1]),
-        zero=marks[0],
-        y_labels=[{"value": at, "label": _rounded(told(at))} for at in marks],
-        truncate_label=-1,
-        margin_right=36,
-    )
-    chart.x_labels = list(reversed(labels))  # the first is the lowest
-    for title, row in series:
-        chart.add(title, list(reversed(row)))
-    return _drawn(chart, name, [title for title, _ in series])
+    names = [_rounded(told(each)) for each in marks]
+    left = _MARGIN + max(map(_length, labels)) + _GAP
+    right = _WIDTH - _MARGIN - _length(names[-1]) / 2
+    group = len(series) * (_BAR + _BAR_GAP) + _GROUP_GAP
+    bottom = _MARGIN + group * len(labels)
+    drawing = _Drawing(name, bottom + 3 * _LINE + _GAP)
+    scale = (right - left) / math.log(marks[-1] / marks[0])
+
+    def place(value: float) -> float:
+        return left + scale * math.log(value / marks[0])
+
+    for at, mark in enumerate(marks):
+        x = place(mark)
+        drawing.line(x, _MARGIN, x, bottom, "guide" if at else "axis")
+        drawing.text(x, bottom + _LINE + 2, names[at], "below")
+    for at, label in enumerate(labels):
+        top = _MARGIN + group * at + _GROUP_GAP / 2
+        middle = top + (group - _GROUP_GAP) / 2
+        drawing.text(left - _GAP, middle + 3, label, "left")
+        for number, (title, values) in enumerate(series):
+            words = f"{title}, {label}: {told(values[at])}"
+            drawing.shape(
+                "rect",
+                number,
+                words,
+                x=left,
+                y=top + number * (_BAR + _BAR_GAP),
+                width=place(values[at]) - left,
+                height=_BAR,
+            )
+    drawing.legend(left, bottom + 3 * _LINE, [title for title, _ in series])
+    return drawing.done()
+
+
+# -- scales --------------------------------------------------------------------------
+
+
+def _ticks(most: float) -> list[int]:
+    """Return 0, and multiples of 1, 2, 5, 10 and so on up to *most* and no further."""
+    step = next(each for each in _steps(0) if each * _TICKS >= most)
+    return [int(step) * at for at in range(max(1, math.ceil(most / step)) + 1)]
 
 
 def _marks(values: Sequence[float]) -> list[float]:
     """Return 1, 2, 5, 10 and so on, from below the least of *values* to the largest."""
-    steps = [digit * 10.0**power for power in range(-2, 17) for digit in (1, 2, 5)]
+    steps = list(_steps(-2))
     least = max(at for at, step in enumerate(steps) if step < min(values))
     most = min(at for at, step in enumerate(steps) if step >= max(values))
     marks = steps[least : most + 1]
@@ -112,67 +144,73 @@ def _marks(values: Sequence[float]) -> list[float]:
     return list(dict.fromkeys([*marks[::step], marks[-1]]))
 
 
+def _steps(power: int) -> Iterator[float]:
+    """Yield 1, 2, 5 of each power of ten, from *power* on."""
+    for each in range(power, 17):
+        yield from (digit * 10.0**each for digit in (1, 2, 5))
+
+
 def _rounded(told: str) -> str:
     return re.sub(r"\.0+(?= )", "", told)
 
 
-def _made(kind: Any, series: Series, **more: Any) -> Any:
-    settings: dict[str, Any] = {
-        "style": _STYLE,
-        "css": [],
-        "js": [],
-        "width": _WIDTH,
-        "margin": 12,
-        "no_prefix": True,
-        "disable_xml_declaration": True,
-        "legend_at_bottom": True,
-        "legend_at_bottom_columns": max(1, min(len(series), 5)),
-        "legend_box_size": 13,
-        "show_y_guides": True,
-        "truncate_legend": -1,
-        "print_values": False,
-        "no_data_text": "nothing to show",
-    }
-    return kind(**(settings | more))
+def _length(text: str) -> float:
+    """Return how long *text* is, roughly: each system has letters of its own."""
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
+    return _LETTER * (len(text) + wide)
 
 
-def _drawn(chart: Any, name: str, titles: Sequence[str]) -> Markup:
-    chart.add_xml_filter(lambda root: _plain(root, name, titles))
-    return Markup(chart.render(is_unicode=True))  # noqa: S704 - ElementTree escaped it
+# -- drawing -------------------------------------------------------------------------
 
 
-def _plain(root: ET.Element, name: str, titles: Sequence[str]) -> ET.Element:
-    """Leave shapes and texts alone of what pygal drew, and titles for its tooltips."""
-    for series in root.iter():
-        classes = (series.get("class") or "").split()
-        if "series" in classes:
-            number = int(classes[1].rpartition("-")[2])
-            _title_shapes(series, titles[number])
-    _prune(root)
-    for each in root.iter():
-        for key in list(each.attrib):
-            if key == "id" or key.startswith(_DANGEROUS):
-                del each.attrib[key]
-    root.set("role", "img")
-    root.set("aria-label", name)
-    return root
+class _Drawing:
+    """An SVG of that height, at first empty."""
+
+    def __init__(self, name: str, height: float) -> None:
+        self._root = ET.Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "viewBox": f"0 0 {_WIDTH} {_figure(height)}",
+                "role": "img",
+                "aria-label": name,
+            },
+        )
+
+    def shape(self, kind: str, colour: int, title: str, **places: float) -> None:
+        """Draw a shape in one of the chart's colours, with *title* as its tooltip."""
+        shape = self._add(kind, f"mark color-{colour}", places)
+        ET.SubElement(shape, "title").text = title
+
+    def line(self, x: float, y: float, x_end: float, y_end: float, kind: str) -> None:
+        """Draw a straight line."""
+        path = self._add("path", kind, {})
+        path.set("d", f"M{_figure(x)} {_figure(y)}L{_figure(x_end)} {_figure(y_end)}")
+
+    def text(self, x: float, y: float, words: str, kind: str) -> None:
+        """Write *words*; a slanted one leans around its begin."""
+        text = self._add("text", kind, {"x": x, "y": y})
+        text.text = words
+        if kind == "slanted":
+            text.set("transform", f"rotate({_SLANT} {_figure(x)} {_figure(y)})")
+
+    def legend(self, x: float, y: float, titles: Sequence[str]) -> None:
+        """Say which colour is whose."""
+        for number, title in enumerate(titles):
+            size = {"width": 13, "height": 13, "rx": 2}
+            self._add("rect", f"color-{number}", {"x": x, "y": y - 11, **size})
+            self.text(x + 19, y, title, "legend")
+            x += 19 + _length(title) * 13 / 12 + 3 * _GAP
+
+    def done(self) -> Markup:
+        """Return all that was drawn."""
+        made = ET.tostring(self._root, encoding="unicode")
+        return Markup(made)  # noqa: S704 - ElementTree escaped it
+
+    def _add(self, kind: str, of: str, places: dict[str, float]) -> ET.Element:
+        figures = {name: _figure(value) for name, value in places.items()}
+        return ET.SubElement(self._root, kind, {"class": of, **figures})
 
 
-def _title_shapes(series: ET.Element, title: str) -> None:
-    for shape in series.iter():
-        told = {each.get("class"): each.text or "" for each in shape.findall("desc")}
-        if "value" in told:
-            label = told.get("x_label")
-            words = f"{title}, {label}" if label else title
-            ET.SubElement(shape, "desc").text = f"{words}: {told['value']}"
-
-
-def _prune(node: ET.Element) -> None:
-    for child in list(node):
-        classes = (child.get("class") or "").split()
-        if child.tag == "desc" and not classes:
-            child.tag = "title"  # of our own
-        elif child.tag not in _KEPT or "tooltip-overlay" in classes:
-            node.remove(child)
-        else:
-            _prune(child)
+def _figure(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

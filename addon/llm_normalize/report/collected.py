@@ -7,14 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..fixes import FIXES
+from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
+from . import figures
 from . import log_reader as reader
-from . import rendering as text
-from . import pairs
 from .examples import Examples
-from .histogram import Histogram
+from .group import ENDS, Group
 from .timeline import OTHER_END, Timeline
-from llm_normalize.fixes import FIXES
-from llm_normalize.records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
 
 OTHER_FIXES = "other fixes"
 LATEST = 30  # answers that broke off, told one by one
@@ -22,39 +21,6 @@ LATEST = 30  # answers that broke off, told one by one
 _NAME = 200  # characters of a name; whoever asks chooses it
 _UNKNOWN = 50  # names of fixes that this version does not have
 _KNOWN = frozenset(fix.name for fix in FIXES)
-
-
-class Group(pairs.Group):
-    """The answers of one model on one host, their times counted in bins.
-
-    Attributes:
-        total: Milliseconds until an answer was over.
-        repaired: Answers that a fix changed.
-    """
-
-    def __init__(self) -> None:
-        self.begin = Histogram()
-        super().__init__(self.begin)
-        self.total = Histogram()
-        self.repaired = 0
-
-    def add(self, record: reader.Record) -> None:
-        """Take in the record of one answer."""
-        super().add(record)
-        self.repaired += bool(record["fixes"])
-        total = reader.time_of(record, "total_ms")
-        if total is not None:
-            self.total.add(total)
-
-    def merge(self, other: "Group") -> None:
-        """Take in all that *other* counted."""
-        for name in ("flows", "events", "changed", "requests", "repaired"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.ends.update(other.ends)
-        self.fixes.update(other.fixes)
-        self.fixed.update(other.fixed)
-        self.begin.merge(other.begin)
-        self.total.merge(other.total)
 
 
 @dataclass(frozen=True)
@@ -80,11 +46,22 @@ class Broken:
     total: float | None
 
 
-class Collected(pairs.Summary):
-    """What the records say; bounded, however many names, records and fixes there are."""
+class Collected:
+    """What the records say; bounded, however many names, records and fixes there are.
+
+    Attributes:
+        groups: The answers by (host, model, mode).
+        since: When the first answer ended, as text; empty where none has a time.
+        until: When the last one ended.
+        timeline: What ended when.
+        examples: Events before and after, of each fix.
+        records: How many there were.
+        strange: Of those, how many of a kind that is not known.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
+        self.groups: dict[tuple[str, str, str], Group] = {}
+        self.since = self.until = ""
         self.timeline = Timeline()
         self.examples = Examples()
         self.records = 0
@@ -111,21 +88,15 @@ class Collected(pairs.Summary):
             ((host, OTHER_MODELS, mode), 2 * PAIRS),
         ):
             found = self.groups.get(key)
-            if isinstance(found, Group):
+            if found is not None:
                 return found
             if len(self.groups) < room:
-                return self._made(key)
-        key = (OTHER_HOSTS, OTHER_MODELS, mode)
-        found = self.groups.get(key)
-        return found if isinstance(found, Group) else self._made(key)
+                return self.groups.setdefault(key, Group())
+        return self.groups.setdefault((OTHER_HOSTS, OTHER_MODELS, mode), Group())
 
     def rows(self) -> list[tuple[tuple[str, str, str], Group]]:
         """Return the groups that have answers, those with the most repairs first."""
-        found = [
-            (key, group)
-            for key, group in self.groups.items()
-            if isinstance(group, Group) and group.flows
-        ]
+        found = [(key, group) for key, group in self.groups.items() if group.flows]
         return sorted(
             found, key=lambda each: (-each[1].changed, -each[1].flows, each[0])
         )
@@ -141,7 +112,6 @@ class Collected(pairs.Summary):
         """Return the sum of all groups."""
         total = Group()
         for group in self.groups.values():
-            assert isinstance(group, Group)
             total.merge(group)
         return total
 
@@ -157,10 +127,6 @@ class Collected(pairs.Summary):
     def latest(self) -> list[Broken]:
         """Return the answers that broke off last, the latest first."""
         return [broken for _, _, broken in sorted(self._latest, reverse=True)]
-
-    def _made(self, key: tuple[str, str, str]) -> Group:
-        group = self.groups[key] = Group()
-        return group
 
     def _fixes(self, names: Any) -> list[str]:
         if not isinstance(names, (list, dict)):
@@ -188,11 +154,14 @@ class Collected(pairs.Summary):
             for name in fixes:
                 counts[self._fix(name)] += reader.number_of(fixes, name)
         mode = "observe" if record.get("mode") == "observe" else "repair"
-        clean = {**record, "host": host, "model": model, "mode": mode, "time": ""}
-        clean |= {"fixes": +counts, "end": end if end in pairs.ENDS else OTHER_END}
-        super().add(clean)
-        if record["type"] == "flow":
-            self._add_end(record, clean)
+        group = self.group(host, model, mode)
+        if record["type"] == "request":
+            group.requests += 1
+            return
+        clean = {**record, "host": host, "model": model, "fixes": +counts}
+        clean["end"] = end if end in ENDS else OTHER_END
+        group.add(clean)
+        self._add_end(record, clean)
 
     def _add_end(self, record: reader.Record, clean: reader.Record) -> None:
         events = reader.number_of(record, "events")
@@ -225,5 +194,5 @@ def collected(records: Iterable[reader.Record]) -> Collected:
     gathered.examples.finish()
     since, until = gathered.timeline.since, gathered.timeline.until
     if since is not None and until is not None:
-        gathered.since, gathered.until = text.moment(since), text.moment(until)
+        gathered.since, gathered.until = figures.moment(since), figures.moment(until)
     return gathered

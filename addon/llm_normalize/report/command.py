@@ -1,36 +1,44 @@
-"""Tell what before/after logs say: on the terminal, as one HTML page, or as JSON."""
-
-from __future__ import annotations
+"""`llm-normalize report`: what before/after logs say, as text, a page, JSON or Markdown."""
 
 import argparse
 import io
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import log_reader as reader
-import _bootstrap
-from .pairs import DEFAULT
+from ..text.console import say
+from ..text.printable import escaped
+from . import progress
+from .as_json import as_json
+from .as_markdown import as_markdown
+from .as_text import as_text
+from .collected import Collected, collected
+from .figures import size
+from .log_reader import DEFAULT, LogError, Notes, find, read
+from .page_file import unfit, write
 
+PROG = "llm-normalize report"
 EXAMPLES = """examples:
-  python3 scripts/report.py                        what mitmproxy's own folder has
-  python3 scripts/report.py -o report.html         the same as a page, with charts
-  python3 scripts/report.py /var/log/pairs*.jsonl.gz -o report.html
-  python3 scripts/report.py FOLDER --json | jq .fixes
+  llm-normalize report                        what mitmproxy's own folder has
+  llm-normalize report -o report.html         the same as a page, with charts
+  llm-normalize report /var/log/pairs*.jsonl.gz -o report.html
+  llm-normalize report FOLDER --json | jq .fixes
+  llm-normalize report FOLDER --format markdown
 
 A log may still be written, be rotated or gzipped. The page needs no network and runs no
 script. The model's words are in it, as they are in the log: only you can read the file.
-Ends with 1 where something cannot be read or written, and with 2 for a bad argument. The
-first start makes the environment in .venv.
+Ends with 1 where something cannot be read or written, and with 2 for a bad argument.
 """
+FORMATS = ("text", "json", "markdown")
 
 
-def parse(given: list[str] | None = None) -> argparse.Namespace:
+def parse(given: Sequence[str]) -> argparse.Namespace:
     """Return what the command line asks for."""
     parser = argparse.ArgumentParser(
-        prog="report.py",
+        prog=PROG,
         allow_abbrev=False,
-        description="Tell what before/after logs say: what each provider and model gets "
+        description="Report what before/after logs say: what each provider and model gets "
         "wrong, when, how fast they answer, and what broke off.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -51,7 +59,18 @@ def parse(given: list[str] | None = None) -> argparse.Namespace:
         help="write all of it there, as one HTML page",
     )
     parser.add_argument(
-        "--json", action="store_true", help="print all of it as one JSON object"
+        "--format",
+        choices=FORMATS,
+        help="what to print: what is most important as text, all of it as one JSON "
+        "object, or tables of all models and fixes in Markdown (default: text, or "
+        "nothing beside a page)",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_const",
+        dest="format",
+        const="json",
+        help="the same as --format json",
     )
     flags = parser.parse_args(given)
     if flags.output is not None:
@@ -61,48 +80,45 @@ def parse(given: list[str] | None = None) -> argparse.Namespace:
     return flags
 
 
-def unfit(output: Path) -> str:
-    """Return why no report can be written to *output*; empty if it can, as it seems."""
-    try:
-        if output.is_dir():
-            return "it is a folder"
-        if output.exists() and not output.is_file():
-            return "it is no regular file"
-        if not output.parent.is_dir():
-            return f"there is no folder {output.parent}"
-    except OSError as error:  # a name that is too long, say
-        return error.strerror or str(error)
-    return ""
-
-
-def main() -> int:
+def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
-    flags = parse()
+    flags = parse(given)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a console may lack a model's letters
         sys.stdout.reconfigure(errors="replace")
     try:
-        paths = reader.find(flags.logs)
+        paths = find(flags.logs)
         if flags.output is not None and flags.output.resolve() in paths:
-            print(
-                f"report.py: -o {flags.output}: it is one of the logs",
-                file=sys.stderr,
-            )
+            say(f"{PROG}: -o {flags.output}: it is one of the logs")
             return 2
-        _bootstrap.ensure()
-        sys.path.insert(0, str(_bootstrap.ROOT / "addon"))
-        from . import session as report_main  # noqa: PLC0415 - it needs the environment
-
-        return report_main.run(paths, flags.output, json=flags.json)
-    except reader.LogError as error:
-        print(f"report.py: {reader.printable(str(error))}", file=sys.stderr)
+        return _report(paths, flags.output, flags.format)
+    except LogError as error:
+        say(f"{PROG}: {escaped(str(error))}")
         return 1
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
+    notes = Notes()
+    found = collected(progress.followed(read(paths, notes), len(paths), notes))
+    if output is not None:
+        try:
+            written = write(output, found, notes)
+        except OSError as error:
+            say(f"{PROG}: cannot write {output}: {error.strerror or error}")
+            return 1
+        line = f"{escaped(str(output))}: {size(written)}"
+        print(line, file=sys.stderr if form else sys.stdout)
+    if form or output is None:
+        for line in _printed(found, notes, form or "text"):
+            print(line)
+    sys.stdout.flush()
+    return 0
+
+
+def _printed(found: Collected, notes: Notes, form: str) -> Iterator[str]:
+    if form == "json":
+        yield as_json(found, notes)
+    else:
+        yield from (as_markdown if form == "markdown" else as_text)(found, notes)

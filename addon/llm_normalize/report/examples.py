@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..records.difference import Change, aligned, changes
 from . import log_reader as reader
-from llm_normalize.records.difference import Change, aligned, changes
 
 KEPT = 3  # of each fix
 UNKNOWN = "not known"  # whose an example is that no record of an answer follows

@@ -3,8 +3,6 @@
 import math
 from array import array
 
-from . import pairs
-
 ACCURACY = "1 %"
 """How far a percentile may be from the true one."""
 
@@ -14,7 +12,7 @@ _MOST = 1e9  # milliseconds: eleven days
 _BINS = math.ceil(math.log(_MOST / _LEAST) / math.log(_GROWTH)) + 1
 
 
-class Histogram(pairs.Times):
+class Histogram:
     """Milliseconds, counted in bins that each are 2 % wider than the one before.
 
     Attributes:
@@ -25,7 +23,6 @@ class Histogram(pairs.Times):
     """
 
     def __init__(self) -> None:
-        super().__init__()
         self.count = 0
         self.bins = array("Q", bytes(8 * _BINS))
         self.least, self.most = math.inf, 0.0

@@ -1,20 +1,22 @@
 """Read before/after logs: one or many, with their rotated files, plain or gzipped.
 
-Written for Python 3.8, like the scripts that use it. A log may be read while it is being
-written: its last line may be half there, which is told and is no fault.
+A log may be read while it is being written: its last line may be half there, which is
+counted and is no fault.
 """
-
-from __future__ import annotations
 
 import glob
 import gzip
 import json
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Dict, Iterable, Iterator
+from typing import IO, Any
 
-Record = Dict[str, Any]
+type Record = dict[str, Any]
+
+DEFAULT = "~/.mitmproxy/normalize"
+"""The folder of logs where no option says otherwise."""
 
 KEPT = 4
 """Rotated files beside a log: NAME.1 is the newest."""
@@ -93,7 +95,7 @@ def _with_rotated(path: Path) -> list[Path]:
     numbered = [f"{log.name}.{at}" for at in range(KEPT, 0, -1)]
     names = [name + end for name in numbered for end in (".gz", "")]
     rotated = [path.with_name(name) for name in names]
-    return [each for each in rotated if each.is_file()] + [path]
+    return [*(each for each in rotated if each.is_file()), path]
 
 
 def read(paths: Iterable[Path], notes: Notes) -> Iterator[Record]:
@@ -160,7 +162,7 @@ def number_of(record: Record, key: str) -> int:
 def time_of(record: Record, key: str) -> float | None:
     """Return the time under *key*, in milliseconds; None where there is none."""
     value = record.get(key)
-    if isinstance(value, (int, float)) and 0 <= value <= _MOST:
+    if isinstance(value, int | float) and 0 <= value <= _MOST:
         return float(value)
     return None
 
@@ -169,11 +171,3 @@ def text_of(record: Record, key: str) -> str:
     """Return the text under *key*; empty where there is none."""
     value = record.get(key)
     return value if isinstance(value, str) else ""
-
-
-def printable(text: str) -> str:
-    """Return *text* as one line that no terminal takes for a command.
-
-    Names of models come from whoever asked.
-    """
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
+from ..fixes import FIXES
+from ..text.printable import visible
+from . import charts, sentences
+from . import figures as text
 from . import log_reader as reader
-from . import charts
-from . import rendering as text
-from . import words
-from . import pairs
-from .collected import Collected, Group
+from .collected import Collected
+from .group import ENDS, Group, ranked
 from .histogram import ACCURACY
 from .timeline import OTHER_END, SPANS
-from llm_normalize.fixes import FIXES
 
-TEMPLATE = "_report_page.html.jinja"
+TEMPLATE = "page.html.jinja"
 SHOWN = 12  # models in the tables
 MODELS = 100  # with those that are folded away
 FILES = 50
@@ -50,7 +50,7 @@ class Chart(NamedTuple):
 
 
 def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
-    """Yield the page piece by piece."""
+    """Yield the page, part by part."""
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -58,7 +58,7 @@ def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for filter_ in (text.cut, text.visible, text.number, text.duration, text.share):
+    for filter_ in (text.cut, visible, text.number, text.duration, text.share):
         environment.filters[filter_.__name__] = filter_
     environment.filters |= {"moment": text.moment, "size": text.size, "code": _code}
     template = environment.get_template(TEMPLATE)
@@ -75,19 +75,19 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
         "found": found,
         "whole": whole,
         "broke": whole.flows - whole.ends["complete"],
-        "words": words.summary(found, notes),
+        "words": sentences.summary(found, notes),
         "observed": {mode for (_, _, mode), _ in rows} == {"observe"},
         "rows": rows[:SHOWN],
         "folded_rows": rows[SHOWN:MODELS],
         "more_rows": len(rows) - MODELS,
-        "ranked": pairs.ranked,
+        "ranked": ranked,
         "fixes": _fixes(found, whole),
         "fix_chart": _fix_chart(rows, whole),
         "time_charts": _time_charts(found),
         "latency_charts": _latency_charts(rows),
         "ends": [
             each
-            for each in (*pairs.ENDS, OTHER_END)
+            for each in (*ENDS, OTHER_END)
             if each != "complete" and whole.ends[each]
         ],
         "broken_hosts": [
@@ -103,7 +103,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
 
 def _code(said: str) -> Markup:
     """Return *said* with what is between backticks as code."""
-    pieces = re.split(r"`([^`]*)`", text.visible(said))
+    pieces = re.split(r"`([^`]*)`", visible(said))
     marked = [
         Markup("<code>{}</code>").format(piece) if at % 2 else Markup.escape(piece)
         for at, piece in enumerate(pieces)
@@ -128,7 +128,7 @@ def _fixes(found: Collected, whole: Group) -> list[dict[str, Any]]:
             "examples": found.examples.of(name),
             "open": place < _OPEN,
         }
-        for place, (name, answers) in enumerate(pairs.ranked(whole.fixed))
+        for place, (name, answers) in enumerate(ranked(whole.fixed))
     ]
 
 
@@ -153,7 +153,7 @@ def _labels(rows: list[tuple[tuple[str, str, str], Group]]) -> list[str]:
 def _fix_chart(
     rows: list[tuple[tuple[str, str, str], Group]], whole: Group
 ) -> Chart | None:
-    columns = [name for name, _ in pairs.ranked(whole.fixed)[:_COLUMNS]]
+    columns = [name for name, _ in ranked(whole.fixed)[:_COLUMNS]]
     drawn = [row for row in rows if row[1].repaired][:_DRAWN]
     if not columns or not drawn:
         return None
@@ -174,7 +174,7 @@ def _fix_chart(
         left_out.append(f"the {len(columns)} fixes that most answers needed")
     note = "The larger a dot, the more of the model's answers needed the fix."
     note += f" Shown: {' and '.join(left_out)}." if left_out else ""
-    return Chart("Who needs which fix", drawing, ["one"] * len(drawn), note)
+    return Chart("Who needs which fix", drawing, ["one"], note)
 
 
 def _time_charts(found: Collected) -> list[Chart]:
@@ -189,7 +189,7 @@ def _time_charts(found: Collected) -> list[Chart]:
     called = SPANS[span]
     ends = [
         end
-        for end in (*pairs.ENDS, OTHER_END)
+        for end in (*ENDS, OTHER_END)
         if any(bucket.ends.get(end) for _, bucket in buckets)
     ]
     answers = [

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
+from . import figures as text
 from . import log_reader as reader
-from . import rendering as text
 
 _EVERY = 0.2  # seconds
 _LOOK = 500  # records between two looks at the clock
@@ -18,7 +18,7 @@ def followed(
     notes: reader.Notes,
     out: TextIO | None = None,
 ) -> Iterator[reader.Record]:
-    """Yield *records*, and tell on the terminal how far that is."""
+    """Yield *records*, and show on the terminal how far that is."""
     out = sys.stderr if out is None else out
     if not out.isatty():
         yield from records

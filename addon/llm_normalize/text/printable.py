@@ -1,6 +1,13 @@
 """Text from the network, as a terminal or a log may show it: it commands nothing."""
 
 _MOST = 200  # characters
+# Letters, marks and symbols by class, so str.isprintable lets them pass, but nothing is
+# to be seen of them: words can be hidden in them.
+_HIDDEN = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, range(0xE0100, 0xE01F0)))
+)
+_SPELLED = {ord(each): ascii(each)[1:-1] for each in _HIDDEN}
 
 
 def escaped(text: str) -> str:
@@ -14,3 +21,12 @@ def brief(text: str) -> str:
     """Return a name as one line of bounded length, escaped."""
     shown = escaped(text[: _MOST + 1])
     return shown if len(shown) <= _MOST else f"{shown[: _MOST - 1]}…"
+
+
+def visible(text: str) -> str:
+    r"""Return *text* as one line in which all that is there can be seen.
+
+    Control, format, bidi and other unseen characters, and lone surrogates, are spelled
+    as escapes such as `\u202e`.
+    """
+    return escaped(text).translate(_SPELLED)

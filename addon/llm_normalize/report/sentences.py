@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 
+from . import figures as text
 from . import log_reader as reader
-from . import rendering as text
-from . import pairs
 from .collected import Collected
+from .group import ranked
 
 _MOST = 3  # names in a sentence
 
 
 def summary(found: Collected, notes: reader.Notes) -> list[str]:
     """Return paragraphs, plain text with code between backticks."""
-    told = [
+    paragraphs = [
         " ".join(_answers(found)),
         " ".join(_ends(found)),
         " ".join(_losses(found, notes)),
     ]
-    return [each for each in told if each]
+    return [each for each in paragraphs if each]
 
 
 def _answers(found: Collected) -> Iterator[str]:
@@ -30,8 +30,8 @@ def _answers(found: Collected) -> Iterator[str]:
         f"{text.counted(whole.flows, 'answer')} of {text.counted(models, 'model')} "
         f"at {text.counted(len(hosts), 'host')}."
     )
-    ranked = pairs.ranked(whole.fixed)
-    if not ranked:
+    needed = ranked(whole.fixed)
+    if not needed:
         yield "Nothing in them had to be repaired."
         return
     observed = sum(group.repaired for (_, _, mode), group in rows if mode == "observe")
@@ -48,7 +48,7 @@ def _answers(found: Collected) -> Iterator[str]:
         )
     named = [
         f"`{text.cut(name)}` ({text.share(count, whole.flows)} of the answers)"
-        for name, count in ranked[:_MOST]
+        for name, count in needed[:_MOST]
     ]
     yield f"Needed most: {_listed(named)}."
     clean = [name for name, group in hosts if not group.repaired]

@@ -1,32 +1,17 @@
-"""Text of logs and figures, as people read them."""
+"""Names and figures, as people read them."""
 
 import datetime as dt
+from collections.abc import Iterator, Sequence
 
-from . import log_reader as reader
+from ..text.printable import escaped, visible
 
-UNTOLD = "-"
+NONE = "-"
 """Stands for a figure that there is none of."""
 
 LONG = 80  # characters of a name
 
 _TENTH, _SECOND, _MINUTE, _HOUR = 10.0, 1000.0, 60_000.0, 3_600_000.0
 _KILO = 1000
-# Letters, marks and symbols by class, so str.isprintable lets them pass, but nothing is
-# to be seen of them: words can be hidden in them.
-_HIDDEN = (
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
-    + "".join(map(chr, range(0xE0100, 0xE01F0)))
-)
-_SPELLED = {ord(each): ascii(each)[1:-1] for each in _HIDDEN}
-
-
-def visible(text: str) -> str:
-    r"""Return *text* as one line in which all that is there can be seen.
-
-    Control, format, bidi and other unseen characters, and lone surrogates, are spelled
-    as escapes such as `\u202e`.
-    """
-    return reader.printable(text).translate(_SPELLED)
 
 
 def cut(text: str, most: int = LONG) -> str:
@@ -48,7 +33,7 @@ def counted(value: int, what: str) -> str:
 def share(part: int, whole: int) -> str:
     """Return *part* of *whole* as a percentage; never 0 or 100 for what is not."""
     if not whole:
-        return UNTOLD
+        return NONE
     percent = 100 * part / whole
     if 0 < percent < 1:
         return "under 1 %"
@@ -60,7 +45,7 @@ def share(part: int, whole: int) -> str:
 def duration(ms: float | None) -> str:
     """Return a time with a unit that fits it."""
     if ms is None:
-        return UNTOLD
+        return NONE
     for least, unit, name, places in (
         (_HOUR, _HOUR, "h", 1),
         (2 * _MINUTE, _MINUTE, "min", 1),
@@ -85,3 +70,15 @@ def size(value: float) -> str:
 def moment(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """Return a time in UTC."""
     return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime(form)
+
+
+def aligned(table: Sequence[Sequence[str]], first: int) -> Iterator[str]:
+    """Yield the rows of *table* as lines, its columns from *first* on to the right."""
+    rows = [[escaped(cell) for cell in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if at >= first else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from . import figures as text
 from . import log_reader as reader
-from . import rendering as text
-from . import pairs
-from .collected import Collected, Group
+from .collected import Collected
+from .group import Group, ranked
+from .heading import heading
 
 MODELS = 15
 FIXES = 12
@@ -14,9 +15,9 @@ _OF_A_MODEL = 3  # fixes that are named beside it
 _MOST_NAME = 40
 
 
-def summary(found: Collected, notes: reader.Notes) -> Iterator[str]:
+def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
     """Yield the lines, none of which a terminal takes for a command."""
-    yield pairs.heading(found, notes)
+    yield heading(found, notes)
     if not found.rows():
         return
     yield ""
@@ -44,15 +45,15 @@ def _models(found: Collected) -> Iterator[str]:
                 text.duration(group.begin.at(0.99)),
             ]
         )
-    yield from pairs.aligned(table, table[0].index("answers"))
+    yield from text.aligned(table, table[0].index("answers"))
     if len(rows) > MODELS:
         yield f"and {text.counted(len(rows) - MODELS, 'line')} more: see -o FILE or --json"
 
 
 def _needed(group: Group, mode: str) -> str:
-    ranked = pairs.ranked(group.fixed)
-    names = [text.cut(name, _MOST_NAME) for name, _ in ranked[:_OF_A_MODEL]]
-    more = len(ranked) - len(names)
+    needed = ranked(group.fixed)
+    names = [text.cut(name, _MOST_NAME) for name, _ in needed[:_OF_A_MODEL]]
+    more = len(needed) - len(names)
     said = ", ".join(names) or "nothing"
     said += f" and {more} more" if more else ""
     return f"{said} (observed)" if mode == "observe" else said
@@ -60,20 +61,20 @@ def _needed(group: Group, mode: str) -> str:
 
 def _fixes(found: Collected) -> Iterator[str]:
     whole, models = found.whole(), found.models_of()
-    ranked = pairs.ranked(whole.fixed)
+    needed = ranked(whole.fixed)
     table = [["fix", "answers", "of all", "events", "models"]]
-    for name, answers in ranked[:FIXES]:
+    for name, answers in needed[:FIXES]:
         events = text.number(whole.fixes[name])
         of_all = text.share(answers, whole.flows)
         table.append(
             [text.cut(name), text.number(answers), of_all, events, str(models[name])]
         )
-    if not ranked:
+    if not needed:
         yield "Nothing had to be repaired."
         return
-    yield from pairs.aligned(table, 1)
-    if len(ranked) > FIXES:
-        yield f"and {len(ranked) - FIXES} more fixes"
+    yield from text.aligned(table, 1)
+    if len(needed) > FIXES:
+        yield f"and {len(needed) - FIXES} more fixes"
 
 
 def _broken(found: Collected) -> Iterator[str]:

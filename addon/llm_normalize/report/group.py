@@ -1,0 +1,91 @@
+"""The answers of one model on one host, counted."""
+
+from collections import Counter
+from typing import Any
+
+from .histogram import Histogram
+from .log_reader import Record, number_of, text_of, time_of
+
+ENDS = ("complete", "client-left", "upstream-broke", "error")
+PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+
+class Group:
+    """The answers of one model on one host, repaired or only observed.
+
+    Attributes:
+        flows: How many answers.
+        events: How many events they had.
+        changed: How many of those a fix changed.
+        requests: How many requests were changed.
+        repaired: Answers that a fix changed.
+        ends: How often each end.
+        fixes: Events that each fix changed.
+        fixed: Answers that each fix changed.
+        begin: Milliseconds until the first event.
+        total: Milliseconds until an answer was over.
+    """
+
+    def __init__(self) -> None:
+        self.flows = self.events = self.changed = self.requests = self.repaired = 0
+        self.ends: Counter[str] = Counter()
+        self.fixes: Counter[str] = Counter()
+        self.fixed: Counter[str] = Counter()
+        self.begin = Histogram()
+        self.total = Histogram()
+
+    def add(self, record: Record) -> None:
+        """Count the record of one answer."""
+        self.flows += 1
+        self.events += number_of(record, "events")
+        self.changed += number_of(record, "changed")
+        self.ends[text_of(record, "end")] += 1
+        fixes = record["fixes"]
+        self.repaired += bool(fixes)
+        for name in fixes:
+            self.fixes[name] += number_of(fixes, name)
+            self.fixed[name] += 1
+        for times, key in ((self.begin, "first_ms"), (self.total, "total_ms")):
+            ms = time_of(record, key)
+            if ms is not None:
+                times.add(ms)
+
+    def merge(self, other: "Group") -> None:
+        """Count all that *other* counted, too."""
+        self.flows += other.flows
+        self.events += other.events
+        self.changed += other.changed
+        self.requests += other.requests
+        self.repaired += other.repaired
+        self.ends.update(other.ends)
+        self.fixes.update(other.fixes)
+        self.fixed.update(other.fixed)
+        self.begin.merge(other.begin)
+        self.total.merge(other.total)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it, for a program."""
+        return {
+            "flows": self.flows,
+            "events": self.events,
+            "changed": self.changed,
+            "requests": self.requests,
+            "ends": dict(self.ends.most_common()),
+            "first_ms": _times(self.begin),
+            "fixes": {
+                name: {"events": count, "flows": self.fixed[name]}
+                for name, count in ranked(self.fixes)
+            },
+            "repaired": self.repaired,
+            "total_ms": _times(self.total),
+        }
+
+
+def _times(times: Histogram) -> dict[str, float | None]:
+    found = {name: times.at(part) for name, part in PARTS.items()}
+    return {name: at if at is None else round(at, 1) for name, at in found.items()}
+
+
+def ranked(counts: Counter[str]) -> list[tuple[str, int]]:
+    """Return *counts*, the largest first."""
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
