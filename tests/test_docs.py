@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from mitmproxy.test import taddons
 
-from workshop import markers
 from llm_normalize import __version__
 from llm_normalize.addon import Normalize
 from llm_normalize.fixes import FIXES
 from llm_normalize.home.client_pages import slug
 from llm_normalize.request.adaptations import ADAPTATIONS
+from workshop import markers
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -117,10 +117,10 @@ def test_generated_docs_are_fresh() -> None:
 FRESH = """
 import sys
 sys.path.insert(0, "scripts")
-import gen_docs
-for path, text in gen_docs.documents().items():
+import docs
+for path, text in docs.documents().items():
     if path.read_text(encoding="utf-8") != text:
-        print(path.name, "is stale: run python3 scripts/gen_docs.py")
+        print(path.name, "is stale: run python3 scripts/docs.py")
 """
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from clients import servers
 
 sys.path.append(str(servers.ROOT / "scripts"))  # where these two are
-import _uv
 import _bootstrap
+import _uv
 
 CACHE = servers.ROOT / ".venv-clients"
 KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more

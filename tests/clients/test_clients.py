@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import brotli
 import pytest
 
-from llm_normalize import form
 from clients import tables
 from clients.environments import RUNNERS, runners
 from clients.families import FAMILIES, Answer, Family, Json
 from clients.making import EnvironmentLackingError
 from clients.matrix import CLIENTS, Cell, Key, Matrix
 from clients.servers import Proxy
+from llm_normalize import form
 
 # Where a client does not report the same although OpenAI could have sent what it got.
 EXCEPTIONS: dict[Key, str] = {}

@@ -12,9 +12,11 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-from workshop.deploy import haproxy  # noqa: E402 - from scripts/
-from workshop.deploy import instances  # noqa: E402
 from deploy.rig import Rig  # noqa: E402
+from workshop.deploy import (
+    haproxy,
+    instances,
+)
 
 
 @pytest.fixture(scope="session")

@@ -20,14 +20,14 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from workshop.release import locks
 import nobody
 import support
-from workshop.deploy.instances import LOCAL, SETTINGS
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import free_port, is_open, wait_for
 from support import Http1Client
+from workshop.deploy.instances import LOCAL, SETTINGS
+from workshop.release import locks
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "scripts" / "deploy" / "Containerfile"

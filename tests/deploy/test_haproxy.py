@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from workshop.deploy import haproxy
-from workshop.deploy import instances
-import deploy_drain
-from llm_normalize.report import pairs
 import support
-from llm_normalize.report.log_reader import Notes
+from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
+from llm_normalize.report import pairs
+from llm_normalize.report.log_reader import Notes
 from support import Http1Client
+from workshop.deploy import haproxy, instances
 
 TEXT = haproxy.CONFIGURATION.read_text(encoding="utf-8")
 
@@ -132,7 +131,7 @@ def test_drained_instance_can_be_replaced_without_a_loss(rig: Rig) -> None:
     with rig.halfway(8) as (streams, gate), rig.asking() as asked:
         left: list[int] = []
         draining = threading.Thread(
-            target=lambda: left.append(deploy_drain.drain(admin, server, 30))
+            target=lambda: left.append(drain.drain(admin, server, 30))
         )
         draining.start()
         rig.wait_until(lambda: rig.status(drained).startswith("DRAIN"))
@@ -146,7 +145,7 @@ def test_drained_instance_can_be_replaced_without_a_loss(rig: Rig) -> None:
         assert left == [0]
         drained.end()
         drained.start()
-        deploy_drain.set_state(admin, server, "ready")  # too early, as the unit does
+        drain.set_state(admin, server, "ready")  # too early, as the unit does
         drained.wait()
         rig.wait_until(lambda: rig.status(drained) == "UP L7OK")
         rig.wait_until(lambda: int(rig.stat(drained)["stot"]) > served)
@@ -160,7 +159,7 @@ def test_drain_says_what_is_left_when_its_time_is_up(
     drained, _ = rig.use(2)
     server = f"{haproxy.BACKEND}/{haproxy.name_of(drained.port)}"
     with rig.halfway(2) as (streams, gate):
-        assert deploy_drain.drain(str(rig.haproxy.admin), server, 0.7) == 1
+        assert drain.drain(str(rig.haproxy.admin), server, 0.7) == 1
         gate.set()
     assert finish(streams) == []
     assert "1 under way" in capsys.readouterr().err

@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 
 import support
-from workshop.deploy.instances import LOCAL, SETTINGS
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
+from workshop.deploy.instances import LOCAL, SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "scripts" / "deploy" / "kubernetes.yaml"

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import support
-from workshop.deploy.instances import LOCAL, Instance
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
+from workshop.deploy.instances import LOCAL, Instance
 
-SCRIPT = str(Path(__file__).resolve().parents[2] / "scripts" / "deploy_local.py")
+SCRIPT = str(Path(__file__).resolve().parents[2] / "scripts" / "deploy" / "local.py")
 
 
 @contextmanager

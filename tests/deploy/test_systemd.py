@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-import deploy_drain
 import support
-from workshop.deploy.instances import LOCAL, SETTINGS, answers
+from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
+from workshop.deploy.instances import LOCAL, SETTINGS, answers
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "scripts" / "deploy" / "normalize@.service"
@@ -106,8 +106,8 @@ def test_draining_has_time_to_end() -> None:
 @pytest.mark.parametrize("name", ["ExecStop", "ExecStartPost"])
 def test_drain_commands_are_understood(name: str) -> None:
     words = shlex.split(directive(name).removeprefix("+-"))
-    assert words[:2] == ["/usr/bin/python3", f"{INSTALLED}/scripts/deploy_drain.py"]
-    flags = deploy_drain.parse(words[2:])
+    assert words[:2] == ["/usr/bin/python3", f"{INSTALLED}/scripts/deploy/drain.py"]
+    flags = drain.parse(words[2:])
     assert flags.server.replace("%i", "8081") == "normalize/normalize-8081"
     assert flags.ready == (name == "ExecStartPost")
 

@@ -3,20 +3,18 @@
 import collections
 import contextlib
 import json
-import os
 import queue
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from workshop import module, variables
 from workshop.bench import machine
 
-FOLDER = Path(__file__).resolve().parent
 START = 60.0  # seconds until a proxy listens; a loaded machine is slow
 STOP = 5.0
 KEPT = 40  # lines of output, for when something goes wrong
@@ -61,13 +59,15 @@ class Child:
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._bug = ""
         kept = {
-            name: os.environ[name] for name in os.environ if _may_have(name, without)
+            name: value
+            for name, value in variables().items()
+            if _may_have(name, without)
         }
         try:
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env={**kept, "PYTHONUNBUFFERED": "1", **(env or {})},
+                env={**kept, **(env or {})},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -176,16 +176,14 @@ class Child:
 
 def provider(cpus: frozenset[int]) -> Child:
     """Start the provider; the first line that it says is its port."""
-    path = str(FOLDER / "_bench_provider.py")
-    child = Child("the benchmark's provider", [sys.executable, path])
+    child = Child("the benchmark's provider", module("workshop.bench.provider"))
     machine.pin(child.pid, cpus)
     return child
 
 
 def client(cpus: frozenset[int]) -> Child:
     """Start the client, which takes a load a line."""
-    path = str(FOLDER / "_bench_client.py")
-    child = Child("the benchmark's client", [sys.executable, path])
+    child = Child("the benchmark's client", module("workshop.bench.client"))
     machine.pin(child.pid, cpus)
     return child
 

@@ -12,12 +12,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from workshop.bench import children
-from workshop.bench import machine
-from workshop.bench import peers
-from workshop.bench import report
-from workshop import markers
 import _bootstrap
+from workshop import markers
+from workshop.bench import children, machine, peers, report
 from workshop.bench.children import BenchError
 from workshop.bench.figures import figures
 from workshop.bench.jobs import ROUNDS, Job, jobs_of

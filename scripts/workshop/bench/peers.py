@@ -1,6 +1,6 @@
 """The peers that the benchmark compares with, each in an environment of its own.
 
-They are installed on request only, exactly as `requirements-bench-NAME.txt` pins them;
+They are installed on request only, exactly as `requirements-NAME.txt` pins them;
 where that cannot be done, or one does not start, the others go on without it.
 """
 
@@ -16,12 +16,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from workshop.bench import machine
 import _bootstrap
-from workshop.bench.children import FOLDER, START, BenchError, Child
+from workshop import ROOT
+from workshop.bench import machine
+from workshop.bench.children import START, BenchError, Child
 from workshop.bench.sides import Proxy
 from workshop.bench.traffic import HOST
 
+HERE = Path(__file__).resolve().parent
 HOME = ".venv-bench"
 STAMP = "holds"
 _PORT = re.compile(r"^listens on port (\d+)$")
@@ -42,10 +44,10 @@ class LackingError(Exception):
 
 def lock(name: str) -> Path:
     """Return what pins all that the peer *name* needs."""
-    return FOLDER / f"requirements-bench-{name}.txt"
+    return HERE / f"requirements-{name}.txt"
 
 
-def environment(name: str, root: Path = _bootstrap.ROOT) -> Path:
+def environment(name: str, root: Path = ROOT) -> Path:
     """Return the python of the peer's environment, which is made if need be.
 
     Raises:
@@ -77,7 +79,8 @@ def environment(name: str, root: Path = _bootstrap.ROOT) -> Path:
 
 def flask(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
     """Start the line proxy."""
-    script = str(FOLDER / "_bench_flask.py")
+    script = str(HERE / "flask_proxy.py")
+    # By its path: that environment has none of our modules.
     command = [str(python), script, f"http://{HOST}:{provider}"]
     child = Child("the Flask proxy", command, folder)
     try:

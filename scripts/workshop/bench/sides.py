@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from mitmproxy import certs
 
-from workshop.bench import machine
 import _bootstrap
-from workshop.bench.children import FOLDER, Child
+from workshop import NORMALIZE
+from workshop.bench import machine
+from workshop.bench.children import Child
 from workshop.bench.load import Target
 from workshop.bench.traffic import HOST, Form, Kind
 
-ADDON = _bootstrap.ROOT / "addon" / "normalize.py"
+FOLDER = Path(__file__).resolve().parent
 LISTENS = re.compile(r"listening at \S*?:(\d+)\.?$")
 
 
@@ -115,11 +116,11 @@ def mitmdumps(other: Path | None = None) -> dict[str, Mitmdump]:
     """Return all kinds of mitmdump; *other* is the addon of the side of that name."""
     silent = {"normalize_pairs": ""}
     found = {
-        "floor": Mitmdump(FOLDER / "_bench_floor.py", {}),
-        "json": Mitmdump(FOLDER / "_bench_json.py", {}),
-        "repair": Mitmdump(ADDON, silent),
-        "pairs": Mitmdump(ADDON, {}),
-        "observe": Mitmdump(ADDON, {"normalize_mode": "observe", **silent}),
+        "floor": Mitmdump(FOLDER / "floor.py", {}),
+        "json": Mitmdump(FOLDER / "json_cost.py", {}),
+        "repair": Mitmdump(NORMALIZE, silent),
+        "pairs": Mitmdump(NORMALIZE, {}),
+        "observe": Mitmdump(NORMALIZE, {"normalize_mode": "observe", **silent}),
     }
     if other is not None:
         found["other"] = Mitmdump(other, silent)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 import _bootstrap
-import deploy_drain
+from deploy import drain
 from workshop.deploy.instances import LOCAL, DeployError, Said, end
 
 CONFIGURATION = _bootstrap.ROOT / "scripts" / "deploy" / "haproxy.cfg"
@@ -135,14 +135,14 @@ class Haproxy:
 
     def ask(self, command: str) -> str:
         """Return what it answers to *command* on its admin socket."""
-        return deploy_drain.ask(str(self.admin), command)
+        return drain.ask(str(self.admin), command)
 
     @property
     def worker(self) -> str | None:
         """The process that takes new requests; None while there is none."""
         try:
             found = re.search(r"(?m)^Pid: (\d+)$", self.ask("show info"))
-        except deploy_drain.DrainError:
+        except drain.DrainError:
             return None
         return found[1] if found else None
 
@@ -173,4 +173,4 @@ class Haproxy:
 
     def sessions(self, port: int) -> int:
         """Return how many requests the instance on *port* is answering."""
-        return deploy_drain.sessions(str(self.admin), f"{BACKEND}/{name_of(port)}")
+        return drain.sessions(str(self.admin), f"{BACKEND}/{name_of(port)}")

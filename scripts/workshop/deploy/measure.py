@@ -19,9 +19,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop.deploy import haproxy
-from workshop.deploy import instances
 import _bootstrap
+from workshop.deploy import haproxy, instances
 from workshop.deploy.instances import LOCAL, DeployError
 
 EVENTS = 200  # of one stream

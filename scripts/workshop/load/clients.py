@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workshop.load.paced import PATH, Check, Latencies, Phase, Spoken
 from workshop.traffic import http2
 from workshop.traffic.http1 import FramingError, ResponseReader
-from workshop.load.paced import PATH, Check, Latencies, Phase, Spoken
 from workshop.traffic.process import HOST, Place
 
 AT_ONCE = 60

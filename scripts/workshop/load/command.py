@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workshop.load import slow
-from workshop.traffic import process
 from workshop.load.clients import Group
 from workshop.load.figures import Figures, Memory, Part, machine
-from workshop.load.side import ALONE, WITH, Asked, Place, Side
-from workshop.traffic.memory import weigh
 from workshop.load.paced import Phase
-from workshop.traffic.process import Provider, TrafficError, allow_files
+from workshop.load.side import ALONE, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
+from workshop.traffic import process
+from workshop.traffic.memory import weigh
+from workshop.traffic.process import Provider, TrafficError, allow_files
 
 SPARE_FILES = 200
 
@@ -99,7 +99,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
     figures = Figures(machine(), {**asked._asdict(), "script": str(asked.script)})
     with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
         folder = Path(name)
-        async with Provider("_traffic_load_provider.py", folder) as provider:
+        async with Provider("workshop.load.provider", folder) as provider:
             numbers = itertools.count()
             place = Place(asked, folder, provider, figures, say, numbers)
             try:

@@ -5,7 +5,6 @@ import asyncio
 import collections
 import contextlib
 import json
-import os
 import re
 import resource
 import signal
@@ -14,13 +13,12 @@ from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from workshop import module, variables
 from workshop.traffic.http1 import FramingError, ResponseReader
 
 PATIENCE = 60.0
 """Seconds for a start, and for an answer to a control request."""
 HOST = "127.0.0.1"
-ROOT = Path(__file__).resolve().parent.parent
-ADDON = ROOT / "addon"
 
 _START = "from mitmproxy.tools.main import mitmdump; mitmdump()"
 _LISTENS = re.compile(r"listening at (127\.0\.0\.\d+):(\d+)")
@@ -185,7 +183,7 @@ class Child(abc.ABC):
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             cwd=self._folder,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
+            env=variables(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -250,9 +248,8 @@ class Provider(Child):
         said: What it told at its start: its ports.
     """
 
-    def __init__(self, script: str, folder: Path, *args: str) -> None:
-        path = str(ROOT / "scripts" / script)
-        super().__init__("the provider", [sys.executable, path, *args], folder)
+    def __init__(self, name: str, folder: Path, *args: str) -> None:
+        super().__init__("the provider", module(name, *args), folder)
         self.said: dict[str, int] = {}
         self.alarms: list[str] = []
 

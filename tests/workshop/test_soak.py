@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 import soak
-from workshop.soak.faults import FAULTS
-from workshop.soak.judge import May, Seen, judge
-from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
-from workshop.soak.figures import Figures, told
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
+from workshop.soak.faults import FAULTS
+from workshop.soak.figures import Figures, told
+from workshop.soak.judge import May, Seen, judge
+from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SEED = 1
 """Of the plans that are judged here without a proxy."""
 
@@ -153,7 +153,7 @@ def test_missing_seed_is_drawn() -> None:
 DIGEST = """
 import sys
 sys.path[:0] = sys.argv[1:4]
-from _traffic_plan import plan, session
+from workshop.soak.plan import plan, session
 print([session(7, k) for k in range(40)], [repr(plan(7, n)) for n in range(120)])
 """
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from workshop.traffic import memory
 from workshop.soak.faults import decode, encode, pieces
 from workshop.soak.history import Facet, History
+from workshop.soak.records import Flow, Records
+from workshop.traffic import memory
 from workshop.traffic.http1 import (
     LAST_CHUNK,
     FramingError,
@@ -24,7 +25,6 @@ from workshop.traffic.http1 import (
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
 from workshop.traffic.process import HOST, Child, Mitmdump, Provider, TrafficError, ask
-from workshop.soak.records import Flow, Records
 from workshop.traffic.server import Exchange, listen
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
@@ -178,7 +178,7 @@ def test_process_is_ended_though_it_ignores_the_first_request(tmp_path: Path) ->
 @linux
 def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
     async def talk() -> list[str]:
-        async with Provider("_traffic_load_provider.py", tmp_path) as provider:
+        async with Provider("workshop.load.provider", tmp_path) as provider:
             place = (HOST, provider.said["port"])
             with pytest.raises((TrafficError, OSError)):
                 await ask(place, "/v1/chat/completions", ["no request"])
@@ -207,7 +207,7 @@ def test_what_asyncio_says_of_a_peer_that_has_gone_is_no_alarm(
     asyncio.run(write_to_one_that_has_gone())
     words = {record.getMessage() for record in caplog.records}
     assert len(words) == 1, "asyncio says something else now"
-    provider = Provider("_traffic_soak_provider.py", tmp_path)
+    provider = Provider("workshop.soak.provider", tmp_path)
     proxy = Mitmdump(tmp_path / "mitmdump", ["regular"], [])
     for line in words:
         proxy.hear(f"[10:00:00.000] {line}")

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import _bootstrap
 
 PORT = 8080
@@ -89,8 +91,10 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def serve(flags: argparse.Namespace, arguments: list[str]) -> int:
     """Run the instances until Ctrl-C, or until none is left."""
-    from workshop.deploy import haproxy  # noqa: PLC0415 - it needs the environment
-    from workshop.deploy import instances  # noqa: PLC0415
+    from workshop.deploy import (
+        haproxy,
+        instances,
+    )
 
     count = flags.instances[0] if flags.instances else os.cpu_count() or 1
     folder = flags.folder or Path(tempfile.mkdtemp(prefix="llm-normalize-"))
