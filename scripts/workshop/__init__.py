@@ -21,16 +21,19 @@ for _folder in map(str, (ADDON, ROOT / "tests")):
         sys.path.append(_folder)
 
 
+MODULES = {"PYTHONPATH": str(SCRIPTS)}
+"""What a child needs in its environment that is a module of the workshop."""
+
+
 def module(name: str, *arguments: str, python: str = sys.executable) -> "list[str]":
-    """Return how to start the module *name* of the workshop; it needs `variables`."""
+    """Return how to start the module *name* of the workshop; it needs `MODULES`."""
     return [python, "-m", name, *arguments]
 
 
 def variables(**more: str) -> "dict[str, str]":
-    """Return the environment of a child: this one's, *more*, and where modules are."""
+    """Return the environment of a child: this one's, and *more*."""
     return {
         **os.environ,
-        "PYTHONPATH": str(SCRIPTS),
         "PYTHONUNBUFFERED": "1",
         "PYTHONUTF8": "1",
         **more,

@@ -153,7 +153,7 @@ def test_proxy_has_nothing_to_complain_of(measured: Measured, proxy: Proxy) -> N
     proxy.wait_quiet()
     complaints = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")
     assert [
-        line for line in proxy.lines if any(map(line.__contains__, complaints))
+        line for line in proxy.printed if any(map(line.__contains__, complaints))
     ] == []
 
 

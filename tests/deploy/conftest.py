@@ -1,22 +1,13 @@
 """What is started once for the tests of deployment: a provider, instances, HAProxy."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import support
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-if str(SCRIPTS) not in sys.path:
-    sys.path.append(str(SCRIPTS))
-
-from deploy.rig import Rig  # noqa: E402
-from workshop.deploy import (
-    haproxy,
-    instances,
-)
+from deploy.rig import Rig
+from workshop.deploy import haproxy, instances
 
 
 @pytest.fixture(scope="session")

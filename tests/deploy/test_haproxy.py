@@ -17,6 +17,8 @@ from support import Http1Client
 from workshop.deploy import haproxy, instances
 
 TEXT = haproxy.CONFIGURATION.read_text(encoding="utf-8")
+ANSWERED = re.compile(r"(?m)^POST /\d+/v1/chat/completions 200 ")
+"""A line of HAProxy's log, which it writes once a client has all of its answer."""
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
@@ -98,9 +100,9 @@ def test_killed_instance_costs_its_own_streams_alone(rig: Rig) -> None:
     assert len(failed) == held
     assert all(each.body == HEAD and each.failure for each in failed)
     rig.wait_until(lambda: rig.status(lost).startswith("DOWN"))
-    lost.end()
+    lost.stop()
     lost.start()
-    lost.wait()
+    lost.ready()
     rig.wait_until(lambda: rig.status(lost).startswith("UP"))
     before = int(rig.stat(lost)["stot"])
     assert finish(rig.ask(12)) == []
@@ -143,10 +145,10 @@ def test_drained_instance_can_be_replaced_without_a_loss(rig: Rig) -> None:
         gate.set()
         draining.join(support.PATIENCE)
         assert left == [0]
-        drained.end()
+        drained.stop()
         drained.start()
         drain.set_state(admin, server, "ready")  # too early, as the unit does
-        drained.wait()
+        drained.ready()
         rig.wait_until(lambda: rig.status(drained) == "UP L7OK")
         rig.wait_until(lambda: int(rig.stat(drained)["stot"]) > served)
     assert finish(streams) == []
@@ -206,7 +208,9 @@ def test_many_logs_are_read_as_one(tmp_path: Path) -> None:
     ):
         rig = Rig(provider, made, balancer)
         assert finish(rig.ask(20)) == []
-    log = (tmp_path / "haproxy.log").read_text("utf-8")
+        path = tmp_path / "haproxy.log"
+        rig.wait_until(lambda: len(ANSWERED.findall(path.read_text("utf-8"))) >= 20)
+    log = path.read_text("utf-8")
     assert len({each.pairs for each in made}) == 2
     alone = [pairs.summed([str(each.pairs)], Notes()) for each in made]
     summary = pairs.summed([str(tmp_path)], Notes())
@@ -217,7 +221,7 @@ def test_many_logs_are_read_as_one(tmp_path: Path) -> None:
     assert group.ends == {"complete": 20}
     assert group.fixes["data-space-missing"] == 20 * ANSWER.count(b"\n\n")
     # HAProxy's own log has a line for each, without the query.
-    assert len(re.findall(r"(?m)^POST /\d+/v1/chat/completions 200 ", log)) == 20
+    assert len(ANSWERED.findall(log)) == 20
 
 
 def test_secrets_in_a_query_stay_out_of_haproxys_log(rig: Rig) -> None:

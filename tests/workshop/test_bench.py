@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from workshop.child import ChildError
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 
@@ -223,7 +225,7 @@ def test_right_proxy_passes(bench: Any, part: str) -> None:
     ],
 )
 def test_wrong_proxy_fails_loudly(bench: Any, events: int, fault: str) -> None:
-    with pytest.raises(load("workshop.bench.children").BenchError) as caught:
+    with pytest.raises(ChildError) as caught:
         run(bench, events)
     assert "2 of 2 streams in the part latency are at fault" in str(caught.value)
     assert fault in str(caught.value)
@@ -233,21 +235,21 @@ def test_wrong_proxy_fails_loudly(bench: Any, events: int, fault: str) -> None:
 def test_same_bytes_are_not_what_must_arrive_when_repair_is_expected(
     bench: Any,
 ) -> None:
-    with pytest.raises(load("workshop.bench.children").BenchError, match="other bytes"):
+    with pytest.raises(ChildError, match="other bytes"):
         run(bench, 101, form="sent")
 
 
 def test_text_alone_may_be_what_counts(bench: Any) -> None:
     assert run(bench, 101, form="text")["faults"] == []
-    with pytest.raises(load("workshop.bench.children").BenchError, match="other text"):
+    with pytest.raises(ChildError, match="other text"):
         run(bench, 103, form="text")
 
 
 def test_bug_that_only_the_log_tells_of_fails_loudly(bench: Any) -> None:
     # mitmproxy goes on, without the event; so this comes last: the log keeps it.
-    with pytest.raises(load("workshop.bench.children").BenchError) as caught:
+    with pytest.raises(ChildError) as caught:
         run(bench, 106, form="sent")
     assert "of 106 events" in str(caught.value)
     proxy = bench._proxies["other"].child
-    with pytest.raises(load("workshop.bench.children").BenchError, match="met a bug"):
+    with pytest.raises(ChildError, match="met a bug"):
         proxy.check()

@@ -20,6 +20,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.record_line import line
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.pipeline import Pipeline
+from workshop.child import ChildError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -409,23 +410,23 @@ def test_threads_of_a_process_are_pinned() -> None:
 def test_child_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
     children = load("workshop.bench.children")
     code = "print('no such option'); raise SystemExit(3)"
-    with children.Child("it", [sys.executable, "-c", code], tmp_path) as child:
+    with children.Worker("it", [sys.executable, "-c", code], tmp_path) as child:
         assert child.line(20) == "no such option"
-        with pytest.raises(children.BenchError, match=r"it has ended \(exit code 3\)"):
+        with pytest.raises(ChildError, match=r"it has ended \(exit code 3\)"):
             child.line(20)
-        with pytest.raises(children.BenchError) as caught:
+        with pytest.raises(ChildError) as caught:
             child.check()
     assert list(caught.value.lines) == ["no such option"]
 
 
 def test_child_that_is_missing_or_silent_gives_a_sentence(tmp_path: Path) -> None:
     children = load("workshop.bench.children")
-    with pytest.raises(children.BenchError, match="it cannot be started"):
-        children.Child("it", [str(tmp_path / "none")])
+    with pytest.raises(ChildError, match="it cannot be started"):
+        children.Worker("it", [str(tmp_path / "none")]).start()
     code = "import sys; sys.stdin.read()"
     with (
-        children.Child("it", [sys.executable, "-c", code]) as child,
-        pytest.raises(children.BenchError, match="it said nothing for 0 s"),
+        children.Worker("it", [sys.executable, "-c", code]) as child,
+        pytest.raises(ChildError, match="it did not print a line in 0 s"),
     ):
         child.line(0.1)
 
@@ -440,7 +441,7 @@ def test_child_is_not_led_through_a_proxy_of_the_environment(
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     command = [sys.executable, "-c", code]
     more = {"MORE": "1"}
-    with children.Child("it", command, None, more, without=("LITELLM_",)) as child:
+    with children.Worker("it", command, None, more, without=("LITELLM_",)) as child:
         told = json.loads(child.line(20))
     assert told["MORE"] == "1"
     assert not {"HTTPS_PROXY", "http_proxy", "LITELLM_X"} & set(told)
@@ -453,7 +454,7 @@ def test_client_tells_of_what_it_could_not_do() -> None:
     target = load_.Target("x", port, 0, "nim", "sent", 1, 40)
     with (
         children.client(frozenset()) as client,
-        pytest.raises(children.BenchError, match=r"client failed: .*refused"),
+        pytest.raises(ChildError, match=r"client failed: .*refused"),
     ):
         children.ask(client, load_.Load([target]).line(), 30)
 
@@ -858,10 +859,10 @@ def test_what_cannot_be_done_is_refused(
 def test_fault_ends_with_a_sentence_and_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main, children = load("workshop.bench.command"), load("workshop.bench.children")
+    main = load("workshop.bench.command")
 
     def measure(_: object) -> None:
-        raise children.BenchError("nim does not bring what it has to.", ["last words"])
+        raise ChildError("nim does not bring what it has to.", ["last words"])
 
     monkeypatch.setattr(main, "measure", measure)
     monkeypatch.setattr(main.signal, "signal", lambda *_: None)

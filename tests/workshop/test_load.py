@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 import load
+from workshop.child import ChildError
 from workshop.load import report, slow
 from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
 from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
 from workshop.load.side import WITH, Asked, Place
-from workshop.traffic.process import Provider, TrafficError, allow_files
+from workshop.traffic.process import Provider, allow_files
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -198,7 +199,7 @@ def test_quick_takes_small_numbers_where_none_are_given() -> None:
 
 @linux
 def test_too_many_files_are_refused_with_a_sentence() -> None:
-    with pytest.raises(TrafficError, match="open files are needed"):
+    with pytest.raises(ChildError, match="open files are needed"):
         allow_files(2**40)
 
 

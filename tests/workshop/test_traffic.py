@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from workshop.child import ChildError
 from workshop.soak.faults import decode, encode, pieces
 from workshop.soak.history import Facet, History
 from workshop.soak.records import Flow, Records
@@ -24,7 +25,7 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST, Child, Mitmdump, Provider, TrafficError, ask
+from workshop.traffic.process import HOST, Child, Mitmdump, Provider, ask
 from workshop.traffic.server import Exchange, listen
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
@@ -131,7 +132,7 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
         server, port = await listen(answer)
         async with server:
             assert await ask((HOST, port), "/", "hi") == b'"h'
-            with pytest.raises(TrafficError, match="answers /cut"):
+            with pytest.raises(ChildError, match="answers /cut"):
                 await ask((HOST, port), "/cut", 1)
 
     asyncio.run(talk())
@@ -143,7 +144,7 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
 class _Talker(Child):
     def hear(self, line: str) -> None:
         if line == "ready":
-            self.ready.set()
+            self.is_ready.set()
 
 
 @linux
@@ -153,7 +154,7 @@ def test_process_that_ends_at_once_is_told_with_its_last_lines(tmp_path: Path) -
         async with _Talker("it", command, tmp_path):
             pytest.fail("it has ended")
 
-    with pytest.raises(TrafficError, match="it has ended") as raised:
+    with pytest.raises(ChildError, match="it has ended") as raised:
         asyncio.run(begin())
     assert list(raised.value.lines) == ["no such thing"]
 
@@ -180,7 +181,7 @@ def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
     async def talk() -> list[str]:
         async with Provider("workshop.load.provider", tmp_path) as provider:
             place = (HOST, provider.said["port"])
-            with pytest.raises((TrafficError, OSError)):
+            with pytest.raises((ChildError, OSError)):
                 await ask(place, "/v1/chat/completions", ["no request"])
         return provider.alarms  # it has ended: all that it said has come
 

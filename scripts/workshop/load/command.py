@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from workshop.child import ChildError
 from workshop.load import slow
 from workshop.load.clients import Group
 from workshop.load.figures import Figures, Memory, Part, machine
@@ -14,7 +15,7 @@ from workshop.load.side import ALONE, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
 from workshop.traffic import process
 from workshop.traffic.memory import weigh
-from workshop.traffic.process import Provider, TrafficError, allow_files
+from workshop.traffic.process import Provider, allow_files
 
 SPARE_FILES = 200
 
@@ -92,7 +93,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
     """Measure all that was asked for, and return the figures.
 
     Raises:
-        TrafficError: The machine does not allow it, or a process ended.
+        ChildError: The machine does not allow it, or a process ended.
     """
     # Two sockets for each stream in mitmdump, one here and one in the provider.
     allow_files(2 * (asked.streams + asked.idle + asked.slow) + SPARE_FILES)
@@ -109,7 +110,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
                 for which in (WITH, ALONE) if asked.slow else ():
                     await slow.measure(which, place)
             except (OSError, TimeoutError) as error:
-                raise TrafficError(f"it broke off: {error!r}", provider.last) from error
+                raise ChildError(f"it broke off: {error!r}", provider.lines) from error
         figures.alarms += provider.alarms
     return figures
 

@@ -160,7 +160,7 @@ class Soak:
         """Return what still stands for an answer, once there is none any more."""
         for _ in range(10):
             await asyncio.sleep(0.5)  # the last connections close
-            census: dict[str, int] = (await proxy.control(census=True))["census"]
+            census: dict[str, int] = await proxy.control(census=True)
             census["HTTPFlow"] -= 1  # that of the question itself
             left = {name: count for name, count in census.items() if count}
             if not left:
@@ -304,7 +304,8 @@ class Soak:
         self._history.addon.begin("loading", time.monotonic())
         proxy.loaded.clear()
         os.utime(script)
-        await asyncio.wait_for(proxy.loaded.wait(), PATIENCE)
+        if not await process.within(PATIENCE, proxy.loaded.is_set):
+            raise TimeoutError
         self._history.addon.begin("loaded", time.monotonic())
         await asyncio.sleep(LOADING)
         self._history.addon.settle(time.monotonic())
