@@ -414,7 +414,10 @@ class Mitmdump(mitmdump.Mitmdump):
     def ready(self) -> None:
         for path in self._scripts:
             self.wait_for(f"Loading script {path}")
-        super().ready()
+        try:
+            super().ready()
+        except ChildError as error:
+            raise AssertionError(str(error)) from None
 
     @property
     def log(self) -> str:
