@@ -64,7 +64,6 @@ def main() -> int:
             print(f"add_capture.py: {path}: there is no such file", file=sys.stderr)
             return 2
     _bootstrap.ensure()
-    sys.path.append(str(_bootstrap.ROOT / "addon"))
     from workshop import capture_flows as capture_run  # noqa: PLC0415 - it needs what the environment holds
 
     return capture_run.run(flags.flows, flags.output, flags.only, fill=flags.fill)

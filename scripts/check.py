@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
 
 import _bootstrap
 
-NOT_DONE = 75  # what _audit.py ends with where no advisory service answers
+NOT_DONE = 75  # what workshop.release.audit ends with where no advisory service answers
 
 
 def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
@@ -21,12 +22,12 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
         "format": [*ruff, "format", *([] if fix else ["--check"]), "."],
         "types": ["-m", "mypy"],
     }
-    docs = _bootstrap.ROOT / "scripts" / "gen_docs.py"
+    docs = _bootstrap.ROOT / "scripts" / "docs.py"
     if docs.exists():
         found["docs"] = [str(docs), *([] if fix else ["--check"])]
     how = ["--upgrade"] if upgrade else ["--fix"] if fix else []
-    found["locks"] = [str(_bootstrap.ROOT / "scripts" / "_locks.py"), *how]
-    found["audit"] = [str(_bootstrap.ROOT / "scripts" / "_audit.py")]
+    found["locks"] = ["-m", "workshop.release.locks", *how]
+    found["audit"] = ["-m", "workshop.release.audit"]
     return found
 
 
@@ -67,6 +68,7 @@ def main() -> int:
         done = subprocess.run(
             [sys.executable, *command],
             cwd=_bootstrap.ROOT,
+            env={**os.environ, "PYTHONPATH": str(_bootstrap.ROOT / "scripts")},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workshop import markers
 import _bootstrap
+from workshop import markers
 
 if TYPE_CHECKING:
     from llm_normalize.repair.fix import Example, Fix
@@ -50,7 +50,7 @@ def catalogue(
     alone = "\n".join(f"- {shape}: {reason}" for shape, reason in left_alone)
     tail = f"## Left alone\n\nKnown shapes that stay as they are, and why.\n\n{alone}"
     head = (
-        "# The fixes\n\n`scripts/gen_docs.py` writes this file from the declarations in "
+        "# The fixes\n\n`scripts/docs.py` writes this file from the declarations in "
         "this folder; change those instead.\nThe fixes act in this order; "
         "`__init__.py` argues it."
     )
@@ -116,7 +116,7 @@ def requests_catalogue(
     """Return the catalogue of what is changed in requests, likewise."""
     kept = "\n".join(f"- {what}: {reason}" for what, reason in not_dropped)
     head = (
-        "# The adaptations\n\nWhat is changed in requests. `scripts/gen_docs.py` writes "
+        "# The adaptations\n\nWhat is changed in requests. `scripts/docs.py` writes "
         "this file from the declarations in\nthis folder; change those instead. The "
         "adaptations act in this order."
     )
@@ -168,7 +168,6 @@ def _cell(text: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Return the generated files as they should be."""
-    sys.path.insert(0, str(_bootstrap.ROOT / "addon"))
     from llm_normalize.fixes import FIXES, LEFT_ALONE  # noqa: PLC0415 - in .venv
     from llm_normalize.request.adaptations import ADAPTATIONS, NOT_DROPPED  # noqa: PLC0415
 
@@ -204,7 +203,7 @@ def main() -> int:
     for path, text in stale:
         name = path.relative_to(_bootstrap.ROOT)
         if arguments.check:
-            print(f"{name} is stale: run python3 scripts/gen_docs.py")
+            print(f"{name} is stale: run python3 scripts/docs.py")
         else:
             path.write_text(text, encoding="utf-8", newline="\n")
             print(f"{name} written")

@@ -111,7 +111,6 @@ def parse(given: list[str]) -> argparse.Namespace:
 
 def target(flags: argparse.Namespace) -> Any:
     """Return the module with what is run, its fixes those that were asked for."""
-    sys.path[:0] = [str(_bootstrap.ROOT / "addon"), str(_bootstrap.ROOT / "tests")]
     from workshop import fuzz_target  # noqa: PLC0415 - it needs the package, and Python 3.12
 
     if flags.fixes:

@@ -8,8 +8,8 @@ import json
 import sys
 from pathlib import Path
 
-from workshop import markers
 import _bootstrap
+from workshop import markers
 
 QUICK = {"streams": 20, "seconds": 4.0, "idle": 40, "slow": 2}
 WHOLE = {"streams": 500, "seconds": 60.0, "idle": 2000, "slow": 10}
@@ -93,8 +93,8 @@ def run(flags: argparse.Namespace) -> int:
         print("llm_normalize: this measures by way of /proc, which only Linux has")
         return 1
     from workshop.load import command as traffic_load  # noqa: PLC0415 - it needs the environment
-    from workshop.load import side as traffic_load_side  # noqa: PLC0415
     from workshop.load import report as traffic_report  # noqa: PLC0415
+    from workshop.load import side as traffic_load_side  # noqa: PLC0415
 
     names = traffic_load_side.Asked._fields
     asked = traffic_load_side.Asked(**{name: getattr(flags, name) for name in names})

@@ -86,7 +86,6 @@ def run(flags: argparse.Namespace) -> int:
     if not sys.platform.startswith("linux"):
         print("llm_normalize: this measures by way of /proc, which only Linux has")
         return 1
-    sys.path[:0] = [str(_bootstrap.ROOT / "addon"), str(_bootstrap.ROOT / "tests")]
     from workshop.soak import command as traffic_soak  # noqa: PLC0415 - it needs the environment
     from workshop.soak import figures as traffic_soak_figures  # noqa: PLC0415
 

@@ -12,19 +12,16 @@ import enum
 import itertools
 import json
 import os
-import re
 import shutil
 import signal
 import socket
 import ssl
 import struct
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
@@ -33,49 +30,42 @@ import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from mitmproxy import certs
 
-ADDON = Path(__file__).resolve().parent.parent / "addon"
-LOOPBACK = "127.0.0.1"
+from workshop import ADDON, LOOPBACK, forked, mitmdump
+from workshop.certificates import client_context, make_ca, server_context
+from workshop.child import ChildError, Process
+from workshop.forked import Forked
+
+__all__ = [
+    "ADDON",
+    "LOOPBACK",
+    "PATIENCE",
+    "Act",
+    "Break",
+    "BrokenEndError",
+    "Framing",
+    "Http1Client",
+    "Http1Reply",
+    "Http2Client",
+    "Http2Reply",
+    "Json",
+    "Mitmdump",
+    "Part",
+    "Provider",
+    "Reply",
+    "Request",
+    "Script",
+    "client_context",
+    "connect",
+    "forward_proxy",
+    "make_ca",
+    "server_context",
+]
+
 PATIENCE = 20.0
 """Seconds after which whatever waits gives up."""
 
 type Json = Any
-
-
-# -- certificates ------------------------------------------------------------------
-
-
-def make_ca(folder: Path, name: str) -> Path:
-    """Make a throw-away CA in *folder*, and return its certificate (PEM)."""
-    certs.CertStore.create_store(folder, name, 2048)
-    return folder / f"{name}-ca-cert.pem"
-
-
-def server_context(
-    folder: Path, name: str, alpn: Sequence[str], host: str = ""
-) -> ssl.SSLContext:
-    """Return TLS settings, signed by the CA *name* of *folder*.
-
-    For loopback names, or for *host* alone.
-    """
-    store = certs.CertStore.from_store(folder, name, 2048)
-    here = [x509.DNSName("localhost"), x509.IPAddress(ip_address(LOOPBACK))]
-    names = [x509.DNSName(host)] if host else here
-    entry = store.get_cert(host or "localhost", names)
-    pem = folder / f"{name}-{host or 'leaf'}.pem"
-    key = entry.privatekey.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    pem.write_bytes(key + entry.cert.to_pem())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pem)
-    context.set_alpn_protocols(list(alpn))
-    return context
 
 
 # -- the provider ------------------------------------------------------------------
@@ -372,42 +362,8 @@ def _text(value: str | bytes) -> str:
 
 # -- mitmdump ----------------------------------------------------------------------
 
-_START = "from mitmproxy.tools.main import {0}; {0}()"
-_LISTENS = re.compile(r"listening at \S*:(\d+)")
 
-CONTROL = '''\
-"""Lets a test change options and run commands while mitmdump runs."""
-
-import json
-
-from mitmproxy import ctx, http
-
-
-def tls_clienthello(data):
-    """Offer both protocols upstream, whatever the client speaks: the provider picks."""
-    data.context.server.alpn_offers = (b"h2", b"http/1.1")
-
-
-def request(flow):
-    if flow.request.path != "/_control":
-        return
-    asked = json.loads(flow.request.content)
-    try:
-        if "set" in asked:
-            ctx.options.update(**asked["set"])
-            answer = None
-        elif "get" in asked:
-            answer = getattr(ctx.options, asked["get"])
-        else:
-            answer = ctx.master.commands.execute(asked["command"])
-        answer = {"answer": answer}
-    except Exception as error:
-        answer = {"error": str(error)}
-    flow.response = http.Response.make(200, json.dumps(answer))
-'''
-
-
-class Mitmdump:
+class Mitmdump(mitmdump.Mitmdump):
     """A mitmdump process with the addon; its output is part of a failed test's report.
 
     Args:
@@ -426,123 +382,65 @@ class Mitmdump:
         folder: Path,
         ca: Path,
         *args: str,
-        options: Mapping[str, str | Sequence[str]] | None = None,
+        options: mitmdump.Options | None = None,
         scripts: Sequence[str] = (),
         addon: Path = ADDON,
     ) -> None:
         self.confdir = folder / "conf"
         shutil.copytree(ca, self.confdir)
         self.ca = self.confdir / "mitmproxy-ca-cert.pem"
-        paths = [str(addon / "normalize.py")]
-        for number, text in enumerate((CONTROL, *scripts)):
+        paths = [addon / "normalize.py"]
+        for number, text in enumerate((mitmdump.CONTROL, *scripts)):
             path = folder / f"script{number}.py"
             path.write_text(text)
-            paths.append(str(path))
-        listen = ("--listen-host", LOOPBACK, "--listen-port", "0")
-        start = _START.format(self.program)
-        command = [sys.executable, "-c", start, *listen, *args]
-        for path_ in paths:
-            command += ["-s", path_]
-        for name, values in {"confdir": str(self.confdir), **(options or {})}.items():
-            for value in [values] if isinstance(values, str) else values:
-                command += ["--set", f"{name}={value}"]
-        self._command = command
-        self._folder = folder
+            paths.append(path)
+        every = {"confdir": str(self.confdir), **(options or {})}
+        command = mitmdump.command(paths, every, *args, program=self.program)
+        super().__init__(self.program, command, folder)
         self._scripts = paths
-        self._lines: list[str] = []
-        self._changed = threading.Condition()
-        self.port = 0
+        self._text: list[str] = []
 
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            self._command,
-            cwd=self._folder,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+    def spawn(self, env: Mapping[str, str], **more: Any) -> Process:
+        if not forked.available():
+            return super().spawn(env, **more)
+        return Forked(self.program, self.command[3:], self._folder, env)
+
+    def hear(self, line: str) -> None:
+        # To pytest's capture, which shows it with the test that fails.
+        sys.stdout.write(f"mitmdump {self.pid}: {line}\n")
+        self._text.append(line + "\n")
+        super().hear(line)
+
+    def ready(self) -> None:
+        for path in self._scripts:
+            self.wait_for(f"Loading script {path}")
         try:
-            for path in self._scripts:
-                self.wait_for(f"Loading script {path}")
-            self.wait_for("listening at ")
-            found = _LISTENS.search(self.log)
-            assert found
-            self.port = int(found[1])
-            self._ask()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _ask(self) -> None:
-        """See that it stays: after an error in a script it listens, and ends."""
-        try:
-            with connect(self.port) as raw:
-                raw.sendall(b"?\r\n\r\n")  # no request, so that no flow comes of it
-                answer = raw.recv(65536)
-        except OSError:
-            answer = b""
-        assert b" 400 " in answer, "mitmdump ended as it started"
-
-    def _read(self) -> None:
-        assert self._process.stdout
-        for line in self._process.stdout:
-            # To pytest's capture, which shows it with the test that fails.
-            sys.stdout.write(f"mitmdump {self._process.pid}: {line}")
-            with self._changed:
-                self._lines.append(line)
-                self._changed.notify_all()
+            super().ready()
+        except ChildError as error:
+            raise AssertionError(str(error)) from None
 
     @property
     def log(self) -> str:
         """What it has printed so far."""
-        with self._changed:
-            return "".join(self._lines)
+        return "".join(self._text)
 
     def wait_for(self, text: str, *, times: int = 1) -> None:
         """Wait until it has printed *text*."""
-        end = time.monotonic() + PATIENCE
-        with self._changed:
-            while "".join(self._lines).count(text) < times:
-                left = end - time.monotonic()
-                gone = self._process.poll() is not None and not self._reader.is_alive()
-                if left <= 0 or gone:
-                    raise AssertionError(f"mitmdump never said {text!r}")
-                self._changed.wait(min(left, 0.2))
-
-    @property
-    def process(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        try:
+            self.until(lambda: self.log.count(text) >= times or None, PATIENCE)
+        except ChildError:
+            raise AssertionError(f"mitmdump never said {text!r}") from None
 
     def terminate(self) -> int:
         """Ask it to end (SIGTERM), and return its exit code."""
-        self._process.send_signal(signal.SIGTERM)
+        assert self.process
+        self.process.send_signal(signal.SIGTERM)
         return self.ended()
 
     def ended(self) -> int:
         """Wait until it has ended, and return its exit code."""
-        return self._process.wait(PATIENCE)
-
-    def stop(self) -> None:
-        """End it, by force where it does not follow."""
-        self._process.terminate()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._reader.join(5)
-        assert self._process.stdout
-        self._process.stdout.close()
+        assert self.process
+        return self.process.wait(PATIENCE)
 
     # -- what a user would do in the console ---------------------------------------
 
@@ -554,9 +452,7 @@ class Mitmdump:
         """
         client = Http1Client(connect(self.port))
         with client:
-            # Also in absolute form, so that every mode takes it.
-            url = "http://control.invalid/_control"
-            reply = client.post(url, what)
+            reply = client.post(mitmdump.CONTROL_URL, what)
             answer = json.loads(reply.rest())
         if "error" in answer:
             raise ValueError(answer["error"])
@@ -722,15 +618,6 @@ def connect(
     except BaseException:
         raw.close()
         raise
-
-
-def client_context(ca: Path | None, alpn: Sequence[str]) -> ssl.SSLContext:
-    """Return TLS settings of a client that trusts *ca* alone; nobody without one."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if ca is not None:
-        context.load_verify_locations(ca)
-    context.set_alpn_protocols(list(alpn))
-    return context
 
 
 def _head_and_body(

@@ -175,14 +175,17 @@ def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
 
 @pytest.mark.parametrize("fix", [*FIXES, *ADAPTATIONS], ids=lambda fix: fix.name)
 def test_every_fix_is_in_the_changelog(fix: type) -> None:
-    assert f"`{fix.name}`" in CHANGELOG  # type: ignore[attr-defined]
+    named = f"`{fix.name}`"  # type: ignore[attr-defined]
+    line = f"- {named}: {fix.why}"  # type: ignore[attr-defined]
+    assert named in CHANGELOG, f"add to addon/CHANGELOG.md, below its top:\n\n{line}"
 
 
 def test_changelog_begins_with_the_version() -> None:
     newest, *_ = re.findall(
         r"(?m)^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", CHANGELOG
     )
-    assert newest == __version__
+    line = f"## {__version__} (unreleased)"
+    assert newest == __version__, f"add to addon/CHANGELOG.md, above the rest:\n\n{line}"
     assert CHANGELOG.index(f"\n## {newest} ") == CHANGELOG.index("\n## ")
 
 

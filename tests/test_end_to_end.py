@@ -9,7 +9,6 @@ import socket
 import ssl
 import stat
 import subprocess
-import sys
 import threading
 import tomllib
 import zlib
@@ -36,6 +35,7 @@ from support import (
     connect,
     forward_proxy,
 )
+from workshop.mitmdump import command
 
 type Json = Any
 type Start = Callable[..., Mitmdump]
@@ -1633,24 +1633,10 @@ def test_flow_that_is_loaded_from_a_file_stays_what_it_was(
     mitmdump = start(*to(provider), "-w", str(first))
     post(mitmdump, provider.script(*NIM))
     mitmdump.stop()
+    copies = ("-n", "-r", str(first), "-w", str(second))
+    options = {"confdir": str(tmp_path)}
     again = subprocess.run(
-        [
-            *(
-                sys.executable,
-                "-c",
-                "from mitmproxy.tools.main import mitmdump as m; m()",
-            ),
-            *(
-                "-s",
-                str(ADDON / "normalize.py"),
-                "-n",
-                "-r",
-                str(first),
-                "-w",
-                str(second),
-            ),
-            *("--set", f"confdir={tmp_path}"),
-        ],
+        command([ADDON / "normalize.py"], options, *copies, listen=None),
         capture_output=True,
         text=True,
         timeout=30,

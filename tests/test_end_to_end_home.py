@@ -96,7 +96,7 @@ def test_origin_form_and_absolute_form_get_the_same_page(regular: Mitmdump) -> N
 def test_status_says_which_process_it_is(regular: Mitmdump) -> None:
     told = status(regular)
     assert told["name"] == "llm_normalize"
-    assert told["pid"] == regular.process
+    assert told["pid"] == regular.pid
     assert told["confdir"] == str(regular.confdir)
     pem = x509.load_pem_x509_certificate(regular.ca.read_bytes())
     der = pem.public_bytes(serialization.Encoding.DER)

@@ -680,9 +680,10 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
 
 
 NO_MITMPROXY = """
-import importlib, sys
+import glob, importlib, sys
 sys.path[:0] = ["addon", "tests"]
-for path in sys.argv[1:]:
+given = [each if each.endswith(".py") else each + "/test_*.py" for each in sys.argv[1:]]
+for path in [path for each in given for path in glob.glob(each)]:
     module = path.removeprefix("tests/").removesuffix(".py")
     importlib.import_module(module.replace("/", "."))
 print([name for name in sys.modules if name.split(".")[0] == "mitmproxy"])

@@ -5,11 +5,7 @@ import asyncio
 import http.client
 import logging
 import re
-import socket
 import stat
-import subprocess
-import sys
-import threading
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +20,7 @@ from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import DONE, chunk, wire
 from proxies import BAD, GOOD, Proxy, chat_flow, response_of
 from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect, make_ca
+from web import Mitmweb
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
@@ -184,36 +181,12 @@ def test_preflight_is_the_providers_to_answer(
     connection.close()
 
 
-def test_mitmweb_shows_flows_to_nobody_without_its_token(tmp_path: Path) -> None:
-    make_ca(tmp_path / "conf", "mitmproxy")
-    with socket.create_server((LOOPBACK, 0)) as free:
-        port = free.getsockname()[1]  # it does not tell which one it took
-    start = "from mitmproxy.tools.main import mitmweb; mitmweb()"
-    command = [
-        sys.executable,
-        "-u",
-        "-c",
-        start,
-        "-s",
-        str(ROOT / "addon/normalize.py"),
-    ]
-    command += [
-        "--listen-host",
-        LOOPBACK,
-        "--listen-port",
-        "0",
-        "--no-web-open-browser",
-    ]
-    command += ["--web-port", str(port), "--set", f"confdir={tmp_path / 'conf'}"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    assert process.stdout is not None
-    watchdog = threading.Timer(60, process.kill)
-    watchdog.start()
-    try:
-        said = (re.search(r"/\?token=(\w+)", line) for line in process.stdout)
-        token = next(filter(None, said))[1]
+def test_mitmweb_shows_flows_to_nobody_without_its_token(
+    tmp_path: Path, mitm_ca: Path
+) -> None:
+    with Mitmweb(tmp_path, mitm_ca) as started:
+        place, _, token = started.page.partition("/?token=")
+        port = int(place.rpartition(":")[2])
         for path, host, status in (
             ("/flows", f"{LOOPBACK}:{port}", 403),
             ("/flows", "evil.example", 403),  # a name that was rebound to this address
@@ -223,11 +196,6 @@ def test_mitmweb_shows_flows_to_nobody_without_its_token(tmp_path: Path) -> None
             asking.request("GET", path, headers={"host": host})
             assert asking.getresponse().status == status
             asking.close()
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 # -- a hostile provider --------------------------------------------------------------------

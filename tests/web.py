@@ -37,7 +37,7 @@ class Mitmweb(Mitmdump):
         # It does not tell which port it took.
         listening = {
             each.laddr.port
-            for each in psutil.Process(self.process).net_connections("tcp")
+            for each in psutil.Process(self.pid).net_connections("tcp")
             if each.status == psutil.CONN_LISTEN
         }
         (port,) = listening - {self.port}

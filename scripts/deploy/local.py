@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import _bootstrap
 
 PORT = 8080
@@ -89,8 +91,7 @@ def parse(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def serve(flags: argparse.Namespace, arguments: list[str]) -> int:
     """Run the instances until Ctrl-C, or until none is left."""
-    from workshop.deploy import haproxy  # noqa: PLC0415 - it needs the environment
-    from workshop.deploy import instances  # noqa: PLC0415
+    from workshop.deploy import haproxy, instances  # noqa: PLC0415 - it needs the environment
 
     count = flags.instances[0] if flags.instances else os.cpu_count() or 1
     folder = flags.folder or Path(tempfile.mkdtemp(prefix="llm-normalize-"))
@@ -116,7 +117,7 @@ def serve(flags: argparse.Namespace, arguments: list[str]) -> int:
 def _watch(made: list[Any], balancer: Any) -> None:
     """Say when an instance has ended; return when nothing is left."""
     left = list(made)
-    while left and balancer.process.poll() is None:
+    while left and balancer.child.code is None:
         for each in list(left):
             code = each.process.poll()
             if code is not None:
@@ -137,7 +138,7 @@ def main() -> int:
     """Do what was asked for and return the exit code."""
     flags, arguments = parse(sys.argv[1:])
     _bootstrap.ensure()
-    from workshop.deploy.instances import DeployError  # noqa: PLC0415 - it needs the environment
+    from workshop.child import ChildError  # noqa: PLC0415 - it needs the environment
 
     # A shell starts what runs in its background with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -149,7 +150,7 @@ def main() -> int:
             counts = flags.instances or MEASURED
             return deploy_measure.main(counts, flags.seconds, arguments)
         return serve(flags, arguments)
-    except DeployError as error:
+    except ChildError as error:
         for line in error.lines:
             _bootstrap.say("    " + line)
         _bootstrap.say(f"llm_normalize: {error}")

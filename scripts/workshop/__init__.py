@@ -1,1 +1,40 @@
-"""What the benchmark, the soak test, the fuzzer and the release share."""
+"""What the benchmark, the load and soak tests, the fuzzer and the release share.
+
+It imports the package, and of the tests their independent judge (`judge`) alone: both are
+put on the path here, and nowhere else.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+ADDON = ROOT / "addon"
+NORMALIZE = ADDON / "normalize.py"
+"""What mitmproxy's -s takes."""
+
+LOOPBACK = "127.0.0.1"
+
+for _folder in map(str, (ADDON, ROOT / "tests")):
+    if _folder not in sys.path:
+        sys.path.append(_folder)
+
+
+MODULES = {"PYTHONPATH": str(SCRIPTS)}
+"""What a child needs in its environment that is a module of the workshop."""
+
+
+def module(name: str, *arguments: str, python: str = sys.executable) -> "list[str]":
+    """Return how to start the module *name* of the workshop; it needs `MODULES`."""
+    return [python, "-m", name, *arguments]
+
+
+def variables(**more: str) -> "dict[str, str]":
+    """Return the environment of a child: this one's, and *more*."""
+    return {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONUTF8": "1",
+        **more,
+    }

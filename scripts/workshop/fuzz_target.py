@@ -40,11 +40,11 @@ from llm_normalize.repair.outcome import Step
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.json_text import dumps, loads
+from workshop import ROOT
 
 type Json = Any
 type Say = Callable[[str, str], None]
 
-ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "tests" / "fuzz"
 LONGEST = 16 * 1024
 """Bytes of an input; larger ones are slow and show nothing more."""

@@ -13,13 +13,12 @@ import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from clients import servers
-
-sys.path.append(str(servers.ROOT / "scripts"))  # where these two are
-import _uv
 import _bootstrap
+import _uv
+from clients import servers
+from workshop import ROOT
 
-CACHE = servers.ROOT / ".venv-clients"
+CACHE = ROOT / ".venv-clients"
 KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more
 NOTES: list[str] = []  # what was made and removed, for the end of the run
 _ONE_ASKS = threading.Lock()  # runners may be started side by side

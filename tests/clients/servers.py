@@ -4,10 +4,7 @@ import http.server
 import itertools
 import json
 import os
-import queue
 import re
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,11 +13,8 @@ from typing import ClassVar, Self
 
 from clients.families import FAMILIES, Answer
 from clients.families.asking import as_asked
+from workshop import LOOPBACK, NORMALIZE, mitmdump
 
-ROOT = Path(__file__).resolve().parents[2]
-ADDON = ROOT / "addon" / "normalize.py"
-WAIT = 60  # seconds, for a machine that is busy with other things
-MITMDUMP = "from mitmproxy.tools.main import mitmdump; mitmdump()"
 # pytest sets a variable anew for each test, while threads here read them all.
 AT_START = dict(os.environ)
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
@@ -125,72 +119,31 @@ class Provider:
         self._server.server_close()
 
 
-class Proxy:
+class Proxy(mitmdump.Mitmdump):
     """A mitmdump with the addon as a reverse proxy of *upstream*."""
 
-    LISTENS: ClassVar = re.compile(r"listening at (?:http://)?(127\.0\.0\.1:\d+)")
-
     def __init__(self, upstream: str, folder: Path) -> None:
-        self._command = [
-            *(sys.executable, "-c", MITMDUMP),
-            *("-s", str(ADDON), "--mode", f"reverse:{upstream}"),
-            *("--listen-host", "127.0.0.1", "--listen-port", "0"),
-            *("--set", f"confdir={folder}"),
-            *("--set", f"normalize_pairs={folder / 'pairs.jsonl'}"),
-        ]
-        self.lines: list[str] = []
+        options = {
+            "confdir": str(folder),
+            "normalize_pairs": str(folder / "pairs.jsonl"),
+        }
+        mode = ("--mode", f"reverse:{upstream}")
+        made = mitmdump.command([NORMALIZE], options, *mode)
+        super().__init__("mitmdump", made, env=environment())
+        self.printed: list[str] = []
 
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            env=environment(),
-        )
-        found: queue.Queue[str] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, args=(found,))
-        self._reader.start()
-        try:
-            address = found.get(timeout=WAIT)
-        except queue.Empty:
-            address = ""
-        if not address:
-            self.__exit__(None, None, None)
-            raise RuntimeError("mitmdump does not listen:\n" + "\n".join(self.lines))
-        self.url = f"http://{address}"
-        return self
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.port}"
 
-    def _read(self, found: "queue.Queue[str]") -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.lines.append(line.rstrip())
-            if address := self.LISTENS.search(line):
-                found.put(address[1])
-        found.put("")
+    def hear(self, line: str) -> None:
+        self.printed.append(line)
+        super().hear(line)
 
     def wait_quiet(self) -> None:
         """Return when nothing more is being logged."""
         for _ in range(20):
-            count = len(self.lines)
+            count = len(self.printed)
             time.sleep(0.05)
-            if count == len(self.lines):
+            if count == len(self.printed):
                 return
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._reader.join()
-        assert self._process.stdout is not None
-        self._process.stdout.close()

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from workshop import markers
 from clients.environments import RUNNERS, Runner
 from clients.families import FAMILIES, GROUPS
 from clients.matrix import CLIENTS, Cell, Key
+from workshop import markers
 
 FULL = Path(__file__).resolve().parent / "README.md"
 COMPACT = markers.DOCS / "compatibility.md"

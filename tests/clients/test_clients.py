@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import brotli
 import pytest
 
-from llm_normalize import form
 from clients import tables
 from clients.environments import RUNNERS, runners
 from clients.families import FAMILIES, Answer, Family, Json
 from clients.making import EnvironmentLackingError
 from clients.matrix import CLIENTS, Cell, Key, Matrix
 from clients.servers import Proxy
+from llm_normalize import form
 
 # Where a client does not report the same although OpenAI could have sent what it got.
 EXCEPTIONS: dict[Key, str] = {}
@@ -153,7 +153,7 @@ def test_proxy_has_nothing_to_complain_of(measured: Measured, proxy: Proxy) -> N
     proxy.wait_quiet()
     complaints = ("Traceback", "crashed", "is left out", "passes as it is", "stays as")
     assert [
-        line for line in proxy.lines if any(map(line.__contains__, complaints))
+        line for line in proxy.printed if any(map(line.__contains__, complaints))
     ] == []
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-import _uv  # making.py has led here
 import _bootstrap
+import _uv  # making.py has led here
 from clients import environments, making, servers
 
 NAME = "made_up-1.0-py3-none-any.whl"

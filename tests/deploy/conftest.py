@@ -1,20 +1,13 @@
 """What is started once for the tests of deployment: a provider, instances, HAProxy."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import support
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-if str(SCRIPTS) not in sys.path:
-    sys.path.append(str(SCRIPTS))
-
-from workshop.deploy import haproxy  # noqa: E402 - from scripts/
-from workshop.deploy import instances  # noqa: E402
-from deploy.rig import Rig  # noqa: E402
+from deploy.rig import Rig
+from workshop.deploy import haproxy, instances
 
 
 @pytest.fixture(scope="session")

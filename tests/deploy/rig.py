@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import support
-from workshop.deploy.haproxy import Haproxy, name_of
-from workshop.deploy.instances import Instance
 from llm_normalize.repair.fix import DONE, chunk, wire
 from support import BrokenEndError, Http1Client, Provider, Script
+from workshop.deploy.haproxy import Haproxy, name_of
+from workshop.deploy.instances import Instance
 
 BODY = {"model": "m", "stream": True, "messages": []}
 FIRST = chunk({"role": "assistant", "content": ""})

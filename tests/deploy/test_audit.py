@@ -2,16 +2,14 @@
 
 import http.server
 import json
-import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "_audit.py"
+import workshop
+
 HOLE = {
     "id": "PYSEC-2026-1",
     "summary": "Made up.",
@@ -53,9 +51,9 @@ def service(holes: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
 
 
 def audit(url: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "LLM_NORMALIZE_OSV": url, "NO_PROXY": "*"}
+    environment = workshop.variables(LLM_NORMALIZE_OSV=url, NO_PROXY="*")
     return subprocess.run(
-        [sys.executable, str(SCRIPT)],
+        workshop.module("workshop.release.audit"),
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

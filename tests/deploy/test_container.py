@@ -20,14 +20,15 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from workshop.release import locks
 import nobody
 import support
-from workshop.deploy.instances import LOCAL, SETTINGS
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import free_port, is_open, wait_for
 from support import Http1Client
+from workshop import LOOPBACK
+from workshop.deploy.instances import SETTINGS
+from workshop.release import locks
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "scripts" / "deploy" / "Containerfile"
@@ -187,7 +188,7 @@ def entrypoint(port: int, code: Path, conf: Path) -> list[str]:
     for right, wrong in (
         (INSTALLED, str(code)),
         ("confdir=/conf", f"confdir={conf}"),
-        ("--listen-host 0.0.0.0", f"--listen-host {LOCAL}"),
+        ("--listen-host 0.0.0.0", f"--listen-host {LOOPBACK}"),
         ("8080", str(port)),
     ):
         assert right in script
@@ -224,7 +225,7 @@ def container(
 
 def test_its_commands_serve_and_tell_that_they_do(tmp_path: Path) -> None:
     with support.Provider() as provider:
-        upstream = f"http://{LOCAL}:{provider.port}"
+        upstream = f"http://{LOOPBACK}:{provider.port}"
         with container(tmp_path, upstream) as (process, port):
             before = sorted((tmp_path / "code").rglob("*"))
             assert probe(port) == 0
@@ -241,7 +242,7 @@ def test_its_commands_serve_and_tell_that_they_do(tmp_path: Path) -> None:
 
 def test_its_gate_is_shut_where_a_token_is_set(tmp_path: Path) -> None:
     with support.Provider() as provider:
-        upstream = f"http://{LOCAL}:{provider.port}"
+        upstream = f"http://{LOOPBACK}:{provider.port}"
         given = {"NORMALIZE_GATE": TOKEN}
         with container(
             tmp_path, upstream, "--set", "normalize_mode=observe", **given

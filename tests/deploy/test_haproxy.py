@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from workshop.deploy import haproxy
-from workshop.deploy import instances
-import deploy_drain
-from llm_normalize.report import pairs
 import support
-from llm_normalize.report.log_reader import Notes
+from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
+from llm_normalize.report import pairs
+from llm_normalize.report.log_reader import Notes
 from support import Http1Client
+from workshop.deploy import haproxy, instances
 
 TEXT = haproxy.CONFIGURATION.read_text(encoding="utf-8")
+ANSWERED = re.compile(r"(?m)^POST /\d+/v1/chat/completions 200 ")
+"""A line of HAProxy's log, which it writes once a client has all of its answer."""
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
@@ -99,9 +100,9 @@ def test_killed_instance_costs_its_own_streams_alone(rig: Rig) -> None:
     assert len(failed) == held
     assert all(each.body == HEAD and each.failure for each in failed)
     rig.wait_until(lambda: rig.status(lost).startswith("DOWN"))
-    lost.end()
+    lost.stop()
     lost.start()
-    lost.wait()
+    lost.ready()
     rig.wait_until(lambda: rig.status(lost).startswith("UP"))
     before = int(rig.stat(lost)["stot"])
     assert finish(rig.ask(12)) == []
@@ -132,7 +133,7 @@ def test_drained_instance_can_be_replaced_without_a_loss(rig: Rig) -> None:
     with rig.halfway(8) as (streams, gate), rig.asking() as asked:
         left: list[int] = []
         draining = threading.Thread(
-            target=lambda: left.append(deploy_drain.drain(admin, server, 30))
+            target=lambda: left.append(drain.drain(admin, server, 30))
         )
         draining.start()
         rig.wait_until(lambda: rig.status(drained).startswith("DRAIN"))
@@ -144,10 +145,10 @@ def test_drained_instance_can_be_replaced_without_a_loss(rig: Rig) -> None:
         gate.set()
         draining.join(support.PATIENCE)
         assert left == [0]
-        drained.end()
+        drained.stop()
         drained.start()
-        deploy_drain.set_state(admin, server, "ready")  # too early, as the unit does
-        drained.wait()
+        drain.set_state(admin, server, "ready")  # too early, as the unit does
+        drained.ready()
         rig.wait_until(lambda: rig.status(drained) == "UP L7OK")
         rig.wait_until(lambda: int(rig.stat(drained)["stot"]) > served)
     assert finish(streams) == []
@@ -160,7 +161,7 @@ def test_drain_says_what_is_left_when_its_time_is_up(
     drained, _ = rig.use(2)
     server = f"{haproxy.BACKEND}/{haproxy.name_of(drained.port)}"
     with rig.halfway(2) as (streams, gate):
-        assert deploy_drain.drain(str(rig.haproxy.admin), server, 0.7) == 1
+        assert drain.drain(str(rig.haproxy.admin), server, 0.7) == 1
         gate.set()
     assert finish(streams) == []
     assert "1 under way" in capsys.readouterr().err
@@ -207,7 +208,9 @@ def test_many_logs_are_read_as_one(tmp_path: Path) -> None:
     ):
         rig = Rig(provider, made, balancer)
         assert finish(rig.ask(20)) == []
-    log = (tmp_path / "haproxy.log").read_text("utf-8")
+        path = tmp_path / "haproxy.log"
+        rig.wait_until(lambda: len(ANSWERED.findall(path.read_text("utf-8"))) >= 20)
+    log = path.read_text("utf-8")
     assert len({each.pairs for each in made}) == 2
     alone = [pairs.summed([str(each.pairs)], Notes()) for each in made]
     summary = pairs.summed([str(tmp_path)], Notes())
@@ -218,7 +221,7 @@ def test_many_logs_are_read_as_one(tmp_path: Path) -> None:
     assert group.ends == {"complete": 20}
     assert group.fixes["data-space-missing"] == 20 * ANSWER.count(b"\n\n")
     # HAProxy's own log has a line for each, without the query.
-    assert len(re.findall(r"(?m)^POST /\d+/v1/chat/completions 200 ", log)) == 20
+    assert len(ANSWERED.findall(log)) == 20
 
 
 def test_secrets_in_a_query_stay_out_of_haproxys_log(rig: Rig) -> None:

@@ -20,10 +20,11 @@ from typing import Any
 import pytest
 
 import support
-from workshop.deploy.instances import LOCAL, SETTINGS
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
+from workshop import LOOPBACK
+from workshop.deploy.instances import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = ROOT / "scripts" / "deploy" / "kubernetes.yaml"
@@ -210,7 +211,7 @@ def init(folder: Path) -> None:
 
 
 def free_port() -> int:
-    with socket.create_server((LOCAL, 0)) as server:
+    with socket.create_server((LOOPBACK, 0)) as server:
         return int(server.getsockname()[1])
 
 
@@ -225,7 +226,7 @@ def instance(
         "$(NORMALIZE_UPSTREAM)": upstream,
         "/addon/addon": f"{folder}/addon/addon",
     }
-    values |= {"=/conf": f"={folder}/conf", "0.0.0.0": LOCAL, PORT: str(port)}
+    values |= {"=/conf": f"={folder}/conf", "0.0.0.0": LOOPBACK, PORT: str(port)}
     command = [str(Path(sys.prefix) / "bin" / container["command"][0])]
     for argument in container["args"]:
         changed = argument
@@ -289,7 +290,7 @@ def test_its_commands_serve_and_tell_that_they_do(tmp_path: Path) -> None:
     init(folder)
     before = set((folder / "addon").rglob("*"))
     with support.Provider() as provider:
-        upstream = f"http://{LOCAL}:{provider.port}"
+        upstream = f"http://{LOOPBACK}:{provider.port}"
         with instance(folder, upstream) as (process, port):
             assert probe(port) == 0
             assert provider.protocols == []  # it asked no provider
@@ -306,7 +307,7 @@ def test_its_commands_serve_and_tell_that_they_do(tmp_path: Path) -> None:
 
 def test_its_end_waits_for_open_connections() -> None:
     (container,) = pod()["containers"]
-    with socket.create_server((LOCAL, 0)) as server:
+    with socket.create_server((LOOPBACK, 0)) as server:
         port = server.getsockname()[1]
         _, *command = container["lifecycle"]["preStop"]["exec"]["command"]
         given = [each.replace(PORT, str(port)) for each in command]

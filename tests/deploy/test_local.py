@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 import support
-from workshop.deploy.instances import LOCAL, Instance
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
+from workshop import LOOPBACK
+from workshop.deploy.instances import Instance
 
-SCRIPT = str(Path(__file__).resolve().parents[2] / "scripts" / "deploy_local.py")
+SCRIPT = str(Path(__file__).resolve().parents[2] / "scripts" / "deploy" / "local.py")
 
 
 @contextmanager
@@ -68,10 +69,10 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing_running(
 ) -> None:
     with support.Provider() as provider:
         script = provider.script(broken(HEAD), broken(TAIL))
-        upstream = f"http://{LOCAL}:{provider.port}"
+        upstream = f"http://{LOOPBACK}:{provider.port}"
         given = ("--upstream", upstream, "--instances", "2", "--port", "0")
         with started(*given, "--folder", str(tmp_path)) as (process, said):
-            port = int(re.findall(rf"base URL: http://{LOCAL}:(\d+)/v1", said)[0])
+            port = int(re.findall(rf"base URL: http://{LOOPBACK}:(\d+)/v1", said)[0])
             for _ in range(4):
                 with Http1Client(support.connect(port)) as client:
                     assert client.post(script.path, BODY).rest() == ANSWER

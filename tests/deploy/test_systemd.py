@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-import deploy_drain
 import support
-from workshop.deploy.instances import LOCAL, SETTINGS, answers
+from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
+from workshop import LOOPBACK
+from workshop.deploy.instances import SETTINGS
+from workshop.mitmdump import answers
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "scripts" / "deploy" / "normalize@.service"
@@ -94,7 +96,7 @@ def test_every_instance_is_started_as_elsewhere() -> None:
     words = shlex.split(directive("ExecStart"))
     given = [words[at + 1] for at, word in enumerate(words) if word == "--set"]
     assert set(SETTINGS) <= set(given)
-    assert words[words.index("--listen-host") + 1] == LOCAL
+    assert words[words.index("--listen-host") + 1] == LOOPBACK
 
 
 def test_draining_has_time_to_end() -> None:
@@ -106,8 +108,8 @@ def test_draining_has_time_to_end() -> None:
 @pytest.mark.parametrize("name", ["ExecStop", "ExecStartPost"])
 def test_drain_commands_are_understood(name: str) -> None:
     words = shlex.split(directive(name).removeprefix("+-"))
-    assert words[:2] == ["/usr/bin/python3", f"{INSTALLED}/scripts/deploy_drain.py"]
-    flags = deploy_drain.parse(words[2:])
+    assert words[:2] == ["/usr/bin/python3", f"{INSTALLED}/scripts/deploy/drain.py"]
+    flags = drain.parse(words[2:])
     assert flags.server.replace("%i", "8081") == "normalize/normalize-8081"
     assert flags.ready == (name == "ExecStartPost")
 
@@ -134,11 +136,11 @@ def test_shared_authority_is_put_in_its_place_for_itself_alone(tmp_path: Path) -
 
 
 def test_its_command_really_serves(tmp_path: Path) -> None:
-    with socket.create_server((LOCAL, 0)) as free:
+    with socket.create_server((LOOPBACK, 0)) as free:
         port = free.getsockname()[1]
     with support.Provider() as provider:
         values = {
-            "${NORMALIZE_UPSTREAM}": f"http://{LOCAL}:{provider.port}",
+            "${NORMALIZE_UPSTREAM}": f"http://{LOOPBACK}:{provider.port}",
             "${STATE_DIRECTORY}": str(tmp_path),
             "$NORMALIZE_ARGS": "--set normalize_pairs_size=1m",
             "%i": str(port),

@@ -153,7 +153,7 @@ def test_mitmdump_ends_meanwhile(start: Start, held: Held) -> None:
     with stage.client() as client:
         client.send(script.path, held.asked(WHOLE))
         held.wait(stage.mitmdump, "repair")
-        os.kill(stage.mitmdump.process, signal.SIGTERM)
+        os.kill(stage.mitmdump.pid, signal.SIGTERM)
         (flow,) = stage.mitmdump.records(script)
         held.go_on()
         stage.mitmdump.ended()

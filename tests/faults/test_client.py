@@ -154,7 +154,7 @@ def test_client_that_reads_late_gets_it_all(reverse: Stage) -> None:
         *(CHUNKED, chunked(SENT[0]), *parts, chunked(*SENT[3:]), END), framing="raw"
     )
     expected = whole([DUE[0], *[large] * times, *DUE[3:]])
-    with reverse.bystander(), bounded(reverse.mitmdump.process, len(expected) // 2):
+    with reverse.bystander(), bounded(reverse.mitmdump.pid, len(expected) // 2):
         with reverse.client() as client:
             reply = client.post(script.path, ASKED)
             reply.until(DUE[0])

@@ -55,7 +55,7 @@ def no_line_is_gone_without_a_word(stage: Stage, path: Path) -> None:
 @contextlib.contextmanager
 def limited(stage: Stage, kind: int, limit: int) -> Iterator[None]:
     """Lower a limit that the system sets mitmdump (getrlimit(2))."""
-    process = stage.mitmdump.process
+    process = stage.mitmdump.pid
     old = resource.prlimit(process, kind)
     resource.prlimit(process, kind, (limit, old[1]))
     try:
@@ -219,7 +219,7 @@ def test_lack_of_file_handles_makes_new_clients_wait(start: Start) -> None:
         waits = stage.provider.script(*SENT)
         reply = client.post(script.path, ASKED)
         reply.until(DUE[0])
-        handles = Path(f"/proc/{stage.mitmdump.process}/fd")
+        handles = Path(f"/proc/{stage.mitmdump.pid}/fd")
         taken = len(list(handles.iterdir()))
         with limited(stage, resource.RLIMIT_NOFILE, taken):
             other = Http1Client(connect(stage.mitmdump.port))

@@ -53,7 +53,7 @@ def test_event_without_an_end_passes_and_repair_goes_on(reverse: Stage) -> None:
         *(CHUNKED, chunked(*SENT[:2], large), chunked(b"\n\n", *SENT[2:]), END),
         framing="raw",
     )
-    with reverse.bystander(), bounded(reverse.mitmdump.process, 6 * LIMIT):
+    with reverse.bystander(), bounded(reverse.mitmdump.pid, 6 * LIMIT):
         with raw_answer(reverse, script, ASKED) as client:
             assert read(client, DUE[-1]) >= len(large)
         *pairs, flow = reverse.mitmdump.records(script)
@@ -77,7 +77,7 @@ def test_what_never_ends_is_not_kept(reverse: Stage) -> None:
         *(CHUNKED, chunked(*[piece] * 20), gate, chunked(*[piece] * 19, b"end"), END),
         framing="raw",
     )
-    with reverse.bystander(), bounded(reverse.mitmdump.process, 6 * LIMIT):
+    with reverse.bystander(), bounded(reverse.mitmdump.pid, 6 * LIMIT):
         with raw_answer(reverse, script, ASKED) as client:
             count = 0
             while count < 19 * MIB:  # what is sent before the gate, nearly
@@ -110,7 +110,7 @@ def test_what_a_bomb_inflates_to_is_not_kept(reverse: Stage) -> None:
     played = [part for pair in zip(bombs, gates, strict=True) for part in pair]
     last = bang(b"\n\n" + whole(SENT)) + chunked(deflate.flush())
     script = reverse.provider.script(ZIPPED, *played, last, END, framing="raw")
-    with reverse.bystander(), bounded(reverse.mitmdump.process, size * times * 2 // 3):
+    with reverse.bystander(), bounded(reverse.mitmdump.pid, size * times * 2 // 3):
         with raw_answer(reverse, script, ASKED) as client:
             count = 0
             for number, gate in enumerate(gates):
@@ -140,7 +140,7 @@ def test_body_that_is_a_bomb_passes_unread(reverse: Stage, status: str) -> None:
     fields = "content-encoding: gzip", f"content-length: {len(data)}"
     first = head(*fields, status=status).replace(b"text/event-stream", b"text/json")
     script = reverse.provider.script(first, data, framing="raw")
-    with reverse.bystander(), bounded(reverse.mitmdump.process, 100 * MIB):
+    with reverse.bystander(), bounded(reverse.mitmdump.pid, 100 * MIB):
         with reverse.client() as client:
             reply = client.post(script.path, WHOLE)
             assert reply.status == int(status.split(maxsplit=1)[0])

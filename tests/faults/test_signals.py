@@ -51,7 +51,7 @@ def test_end_by_the_user_loses_no_line(start: Start, number: signal.Signals) -> 
     ]
     for reply in replies:
         reply.until(whole(DUE[:3]))
-    os.kill(stage.mitmdump.process, number)
+    os.kill(stage.mitmdump.pid, number)
     for reply in replies:
         assert reply.broken() == whole(DUE[:3])
     stage.mitmdump.stop()
@@ -89,7 +89,7 @@ def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None
     with stage.client() as client:
         reply = client.post(script.path, ASKED)
         reply.until(whole(DUE[:3]))
-        os.kill(stage.mitmdump.process, signal.SIGKILL)
+        os.kill(stage.mitmdump.pid, signal.SIGKILL)
         assert reply.broken() == whole(DUE[:3])
     never.set()
     stage.mitmdump.stop()
@@ -120,7 +120,7 @@ def test_end_by_force_spoils_no_other_line(start: Start, tmp_path: Path) -> None
 def test_sleep_in_mid_stream_is_a_pause(reverse: Stage) -> None:
     gate, sent = threading.Event(), threading.Event()
     script = reverse.provider.script(*SENT[:2], gate, *SENT[2:])
-    process = reverse.mitmdump.process
+    process = reverse.mitmdump.pid
     with reverse.bystander(), reverse.client() as client:
         reply = client.post(script.path, ASKED)
         reply.until(whole(DUE[:2]))

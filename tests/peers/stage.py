@@ -84,7 +84,7 @@ def play(folder: Path) -> Played:
             place: stack.enter_context(rig.Addon(place, folder / str(number)))
             for number, place in enumerate([script, *served.values()])
         }
-        behind = {place: addon.url() for place, addon in addons.items()}
+        behind = {place: addon.url for place, addon in addons.items()}
         urls = {}
         for key, case in CASES.items():
             place, path = served.get(key[0], script), ""
@@ -105,7 +105,7 @@ def play(folder: Path) -> Played:
         )
         for key, (wires, fixes, end) in seen.items()
     }
-    return Played(found, [line for addon in addons.values() for line in addon.lines])
+    return Played(found, [line for addon in addons.values() for line in addon.printed])
 
 
 def _scripted(provider: Provider, case: Case) -> str:

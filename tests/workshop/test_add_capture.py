@@ -12,7 +12,7 @@ from mitmproxy.test import tflow
 
 from proxies import BAD, GOOD, Proxy, broken, chat_flow, response_of
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "add_capture.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "add_capture.py"
 
 
 def add(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:

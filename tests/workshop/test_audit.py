@@ -14,15 +14,15 @@ import pytest
 
 from test_scripts import load, stand_in
 
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 HOLE = {"id": "PYSEC-2026-1", "fix_versions": ["2", "3"]}
 
 
 @pytest.fixture
 def audit(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The module, on a machine whose packages fit together."""
-    load("_venv")  # finds its neighbours from now on
-    module = importlib.import_module("_audit")
+    load("_bootstrap")  # finds its neighbours from now on
+    module = importlib.import_module("workshop.release.audit")
     monkeypatch.setattr(module, "inconsistent", lambda: "")
     monkeypatch.setenv("NO_PROXY", "*")
     return module
@@ -159,7 +159,7 @@ def test_auditor_that_cannot_be_had_is_said_and_is_no_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
-        raise audit._venv.StepError("installing pip-audit failed", ["no network"])
+        raise audit._bootstrap.StepError("installing pip-audit failed", ["no network"])
 
     monkeypatch.setattr(audit, "auditor", fail)
     with service(b"{}") as url:
@@ -174,7 +174,7 @@ def test_auditor_that_is_not_the_reviewed_one_is_a_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:
-        raise audit._venv.MismatchError("rich is not what was reviewed", [])
+        raise audit._bootstrap.MismatchError("rich is not what was reviewed", [])
 
     monkeypatch.setattr(audit, "auditor", fail)
     with service(b"{}") as url:
@@ -202,4 +202,4 @@ def test_check_tells_what_was_audited_even_when_all_is_well(
 
 def test_check_and_audit_mean_the_same_code(audit: Any) -> None:
     assert load("check").NOT_DONE == audit.NOT_DONE
-    assert (SCRIPTS / "_audit.py").exists()
+    assert load("check").tools(fix=False)["audit"] == ["-m", audit.__name__]

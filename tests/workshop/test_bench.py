@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from workshop.child import ChildError
+
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 
 # Without bench.main, which would go to .venv first: this environment will do.
@@ -25,8 +27,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, sys.argv[1])
 import bench
 flags = bench.parse(sys.argv[2:])
-import _bench_main
-sys.exit(_bench_main.main(flags))
+from workshop.bench import command
+sys.exit(command.main(flags))
 """
 
 SMALL = ("--scale", "0.01", "--rounds", "1", "--sides", "nim-pairs")
@@ -186,21 +188,21 @@ def test_interrupted_run_leaves_nothing(
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A benchmark whose side `other` is at fault."""
-    children, sides = load("_bench_children"), load("_bench_sides")
+    children, sides = load("workshop.bench.children"), load("workshop.bench.sides")
     folder = tmp_path_factory.mktemp("bench")
     script = folder / "faulty.py"
     script.write_text(FAULTY)
-    cpus = load("_bench_machine").Cpus(frozenset(), frozenset(), "")
+    cpus = load("workshop.bench.machine").Cpus(frozenset(), frozenset(), "")
     with children.provider(frozenset()) as provider, children.client(frozenset()) as it:
         port = int(provider.line(30))
         mitmdumps = sides.Mitmdumps(folder, port, cpus, script)
         with mitmdumps.running(["other"]) as proxies:
-            yield load("_bench_rounds").Bench(it, port, proxies, mitmdumps)
+            yield load("workshop.bench.rounds").Bench(it, port, proxies, mitmdumps)
 
 
 def run(bench: Any, events: int, part: str = "latency", **more: Any) -> Any:
-    side = load("_bench_sides").OTHER._replace(**more)
-    job = load("_bench_jobs").Job(part, side, 2, events)
+    side = load("workshop.bench.sides").OTHER._replace(**more)
+    job = load("workshop.bench.jobs").Job(part, side, 2, events)
     bench.run([job], 0)
     return bench.outcomes[-1].told
 
@@ -223,7 +225,7 @@ def test_right_proxy_passes(bench: Any, part: str) -> None:
     ],
 )
 def test_wrong_proxy_fails_loudly(bench: Any, events: int, fault: str) -> None:
-    with pytest.raises(load("_bench_children").BenchError) as caught:
+    with pytest.raises(ChildError) as caught:
         run(bench, events)
     assert "2 of 2 streams in the part latency are at fault" in str(caught.value)
     assert fault in str(caught.value)
@@ -233,21 +235,21 @@ def test_wrong_proxy_fails_loudly(bench: Any, events: int, fault: str) -> None:
 def test_same_bytes_are_not_what_must_arrive_when_repair_is_expected(
     bench: Any,
 ) -> None:
-    with pytest.raises(load("_bench_children").BenchError, match="other bytes"):
+    with pytest.raises(ChildError, match="other bytes"):
         run(bench, 101, form="sent")
 
 
 def test_text_alone_may_be_what_counts(bench: Any) -> None:
     assert run(bench, 101, form="text")["faults"] == []
-    with pytest.raises(load("_bench_children").BenchError, match="other text"):
+    with pytest.raises(ChildError, match="other text"):
         run(bench, 103, form="text")
 
 
 def test_bug_that_only_the_log_tells_of_fails_loudly(bench: Any) -> None:
     # mitmproxy goes on, without the event; so this comes last: the log keeps it.
-    with pytest.raises(load("_bench_children").BenchError) as caught:
+    with pytest.raises(ChildError) as caught:
         run(bench, 106, form="sent")
     assert "of 106 events" in str(caught.value)
     proxy = bench._proxies["other"].child
-    with pytest.raises(load("_bench_children").BenchError, match="met a bug"):
+    with pytest.raises(ChildError, match="met a bug"):
         proxy.check()

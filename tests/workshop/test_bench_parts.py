@@ -20,8 +20,9 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.record_line import line
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.pipeline import Pipeline
+from workshop.child import ChildError
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 KINDS = ("good", "nim")
 
@@ -37,7 +38,7 @@ def load(name: str) -> Any:
 
 def body(plan: Any, form: str, stamp: bytes = b"") -> list[bytes]:
     """Return the events that arrive, each with a sending time where one is given."""
-    traffic = load("_bench_traffic")
+    traffic = load("workshop.bench.traffic")
     every = traffic.dialect(plan.kind, repaired=form == "repaired")
     middle = [
         (b"@" + stamp).join(every.events[place])
@@ -50,7 +51,7 @@ def body(plan: Any, form: str, stamp: bytes = b"") -> list[bytes]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_addon_makes_what_the_bench_expects(kind: str) -> None:
-    plan = load("_bench_traffic").Plan(kind, 2051)
+    plan = load("workshop.bench.traffic").Plan(kind, 2051)
     pipeline = Pipeline(Asked(stream=True), FIXES)
     sent, wanted = body(plan, "sent"), body(plan, "repaired")
     out = [b"".join(pipeline.feed(event)) for event in sent]
@@ -60,7 +61,7 @@ def test_addon_makes_what_the_bench_expects(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_events_are_as_large_and_as_varied_as_real_ones(kind: str) -> None:
-    events = load("_bench_traffic").dialect(kind).events
+    events = load("workshop.bench.traffic").dialect(kind).events
     assert all(220 <= len(b"".join(event)) <= 305 for event in events)
     assert len(set(events)) > 2000
     joined = b"".join(map(b"".join, events)).decode()
@@ -70,7 +71,7 @@ def test_events_are_as_large_and_as_varied_as_real_ones(kind: str) -> None:
 
 
 def test_provider_sends_each_event_in_a_chunk_of_its_own() -> None:
-    traffic = load("_bench_traffic")
+    traffic = load("workshop.bench.traffic")
     plan = traffic.Plan("nim", 5003, start=2000)
     sent = b"".join(traffic.pieces(plan))
     chunks = list(map(traffic.http_chunk, body(plan, "sent")[1:-2]))
@@ -79,7 +80,7 @@ def test_provider_sends_each_event_in_a_chunk_of_its_own() -> None:
 
 
 def test_request_carries_the_plan() -> None:
-    traffic = load("_bench_traffic")
+    traffic = load("workshop.bench.traffic")
     plan = traffic.Plan("nim", 200, 10_000, 400, 97)
     head, _, sent = plan.request("host:1").partition(b"\r\n\r\n")
     assert head.startswith(b"POST /v1/chat/completions HTTP/1.1\r\nhost: host:1\r\n")
@@ -102,11 +103,11 @@ def test_request_carries_the_plan() -> None:
 )
 def test_request_without_a_plan_is_refused(sent: bytes) -> None:
     with pytest.raises(ValueError, match=r"plan|invalid literal|Expecting value"):
-        load("_bench_traffic").Plan.of_request(sent)
+        load("workshop.bench.traffic").Plan.of_request(sent)
 
 
 def test_slow_proxy_is_left_and_not_waited_for() -> None:
-    provider, traffic = load("_bench_provider"), load("_bench_traffic")
+    provider, traffic = load("workshop.bench.provider"), load("workshop.bench.traffic")
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
@@ -125,7 +126,7 @@ def test_slow_proxy_is_left_and_not_waited_for() -> None:
 
 def arrive(plan: Any, form: str, *reads: bytes) -> Any:
     late: list[int] = []
-    arrival = load("_bench_arrival").Arrival(plan, form, late)
+    arrival = load("workshop.bench.arrival").Arrival(plan, form, late)
     for number, data in enumerate(reads):
         if not arrival.over:
             arrival.take(data, 1000 + number)
@@ -135,7 +136,7 @@ def arrive(plan: Any, form: str, *reads: bytes) -> Any:
 
 def answer(events: list[bytes]) -> bytes:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    chunks = map(load("_bench_traffic").http_chunk, events)
+    chunks = map(load("workshop.bench.traffic").http_chunk, events)
     return head + b"".join(chunks) + b"0\r\n\r\n"
 
 
@@ -145,7 +146,9 @@ def answer(events: list[bytes]) -> bytes:
 def test_whole_stream_is_right_however_it_is_cut(
     form: str, timed: bool, size: int
 ) -> None:
-    plan = load("_bench_traffic").Plan("nim", 12, 10_000 if timed else 0, start=2045)
+    plan = load("workshop.bench.traffic").Plan(
+        "nim", 12, 10_000 if timed else 0, start=2045
+    )
     data = answer(body(plan, form, b"%019d" % 400 if timed else b""))
     reads = [data[at : at + size] for at in range(0, len(data), size)]
     arrival = arrive(plan, form, *reads)
@@ -157,9 +160,9 @@ def test_whole_stream_is_right_however_it_is_cut(
 
 
 def test_times_count_from_a_stream_s_middle_on() -> None:
-    plan = load("_bench_traffic").Plan("nim", 12, 10_000)
+    plan = load("workshop.bench.traffic").Plan("nim", 12, 10_000)
     late: list[int] = []
-    arrival = load("_bench_arrival").Arrival(plan, "sent", late, 6)
+    arrival = load("workshop.bench.arrival").Arrival(plan, "sent", late, 6)
     data = answer(body(plan, "sent", b"%019d" % 400))
     for at in range(0, len(data), 50):
         arrival.take(data[at : at + 50], 1000)
@@ -170,7 +173,7 @@ def test_times_count_from_a_stream_s_middle_on() -> None:
 
 
 def test_answer_without_chunks_ends_with_its_connection() -> None:
-    plan = load("_bench_traffic").Plan("nim", 12)
+    plan = load("workshop.bench.traffic").Plan("nim", 12)
     data = b"HTTP/1.0 200 OK\r\n\r\n" + b"".join(body(plan, "sent"))
     assert not arrive(plan, "sent", data).over
     assert arrive(plan, "sent", data, b"").fault == ""
@@ -202,7 +205,7 @@ def wrong_streams() -> list[tuple[str, str, str]]:
 def test_wrong_stream_is_found_out(
     wrong: str, form: str, fault: str, timed: bool
 ) -> None:
-    plan = load("_bench_traffic").Plan("nim", 12, 10_000 if timed else 0)
+    plan = load("workshop.bench.traffic").Plan("nim", 12, 10_000 if timed else 0)
     events = body(plan, form, b"%019d" % 400 if timed else b"")
     match wrong:
         case "byte":
@@ -236,12 +239,12 @@ def test_wrong_stream_is_found_out(
     ],
 )
 def test_answer_that_is_none_is_found_out(data: bytes, fault: str) -> None:
-    plan = load("_bench_traffic").Plan("nim", 12)
+    plan = load("workshop.bench.traffic").Plan("nim", 12)
     assert arrive(plan, "sent", data).fault.startswith(fault)
 
 
 def test_answer_that_breaks_off_is_found_out() -> None:
-    plan = load("_bench_traffic").Plan("nim", 12)
+    plan = load("workshop.bench.traffic").Plan("nim", 12)
     whole = answer(body(plan, "sent"))
     assert arrive(plan, "sent", whole[:-5], b"").fault == (
         "broke off after 12 of 12 events"
@@ -252,7 +255,7 @@ def test_answer_that_breaks_off_is_found_out() -> None:
 
 
 def party(events: int, streams: int, pid: int = 0, **more: Any) -> Any:
-    client, load_ = load("_bench_client"), load("_bench_load")
+    client, load_ = load("workshop.bench.client"), load("workshop.bench.load")
     target = load_.Target("x", 1, pid, "nim", "sent", streams, events)
     return client.parties_of(load_.Load([target], **more))[0]
 
@@ -295,7 +298,7 @@ def test_streams_that_are_too_short_have_no_window() -> None:
 
 
 def test_parties_take_turns_within_the_gap() -> None:
-    client, load_ = load("_bench_client"), load("_bench_load")
+    client, load_ = load("workshop.bench.client"), load("workshop.bench.load")
     targets = [load_.Target(name, 1, 0, "nim", "sent", 4, 40) for name in "ab"]
     parties = client.parties_of(load_.Load(targets, 8000))
     phases = [[each.plan.phase_us for each in made.arrivals] for made in parties]
@@ -305,14 +308,14 @@ def test_parties_take_turns_within_the_gap() -> None:
 
 
 def test_load_survives_its_line() -> None:
-    load_ = load("_bench_load")
+    load_ = load("workshop.bench.load")
     target = load_.Target("x", 1, 2, "nim", "text", 3, 40)
     told = load_.Load([target], 10, 0.2, 0.9, settle=True)
     assert load_.Load.of_line(told.line()) == told
 
 
 def test_quantiles_are_values_that_were_there() -> None:
-    quantiles = load("_bench_client").quantiles
+    quantiles = load("workshop.bench.client").quantiles
     assert quantiles([]) is None
     assert quantiles([5000]) == {"p50": 5.0, "p99": 5.0, "count": 1}
     assert quantiles(range(0, 101_000, 1000)) == {
@@ -334,7 +337,7 @@ VmData:\t     512 kB
 
 
 def test_memory_is_read_from_proc() -> None:
-    parse = load("_bench_machine").parse_status
+    parse = load("workshop.bench.machine").parse_status
     assert parse(STATUS) == (10240 * 1024, 20480 * 1024)
     with pytest.raises(ProcessLookupError):
         parse("Name:\tpython3\nState:\tZ (zombie)\n")
@@ -342,7 +345,7 @@ def test_memory_is_read_from_proc() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_linux_and_psutil_agree() -> None:
-    machine = load("_bench_machine")
+    machine = load("workshop.bench.machine")
     end = time.process_time() + 0.3
     while time.process_time() < end:
         pass
@@ -356,7 +359,7 @@ def test_linux_and_psutil_agree() -> None:
 
 
 def test_process_that_has_ended_cannot_be_read() -> None:
-    machine = load("_bench_machine")
+    machine = load("workshop.bench.machine")
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     with pytest.raises(machine.GoneError, match="has ended"):
@@ -364,7 +367,7 @@ def test_process_that_has_ended_cannot_be_read() -> None:
 
 
 def test_proxies_have_a_cpu_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = load("_bench_machine")
+    machine = load("workshop.bench.machine")
     monkeypatch.setattr(machine, "siblings", lambda cpu: {cpu, cpu ^ 1})
     shared = machine.share_cpus({0, 1, 2, 3})
     assert (shared.proxies, shared.traffic) == ({3}, {0, 1})
@@ -377,7 +380,7 @@ def test_proxies_have_a_cpu_of_their_own(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_without_affinity_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = load("_bench_machine")
+    machine = load("workshop.bench.machine")
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     shared = machine.share_cpus()
     assert (shared.proxies, shared.traffic) == (set(), set())
@@ -387,7 +390,7 @@ def test_without_affinity_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="nothing is pinned")
 def test_threads_of_a_process_are_pinned() -> None:
-    machine = load("_bench_machine")
+    machine = load("workshop.bench.machine")
     code = "import threading as t; w = t.Event().wait; t.Thread(target=w).start()\n"
     code += "print(flush=True)\nw()"
     with subprocess.Popen([sys.executable, "-c", code], stdout=-1) as process:
@@ -405,25 +408,25 @@ def test_threads_of_a_process_are_pinned() -> None:
 
 
 def test_child_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
-    children = load("_bench_children")
+    children = load("workshop.bench.children")
     code = "print('no such option'); raise SystemExit(3)"
-    with children.Child("it", [sys.executable, "-c", code], tmp_path) as child:
+    with children.Worker("it", [sys.executable, "-c", code], tmp_path) as child:
         assert child.line(20) == "no such option"
-        with pytest.raises(children.BenchError, match=r"it has ended \(exit code 3\)"):
+        with pytest.raises(ChildError, match=r"it has ended \(exit code 3\)"):
             child.line(20)
-        with pytest.raises(children.BenchError) as caught:
+        with pytest.raises(ChildError) as caught:
             child.check()
     assert list(caught.value.lines) == ["no such option"]
 
 
 def test_child_that_is_missing_or_silent_gives_a_sentence(tmp_path: Path) -> None:
-    children = load("_bench_children")
-    with pytest.raises(children.BenchError, match="it cannot be started"):
-        children.Child("it", [str(tmp_path / "none")])
+    children = load("workshop.bench.children")
+    with pytest.raises(ChildError, match="it cannot be started"):
+        children.Worker("it", [str(tmp_path / "none")]).start()
     code = "import sys; sys.stdin.read()"
     with (
-        children.Child("it", [sys.executable, "-c", code]) as child,
-        pytest.raises(children.BenchError, match="it said nothing for 0 s"),
+        children.Worker("it", [sys.executable, "-c", code]) as child,
+        pytest.raises(ChildError, match="it did not print a line in 0 s"),
     ):
         child.line(0.1)
 
@@ -431,27 +434,27 @@ def test_child_that_is_missing_or_silent_gives_a_sentence(tmp_path: Path) -> Non
 def test_child_is_not_led_through_a_proxy_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    children = load("_bench_children")
+    children = load("workshop.bench.children")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.setenv("LITELLM_X", "1")
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     command = [sys.executable, "-c", code]
     more = {"MORE": "1"}
-    with children.Child("it", command, None, more, without=("LITELLM_",)) as child:
+    with children.Worker("it", command, None, more, without=("LITELLM_",)) as child:
         told = json.loads(child.line(20))
     assert told["MORE"] == "1"
     assert not {"HTTPS_PROXY", "http_proxy", "LITELLM_X"} & set(told)
 
 
 def test_client_tells_of_what_it_could_not_do() -> None:
-    children, load_ = load("_bench_children"), load("_bench_load")
+    children, load_ = load("workshop.bench.children"), load("workshop.bench.load")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     target = load_.Target("x", port, 0, "nim", "sent", 1, 40)
     with (
         children.client(frozenset()) as client,
-        pytest.raises(children.BenchError, match=r"client failed: .*refused"),
+        pytest.raises(ChildError, match=r"client failed: .*refused"),
     ):
         children.ask(client, load_.Load([target]).line(), 30)
 
@@ -462,13 +465,13 @@ def test_client_tells_of_what_it_could_not_do() -> None:
 def test_peer_that_cannot_be_had_is_skipped_with_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    peers = load("_bench_peers")
+    peers = load("workshop.bench.peers")
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("./none-1.0-py3-none-any.whl\n")  # asks no network
     monkeypatch.setattr(peers, "lock", lambda _: wanted)
-    monkeypatch.setattr(peers._venv, "ROOT", tmp_path)
+    monkeypatch.setattr(peers._bootstrap, "ROOT", tmp_path)
     monkeypatch.setattr(peers.environment, "__defaults__", (tmp_path,))
-    cpus = load("_bench_machine").Cpus(frozenset(), frozenset(), "")
+    cpus = load("workshop.bench.machine").Cpus(frozenset(), frozenset(), "")
     notes: list[str] = []
     names = ["flask", "litellm"]
     with peers.running(names, 1, tmp_path, cpus, notes.append) as found:
@@ -484,10 +487,10 @@ def test_peer_that_cannot_be_had_is_skipped_with_a_word(
 def test_peer_that_does_not_start_is_skipped_with_its_last_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    peers = load("_bench_peers")
+    peers = load("workshop.bench.peers")
     monkeypatch.setattr(peers, "environment", lambda _: Path(sys.executable))
     monkeypatch.setattr(peers, "_LITELLM", "print('no such model'); exit(2)")
-    cpus = load("_bench_machine").Cpus(frozenset(), frozenset(), "")
+    cpus = load("workshop.bench.machine").Cpus(frozenset(), frozenset(), "")
     notes: list[str] = []
     with peers.running(["litellm"], 1, tmp_path, cpus, notes.append) as found:
         assert found == {}
@@ -498,7 +501,9 @@ def test_peer_that_does_not_start_is_skipped_with_its_last_words(
 
 @pytest.mark.parametrize("name", ["flask", "litellm"])
 def test_peer_is_pinned_to_the_last(name: str) -> None:
-    lines = load("_bench_peers").lock(name).read_text(encoding="utf-8").splitlines()
+    lines = (
+        load("workshop.bench.peers").lock(name).read_text(encoding="utf-8").splitlines()
+    )
     pins = [line for line in lines if not line.startswith("#")]
     assert len(pins) > 10
     assert all(len(pin.split("==")) == 2 for pin in pins)
@@ -509,11 +514,11 @@ def test_peer_is_pinned_to_the_last(name: str) -> None:
 
 
 def jobs(part: str, pace: float = 20e-6, scale: float = 1) -> Any:
-    sides = load("_bench_sides")
+    sides = load("workshop.bench.sides")
     wanted = [sides.DIRECT, sides.FLOOR, sides.SIDES["nim"], sides.SIDES["litellm"]]
     paces = dict.fromkeys((side.name for side in wanted), pace)
     paces["floor"] = 15e-6
-    return load("_bench_jobs").jobs_of(part, wanted, scale, paces)
+    return load("workshop.bench.jobs").jobs_of(part, wanted, scale, paces)
 
 
 def test_only_rivals_duel_with_the_floor() -> None:
@@ -530,7 +535,7 @@ def test_slow_side_gets_fewer_events_but_never_too_few() -> None:
     fast, slow = jobs("saturation")[4], jobs("saturation", 200e-6)[4]
     assert fast.side.name == slow.side.name == "nim"
     assert fast.events == pytest.approx(10 * slow.events, rel=0.01)
-    assert jobs("saturation", 1.0)[4].events == load("_bench_jobs").LEAST
+    assert jobs("saturation", 1.0)[4].events == load("workshop.bench.jobs").LEAST
     # In a duel the floor has as many, and needs enough to be measured by.
     assert jobs("burst", 1.0)[0].events > 1000
 
@@ -544,7 +549,7 @@ def test_latency_is_measured_at_each_number_of_streams() -> None:
 
 
 def outcome(part: str, side: str, number: int = 0, **told: Any) -> Any:
-    jobs_, sides = load("_bench_jobs"), load("_bench_sides")
+    jobs_, sides = load("workshop.bench.jobs"), load("workshop.bench.sides")
     floor = told.pop("floor", None)
     job = jobs_.Job(part, sides.SIDES[side], told.pop("streams", 1), 200_000)
     return jobs_.Outcome(job, number, told, floor)
@@ -556,8 +561,10 @@ def used(cpu: float, events: int = 1000, **more: Any) -> dict[str, Any]:
 
 
 def figures(outcomes: list[Any], *names: str) -> Any:
-    sides = load("_bench_sides").SIDES
-    return load("_bench_figures").figures(outcomes, [sides[name] for name in names])
+    sides = load("workshop.bench.sides").SIDES
+    return load("workshop.bench.figures").figures(
+        outcomes, [sides[name] for name in names]
+    )
 
 
 def test_ratio_is_taken_within_a_round() -> None:
@@ -578,7 +585,7 @@ def test_ratio_is_taken_within_a_round() -> None:
 
 
 def test_window_counts_for_both_or_for_none() -> None:
-    costs = load("_bench_figures").costs
+    costs = load("workshop.bench.figures").costs
     long = used(0.1) | {"window": {"events": 600, "cpu": 0.03}}
     assert costs(long, long) == pytest.approx([50e-6, 50e-6])
     short = used(0.2) | {"window": {"events": 10, "cpu": 0.01}}
@@ -632,7 +639,7 @@ def test_latency_beyond_the_gap_is_an_overload() -> None:
     found = figures(outcomes, *names)
     assert found["floor"]["latency"]["1"]["kept_up"]
     assert not found["nim"]["latency"]["1"]["kept_up"]
-    text = load("_bench_report").markdown(result(sides=found))
+    text = load("workshop.bench.report").markdown(result(sides=found))
     assert text.count(", overloaded") == 1
 
 
@@ -676,7 +683,7 @@ def result(**more: Any) -> dict[str, Any]:
 
 
 def test_table_has_a_row_for_each_side_and_a_column_for_what_ran() -> None:
-    text = load("_bench_report").markdown(result())
+    text = load("workshop.bench.report").markdown(result())
     head, _, direct, floor, nim = [
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in text.splitlines()
@@ -701,7 +708,7 @@ def test_table_has_a_row_for_each_side_and_a_column_for_what_ran() -> None:
 
 
 def test_single_round_is_told_to_have_no_spread() -> None:
-    text = load("_bench_report").markdown(result(rounds=1))
+    text = load("workshop.bench.report").markdown(result(rounds=1))
     assert "is of one round, and has no spread" in text
     assert "lowest" not in text
 
@@ -709,7 +716,7 @@ def test_single_round_is_told_to_have_no_spread() -> None:
 def test_table_of_stages_tells_both_streams() -> None:
     spread = {"median": 2.0, "low": 1.5, "high": 2.5}
     row = {"group": "fix", "name": "role-null", "good_us": spread, "nim_us": spread}
-    text = load("_bench_report").markdown(result(sides={}, micro=[row]))
+    text = load("workshop.bench.report").markdown(result(sides={}, micro=[row]))
     assert "| fix | `role-null`" in text
     assert text.count("2.00 (1.50…2.50)") == 2
     assert "nothing is pinned" not in text
@@ -727,11 +734,11 @@ def test_table_of_stages_tells_both_streams() -> None:
     ],
 )
 def test_number_has_the_digits_that_count(value: float, spelled: str) -> None:
-    assert load("_bench_report").number(value) == spelled
+    assert load("workshop.bench.report").number(value) == spelled
 
 
 def test_table_of_a_file_aligns_no_cells() -> None:
-    report = load("_bench_report")
+    report = load("workshop.bench.report")
     table = report.table([["a", "b"], ["long cell", "c"]])
     assert report.compact(table) == "| a | b |\n| --- | --- |\n| long cell | c |"
 
@@ -740,7 +747,7 @@ def test_table_of_a_file_aligns_no_cells() -> None:
 
 
 def test_every_stage_and_every_fix_of_streams_is_timed() -> None:
-    rows = load("_bench_micro").measure(2, 40)
+    rows = load("workshop.bench.micro").measure(2, 40)
     costs = [row["nim_us"]["median"] for row in rows]
     assert costs == sorted(costs, reverse=True)
     names = {row["name"] for row in rows}
@@ -761,7 +768,7 @@ METHODS = ("edit", "replace", "event")
 
 @pytest.mark.parametrize(("kind", "pairs"), [("good", 0), ("nim", 50)])
 def test_log_that_is_timed_has_what_changed(kind: str, pairs: int) -> None:
-    stages = load("_bench_stages")
+    stages = load("workshop.bench.stages")
     records: list[Any] = []
     rewriter = stages.rewriter(records.append)
     stages.settle(rewriter, kind)
@@ -774,8 +781,8 @@ def test_log_that_is_timed_has_what_changed(kind: str, pairs: int) -> None:
 
 @pytest.mark.parametrize("ours", [False, True])
 def test_mitmproxys_layers_really_pass_the_stream(ours: bool) -> None:
-    traffic, stages = load("_bench_traffic"), load("_bench_stages")
-    layers = load("_bench_layers").Layers(stages.rewriter() if ours else True)
+    traffic, stages = load("workshop.bench.traffic"), load("workshop.bench.stages")
+    layers = load("workshop.bench.layers").Layers(stages.rewriter() if ours else True)
     plan = traffic.Plan("nim", 12)
     for event in body(plan, "sent"):
         layers.receive(traffic.http_chunk(event))
@@ -798,7 +805,11 @@ def parse(*given: str) -> argparse.Namespace:
 
 
 def test_parts_and_sides_are_those_that_are_known() -> None:
-    bench, sides, jobs_ = load("bench"), load("_bench_sides"), load("_bench_jobs")
+    bench, sides, jobs_ = (
+        load("bench"),
+        load("workshop.bench.sides"),
+        load("workshop.bench.jobs"),
+    )
     assert (*jobs_.PARTS, "micro") == bench.PARTS
     assert set(bench.SIDES) == {side.name for side in (*sides.OURS, sides.JSON)}
     assert set(bench.PEERS) == {side.name for side in sides.PEERS}
@@ -848,10 +859,10 @@ def test_what_cannot_be_done_is_refused(
 def test_fault_ends_with_a_sentence_and_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main, children = load("_bench_main"), load("_bench_children")
+    main = load("workshop.bench.command")
 
     def measure(_: object) -> None:
-        raise children.BenchError("nim does not bring what it has to.", ["last words"])
+        raise ChildError("nim does not bring what it has to.", ["last words"])
 
     monkeypatch.setattr(main, "measure", measure)
     monkeypatch.setattr(main.signal, "signal", lambda *_: None)
@@ -861,7 +872,7 @@ def test_fault_ends_with_a_sentence_and_code_1(
 
 
 def test_progress_is_a_line_on_a_terminal_and_one_a_round_elsewhere() -> None:
-    progress = load("_bench_rounds").Progress
+    progress = load("workshop.bench.rounds").Progress
     told: list[str] = []
     plain = progress(20, told.append, live=False)
     plain.begin("round 1")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from workshop.release import files as build
 from llm_normalize import __version__
+from workshop.release import files as build
 
 
 @pytest.fixture

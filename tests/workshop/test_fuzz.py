@@ -21,7 +21,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire import sse
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 
 # Without fuzz.main, which would go to .venv first: this environment will do.
@@ -69,7 +69,7 @@ def load(name: str) -> Any:
 
 @pytest.fixture
 def target() -> Any:
-    return load("_fuzz_target")
+    return load("workshop.fuzz_target")
 
 
 @pytest.fixture
@@ -324,7 +324,7 @@ def test_bug_is_reported_saved_and_can_be_replayed(folder: Path) -> None:
 def test_run_with_coverage_finds_the_bug(folder: Path) -> None:
     broken = folder / "broken.py"
     broken.write_text(BROKEN, encoding="utf-8")
-    inner = load("_venv").program(ROOT / ".venv-fuzz", "python")
+    inner = load("_bootstrap").program(ROOT / ".venv-fuzz", "python")
     script = str(SCRIPTS / "fuzz.py")
     flags = ["--fixes", str(broken), "--job", str(folder), "--engine", "atheris"]
     done = subprocess.run(
@@ -358,7 +358,7 @@ def test_ctrl_c_ends_with_the_summary() -> None:
 def test_machine_without_atheris_goes_on_by_chance(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    fuzz, venv = load("fuzz"), load("_venv")
+    fuzz, venv = load("fuzz"), load("_bootstrap")
 
     def fail(*_: object, **__: object) -> str:
         raise venv.StepError("looking failed", ["ERROR: no matching distribution"])
@@ -376,7 +376,7 @@ def test_machine_without_atheris_goes_on_by_chance(
 def test_atheris_that_is_not_the_reviewed_one_ends_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    fuzz, venv = load("fuzz"), load("_venv")
+    fuzz, venv = load("fuzz"), load("_bootstrap")
 
     def fail(*_: object, **__: object) -> str:
         raise venv.StepError("looking failed", ["Hash mismatch for `atheris==1`"])
@@ -408,7 +408,7 @@ def test_script_is_written_for_python_3_8() -> None:
 
 
 def test_help_needs_no_environment(tmp_path: Path) -> None:
-    base = load("_venv").probe([sys.executable]).base
+    base = load("_bootstrap").probe([sys.executable]).base
     done = subprocess.run(
         [base, str(SCRIPTS / "fuzz.py"), "--help"],
         cwd=tmp_path,

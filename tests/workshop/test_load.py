@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from workshop.load import slow
-from workshop.load import report
 import load
+from workshop.child import ChildError
+from workshop.load import report, slow
 from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
-from workshop.load.side import WITH, Asked, Place
 from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
-from workshop.traffic.process import Provider, TrafficError, allow_files
+from workshop.load.side import WITH, Asked, Place
+from workshop.traffic.process import Provider, allow_files
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 linux = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="it measures by way of /proc"
@@ -121,7 +121,7 @@ def test_slow_clients_are_measured_and_what_others_feel(
     asked = Asked(10, [10.0], 1, 0, 2, floor=False)
 
     async def measure() -> None:
-        async with Provider("_traffic_load_provider.py", tmp_path) as provider:
+        async with Provider("workshop.load.provider", tmp_path) as provider:
             numbers = itertools.count()
             place = Place(asked, tmp_path, provider, figures, lambda _: None, numbers)
             await slow.measure(WITH, place)
@@ -199,7 +199,7 @@ def test_quick_takes_small_numbers_where_none_are_given() -> None:
 
 @linux
 def test_too_many_files_are_refused_with_a_sentence() -> None:
-    with pytest.raises(TrafficError, match="open files are needed"):
+    with pytest.raises(ChildError, match="open files are needed"):
         allow_files(2**40)
 
 

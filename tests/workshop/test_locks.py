@@ -10,7 +10,7 @@ import pytest
 
 from test_scripts import load
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "scripts" / "requirements"
 ONE = f"one==1.0 \\\n    --hash=sha256:{'0' * 64}\n"
 TWO = f"two==2 ; sys_platform == 'win32' \\\n    --hash=sha256:{'1' * 64} \\\n    --hash=sha256:{'2' * 64}\n"  # fmt: skip
@@ -18,8 +18,8 @@ TWO = f"two==2 ; sys_platform == 'win32' \\\n    --hash=sha256:{'1' * 64} \\\n  
 
 @pytest.fixture
 def locks() -> Any:
-    load("_venv")  # finds its neighbours from now on
-    return importlib.import_module("_locks")
+    load("_bootstrap")  # finds its neighbours from now on
+    return importlib.import_module("workshop.release.locks")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def project(locks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (tmp_path / "scripts").mkdir()
     shutil.copytree(FOLDER, tmp_path / "scripts" / "requirements")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    monkeypatch.setattr(locks._venv, "ROOT", tmp_path)
+    monkeypatch.setattr(locks._bootstrap, "ROOT", tmp_path)
     return tmp_path
 
 
@@ -104,7 +104,7 @@ def test_lock_that_is_not_there_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (project / "scripts" / "requirements" / "pip.txt").unlink()
-    monkeypatch.setattr(sys, "argv", ["_locks.py"])
+    monkeypatch.setattr(sys, "argv", ["locks"])
     assert locks.main() == 1
     assert "pip.txt: cannot be read" in capsys.readouterr().out
 
@@ -130,7 +130,7 @@ def test_only_what_has_to_be_is_written(
         lock.write_text(good, encoding="utf-8")
 
     monkeypatch.setattr(locks, "write", write)
-    monkeypatch.setattr(sys, "argv", ["_locks.py", *flags])
+    monkeypatch.setattr(sys, "argv", ["locks", *flags])
     assert locks.main() == (0 if flags else 1)
     assert seen == ([*locks.SETS] if written == "all" else written)
 
@@ -149,7 +149,7 @@ def test_locks_are_written_from_the_index_alone(
         lock.write_text(ONE, encoding="utf-8")
 
     monkeypatch.setattr(locks, "_uv_at_hand", lambda: uv)
-    monkeypatch.setattr(locks._venv, "run", run)
+    monkeypatch.setattr(locks._bootstrap, "run", run)
     locks.write("runtime", upgrade=False)
     locks.write("oldest", upgrade=True)
     runtime, oldest = commands

@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 
 import soak
-from workshop.soak.faults import FAULTS
-from workshop.soak.judge import May, Seen, judge
-from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
-from workshop.soak.figures import Figures, told
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
+from workshop.soak.faults import FAULTS
+from workshop.soak.figures import Figures, told
+from workshop.soak.judge import May, Seen, judge
+from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SEED = 1
 """Of the plans that are judged here without a proxy."""
 
@@ -153,7 +153,7 @@ def test_missing_seed_is_drawn() -> None:
 DIGEST = """
 import sys
 sys.path[:0] = sys.argv[1:4]
-from _traffic_plan import plan, session
+from workshop.soak.plan import plan, session
 print([session(7, k) for k in range(40)], [repr(plan(7, n)) for n in range(120)])
 """
 
@@ -227,30 +227,41 @@ def some(wanted: Callable[[Plan], bool], count: int = 40) -> list[Plan]:
     return [each for each in known if wanted(each)][:count]
 
 
-WHOLE = some(lambda due: due.transfer.fault == "")
-BROKEN = some(lambda due: due.transfer.breaks and due.transfer.arrives)
-PARTS = some(lambda due: due.transfer.fault in ("length too small", "gzip cut off"))
+# Functions, since 1,200 plans take seconds, and every process collects the tests.
+@functools.cache
+def whole() -> list[Plan]:
+    return some(lambda due: due.transfer.fault == "")
 
 
-def ids(due: Plan) -> str:
-    return str(due.n)
+@functools.cache
+def broken() -> list[Plan]:
+    return some(lambda due: due.transfer.breaks and due.transfer.arrives)
 
 
-@pytest.mark.parametrize("due", [*WHOLE, *BROKEN, *PARTS], ids=ids)
-def test_repaired_stream_is_good(due: Plan) -> None:
-    assert judge(due, seen(due)) == []
+@functools.cache
+def speaking() -> list[Plan]:
+    return [due for due in whole() if b'"content":"<' in seen(due).body]
 
 
-@pytest.mark.parametrize("due", WHOLE, ids=ids)
-def test_no_byte_of_the_words_is_lost_doubled_or_changed_unseen(due: Plan) -> None:
-    good = seen(due)
-    dice = random.Random(due.n)
-    mark = f"<{due.n}>".encode()
-    for place in [at for at in range(len(good.body)) if good.body.startswith(mark, at)]:
-        at = place + dice.randrange(len(mark))
-        for other in (b"", good.body[at : at + 1] * 2, bytes([good.body[at] ^ 1])):
-            body = good.body[:at] + other + good.body[at + 1 :]
-            assert judge(due, replace(good, body=body)) != []
+def test_repaired_stream_is_good() -> None:
+    cut = ("length too small", "gzip cut off")
+    parts = some(lambda due: due.transfer.fault in cut)
+    assert min(map(len, (whole(), broken(), parts))) > 3
+    for due in (*whole(), *broken(), *parts):
+        assert judge(due, seen(due)) == [], due
+
+
+def test_no_byte_of_the_words_is_lost_doubled_or_changed_unseen() -> None:
+    for due in whole():
+        good = seen(due)
+        dice = random.Random(due.n)
+        mark = f"<{due.n}>".encode()
+        places = range(len(good.body))
+        for place in [at for at in places if good.body.startswith(mark, at)]:
+            at = place + dice.randrange(len(mark))
+            for other in (b"", good.body[at : at + 1] * 2, bytes([good.body[at] ^ 1])):
+                body = good.body[:at] + other + good.body[at + 1 :]
+                assert judge(due, replace(good, body=body)) != [], due
 
 
 def blocks(body: bytes) -> list[bytes]:
@@ -263,7 +274,6 @@ def with_words(body: bytes) -> int:
     return next(at for at, each in enumerate(events) if b'"content":"<' in each)
 
 
-SPEAKING = [due for due in WHOLE if b'"content":"<' in seen(due).body]
 FORGED = b'data: {"id":"x","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'  # fmt: skip
 
 
@@ -309,7 +319,7 @@ def test_answer_in_the_provider_s_place_is_due_where_a_reset_may_overtake_it() -
 
 @pytest.mark.parametrize("damage", [swap, lose, double, end_early, end_twice])
 def test_damaged_stream_is_told(damage: Callable[[bytes, bytes], bytes]) -> None:
-    for due, other in itertools.pairwise(SPEAKING):
+    for due, other in itertools.pairwise(speaking()):
         good = seen(due)
         body = damage(good.body, seen(other).body)
         if due.meaning.errors or (damage is end_early and not good.body.endswith(b"[DONE]\n\n")):  # fmt: skip
@@ -318,14 +328,14 @@ def test_damaged_stream_is_told(damage: Callable[[bytes, bytes], bytes]) -> None
 
 
 def test_strange_words_are_told_by_name() -> None:
-    due, other = SPEAKING[:2]
+    due, other = speaking()[:2]
     good = seen(due)
     found = judge(due, replace(good, body=swap(good.body, seen(other).body)))
     assert found == [f"it has words of stream {other.n}"]
 
 
 def test_another_name_for_a_chunk_is_told() -> None:
-    for due in SPEAKING:
+    for due in speaking():
         good = seen(due)
         body = good.body.replace(b'"created":17600', b'"created":17700')
         sound = {"chunk-id", "created", "model", "azure-first", "native-text", "native-call"}  # fmt: skip
@@ -334,7 +344,7 @@ def test_another_name_for_a_chunk_is_told() -> None:
 
 
 def test_untouched_stream_has_to_come_byte_for_byte() -> None:
-    sound = [due for due in WHOLE if not due.quirks]
+    sound = [due for due in whole() if not due.quirks]
     assert sound
     for due in sound:
         good = seen(due)
@@ -343,20 +353,21 @@ def test_untouched_stream_has_to_come_byte_for_byte() -> None:
         assert judge(due, replace(good, body=spaced)) == ["OpenAI's own bytes were changed"]  # fmt: skip
 
 
-@pytest.mark.parametrize("due", BROKEN, ids=ids)
-def test_success_forged_after_a_break_is_told(due: Plan) -> None:
-    good = seen(due)
-    ended = b'"finish_reason":"' in good.body or b"[DONE]" in due.wire
-    if not ended and b'"choices"' in good.body:
-        finish = FORGED.replace(b'"x"', f'"chatcmpl-<{due.n}>"'.encode())
-        for forged in (finish, b"data: [DONE]\n\n", finish + b"data: [DONE]\n\n"):
-            assert judge(due, replace(good, body=good.body + forged)) != []
-    assert judge(due, replace(good, clean=True)) != []
+def test_success_forged_after_a_break_is_told() -> None:
+    for due in broken():
+        good = seen(due)
+        ended = b'"finish_reason":"' in good.body or b"[DONE]" in due.wire
+        if not ended and b'"choices"' in good.body:
+            finish = FORGED.replace(b'"x"', f'"chatcmpl-<{due.n}>"'.encode())
+            done = b"data: [DONE]\n\n"
+            for forged in (finish, done, finish + done):
+                assert judge(due, replace(good, body=good.body + forged)) != [], due
+        assert judge(due, replace(good, clean=True)) != [], due
 
 
 def test_words_lost_before_a_break_are_told() -> None:
     tried = 0
-    for due in BROKEN:
+    for due in broken():
         good = seen(due)
         if blocks(good.body)[1:] and b'"content":"<' in good.body:
             body = lose(good.body, b"")
@@ -365,7 +376,7 @@ def test_words_lost_before_a_break_are_told() -> None:
 
 
 def test_answer_that_breaks_off_by_itself_is_told() -> None:
-    for due in WHOLE:
+    for due in whole():
         good = seen(due)
         assert judge(due, replace(good, clean=False)) == ["it broke off"]
         assert judge(due, replace(good, status=500)) != []
@@ -374,7 +385,7 @@ def test_answer_that_breaks_off_by_itself_is_told() -> None:
 
 
 def test_client_that_leaves_has_the_beginning() -> None:
-    for due in SPEAKING[:12]:
+    for due in speaking()[:12]:
         good = seen(due)
         for at in range(0, len(good.body), 97):
             part = replace(good, body=good.body[:at], left=True, clean=False)
@@ -384,7 +395,7 @@ def test_client_that_leaves_has_the_beginning() -> None:
 
 
 def test_unrepaired_answer_is_good_only_where_it_may_be() -> None:
-    due = next(due for due in WHOLE if due.quirks and not due.transfer.encoding)
+    due = next(due for due in whole() if due.quirks and not due.transfer.encoding)
     raw = Seen(200, {}, due.transfer.sent, clean=True)
     assert judge(due, raw) != []
     assert judge(due, raw, May(observe=True)) == []
@@ -393,7 +404,7 @@ def test_unrepaired_answer_is_good_only_where_it_may_be() -> None:
 
 
 def test_comments_are_good_only_while_their_fix_is_left_out() -> None:
-    due = next(due for due in WHOLE if due.quirks)
+    due = next(due for due in whole() if due.quirks)
     good = seen(due)
     with_comment = replace(good, body=b": ping\n\n" + good.body)
     assert judge(due, with_comment) != []

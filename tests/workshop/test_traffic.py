@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from workshop.traffic import memory
+from workshop.child import ChildError
 from workshop.soak.faults import decode, encode, pieces
 from workshop.soak.history import Facet, History
+from workshop.soak.records import Flow, Records
+from workshop.traffic import memory
 from workshop.traffic.http1 import (
     LAST_CHUNK,
     FramingError,
@@ -23,8 +25,7 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST, Child, Mitmdump, Provider, TrafficError, ask
-from workshop.soak.records import Flow, Records
+from workshop.traffic.process import HOST, Child, Mitmdump, Provider, ask
 from workshop.traffic.server import Exchange, listen
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
@@ -131,7 +132,7 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
         server, port = await listen(answer)
         async with server:
             assert await ask((HOST, port), "/", "hi") == b'"h'
-            with pytest.raises(TrafficError, match="answers /cut"):
+            with pytest.raises(ChildError, match="answers /cut"):
                 await ask((HOST, port), "/cut", 1)
 
     asyncio.run(talk())
@@ -143,7 +144,7 @@ def test_server_answers_and_a_broken_answer_is_an_error() -> None:
 class _Talker(Child):
     def hear(self, line: str) -> None:
         if line == "ready":
-            self.ready.set()
+            self.is_ready.set()
 
 
 @linux
@@ -153,7 +154,7 @@ def test_process_that_ends_at_once_is_told_with_its_last_lines(tmp_path: Path) -
         async with _Talker("it", command, tmp_path):
             pytest.fail("it has ended")
 
-    with pytest.raises(TrafficError, match="it has ended") as raised:
+    with pytest.raises(ChildError, match="it has ended") as raised:
         asyncio.run(begin())
     assert list(raised.value.lines) == ["no such thing"]
 
@@ -178,9 +179,9 @@ def test_process_is_ended_though_it_ignores_the_first_request(tmp_path: Path) ->
 @linux
 def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
     async def talk() -> list[str]:
-        async with Provider("_traffic_load_provider.py", tmp_path) as provider:
+        async with Provider("workshop.load.provider", tmp_path) as provider:
             place = (HOST, provider.said["port"])
-            with pytest.raises((TrafficError, OSError)):
+            with pytest.raises((ChildError, OSError)):
                 await ask(place, "/v1/chat/completions", ["no request"])
         return provider.alarms  # it has ended: all that it said has come
 
@@ -207,7 +208,7 @@ def test_what_asyncio_says_of_a_peer_that_has_gone_is_no_alarm(
     asyncio.run(write_to_one_that_has_gone())
     words = {record.getMessage() for record in caplog.records}
     assert len(words) == 1, "asyncio says something else now"
-    provider = Provider("_traffic_soak_provider.py", tmp_path)
+    provider = Provider("workshop.soak.provider", tmp_path)
     proxy = Mitmdump(tmp_path / "mitmdump", ["regular"], [])
     for line in words:
         proxy.hear(f"[10:00:00.000] {line}")

@@ -1,6 +1,7 @@
 """Text from the network, as a terminal or a log may show it: it commands nothing."""
 
-_MOST = 200  # characters
+MOST = 200
+"""Characters of a name that are shown."""
 # Letters, marks and symbols by class, so str.isprintable lets them pass, but nothing is
 # to be seen of them: words can be hidden in them.
 _HIDDEN = (
@@ -17,10 +18,10 @@ def escaped(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def brief(text: str) -> str:
-    """Return a name as one line of bounded length, escaped."""
-    shown = escaped(text[: _MOST + 1])
-    return shown if len(shown) <= _MOST else f"{shown[: _MOST - 1]}…"
+def brief(text: str, most: int = MOST) -> str:
+    """Return a name as one line of at most so many characters, escaped."""
+    shown = escaped(text[: most + 1])
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
 def visible(text: str) -> str:

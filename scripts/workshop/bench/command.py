@@ -12,13 +12,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from workshop.bench import children
-from workshop.bench import machine
-from workshop.bench import peers
-from workshop.bench import report
-from workshop import markers
 import _bootstrap
-from workshop.bench.children import BenchError
+from workshop import markers
+from workshop.bench import children, machine, peers, report
 from workshop.bench.figures import figures
 from workshop.bench.jobs import ROUNDS, Job, jobs_of
 from workshop.bench.rounds import Bench, Progress
@@ -32,6 +28,7 @@ from workshop.bench.sides import (
     Proxy,
     Side,
 )
+from workshop.child import START, ChildError
 
 VERSION = 1  # of the JSON
 INTERRUPTED = 130
@@ -49,7 +46,7 @@ def main(flags: argparse.Namespace) -> int:
     try:
         result = measure(flags)
         tell(flags, result)
-    except BenchError as error:
+    except ChildError as error:
         for line in error.lines:
             _bootstrap.say("    " + line)
         _bootstrap.say(f"llm_normalize: {error}")
@@ -84,7 +81,7 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
     """Return all figures.
 
     Raises:
-        BenchError: A stream did not arrive as it had to, or something did not start.
+        ChildError: A stream did not arrive as it had to, or something did not start.
     """
     cpus = machine.share_cpus()
     result: dict[str, Any] = {
@@ -126,7 +123,7 @@ def _measure(
         folder = stack.enter_context(_folder())
         provider = stack.enter_context(children.provider(cpus.traffic))
         client = stack.enter_context(children.client(cpus.traffic))
-        port = int(provider.line(children.START))
+        port = int(provider.line(START))
         found: dict[str, Proxy] = {}
         if flags.peers:
             names = [side.name for side in PEERS]

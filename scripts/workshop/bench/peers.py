@@ -1,6 +1,6 @@
 """The peers that the benchmark compares with, each in an environment of its own.
 
-They are installed on request only, exactly as `requirements-bench-NAME.txt` pins them;
+They are installed on request only, exactly as `requirements-NAME.txt` pins them;
 where that cannot be done, or one does not start, the others go on without it.
 """
 
@@ -16,12 +16,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from workshop.bench import machine
 import _bootstrap
-from workshop.bench.children import FOLDER, START, BenchError, Child
+from workshop import ROOT
+from workshop.bench import machine
+from workshop.bench.children import Worker
 from workshop.bench.sides import Proxy
 from workshop.bench.traffic import HOST
+from workshop.child import START, ChildError
 
+HERE = Path(__file__).resolve().parent
 HOME = ".venv-bench"
 STAMP = "holds"
 _PORT = re.compile(r"^listens on port (\d+)$")
@@ -42,10 +45,10 @@ class LackingError(Exception):
 
 def lock(name: str) -> Path:
     """Return what pins all that the peer *name* needs."""
-    return FOLDER / f"requirements-bench-{name}.txt"
+    return HERE / f"requirements-{name}.txt"
 
 
-def environment(name: str, root: Path = _bootstrap.ROOT) -> Path:
+def environment(name: str, root: Path = ROOT) -> Path:
     """Return the python of the peer's environment, which is made if need be.
 
     Raises:
@@ -75,19 +78,21 @@ def environment(name: str, root: Path = _bootstrap.ROOT) -> Path:
     return python
 
 
-def flask(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
+def flask(python: Path, provider: int, folder: Path) -> tuple[Worker, int]:
     """Start the line proxy."""
-    script = str(FOLDER / "_bench_flask.py")
+    script = str(HERE / "flask_proxy.py")
+    # By its path: that environment has none of our modules.
     command = [str(python), script, f"http://{HOST}:{provider}"]
-    child = Child("the Flask proxy", command, folder)
+    child = Worker("the Flask proxy", command, folder)
+    child.start()
     try:
-        return child, int(child.find(_PORT))
+        return child, int(child.find(_PORT)[1])
     except BaseException:
         child.stop()
         raise
 
 
-def litellm(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
+def litellm(python: Path, provider: int, folder: Path) -> tuple[Worker, int]:
     """Start LiteLLM's proxy."""
     parameters = {
         "model": "openai/bench",
@@ -101,7 +106,8 @@ def litellm(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
     port = _free_port()
     command = [str(python), "-c", _LITELLM, "--config", str(settings)]
     command += ["--host", HOST, "--port", str(port)]
-    child = Child("LiteLLM's proxy", command, folder, _LITELLM_ENV, without=_KEPT_ENV)
+    child = Worker("LiteLLM's proxy", command, folder, _LITELLM_ENV, without=_KEPT_ENV)
+    child.start()
     try:
         _wait_until_it_listens(child, port)
     except BaseException:
@@ -110,7 +116,7 @@ def litellm(python: Path, provider: int, folder: Path) -> tuple[Child, int]:
     return child, port
 
 
-STARTS: dict[str, Callable[[Path, int, Path], tuple[Child, int]]] = {
+STARTS: dict[str, Callable[[Path, int, Path], tuple[Worker, int]]] = {
     "flask": flask,
     "litellm": litellm,
 }
@@ -140,7 +146,7 @@ def running(
             home.mkdir()
             try:
                 child, port = STARTS[name](environment(name), provider, home)
-            except (LackingError, BenchError) as error:
+            except (LackingError, ChildError) as error:
                 last = "; ".join(list(getattr(error, "lines", ()))[-2:])
                 said(
                     f"{name} is not measured: {error}" + (f" ({last})" if last else "")
@@ -158,7 +164,7 @@ def _free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def _wait_until_it_listens(child: Child, port: int) -> None:
+def _wait_until_it_listens(child: Worker, port: int) -> None:
     end = time.monotonic() + 2 * START
     while time.monotonic() < end:
         child.check(bugs=False)  # it writes tracebacks of what does not stop it
@@ -166,4 +172,4 @@ def _wait_until_it_listens(child: Child, port: int) -> None:
             return
         time.sleep(0.1)
     said = f"{child.name} did not listen within {2 * START:.0f} s."
-    raise BenchError(said, child.last)
+    raise ChildError(said, child.lines)

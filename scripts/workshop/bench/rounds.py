@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workshop.bench import jobs as plan
-from workshop.bench.children import BenchError, Child, ask
+from workshop.bench.children import Worker, ask
 from workshop.bench.client import PATIENCE
 from workshop.bench.jobs import Job, Outcome
 from workshop.bench.load import Load
 from workshop.bench.sides import FLOOR, Mitmdumps, Proxy, Side, target
+from workshop.child import ChildError
 
 STEADY = 0.25  # the part of a stream after which its proxy's work counts
 LONG = (0.2, 0.98)  # between these parts of the long stream memory must not grow
@@ -28,7 +29,7 @@ class Bench:
 
     def __init__(
         self,
-        client: Child,
+        client: Worker,
         provider: int,
         proxies: Mapping[str, Proxy],
         mitmdumps: Mitmdumps,
@@ -111,7 +112,7 @@ class Bench:
         """Return what the client tells of each of *sides*.
 
         Raises:
-            BenchError: A stream did not arrive as it had to, or a proxy met a bug.
+            ChildError: A stream did not arrive as it had to, or a proxy met a bug.
         """
         targets = []
         for side in sides:
@@ -135,14 +136,14 @@ def verify(side: Side, job: Job, faults: Sequence[str], proxy: Proxy | None) -> 
     """See that all streams of a load arrived as they had to.
 
     Raises:
-        BenchError: One of them did not.
+        ChildError: One of them did not.
     """
     if faults:
-        raise BenchError(
+        raise ChildError(
             f"{side.name} ({side.title}) does not bring what it has to: "
             f"{len(faults)} of {job.streams} streams in the part {job.part} are at "
             f"fault, and the first of them {faults[0]}.",
-            list(proxy.child.last) if proxy else (),
+            list(proxy.child.lines) if proxy else (),
         )
 
 

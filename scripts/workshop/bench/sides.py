@@ -1,23 +1,21 @@
 """The sides that the benchmark compares, and the proxies that they run through."""
 
 import contextlib
-import re
 import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from mitmproxy import certs
 
+from workshop import NORMALIZE
 from workshop.bench import machine
-import _bootstrap
-from workshop.bench.children import FOLDER, Child
+from workshop.bench.children import Mitmdump, Worker
 from workshop.bench.load import Target
 from workshop.bench.traffic import HOST, Form, Kind
+from workshop.mitmdump import command
 
-ADDON = _bootstrap.ROOT / "addon" / "normalize.py"
-LISTENS = re.compile(r"listening at \S*?:(\d+)\.?$")
+FOLDER = Path(__file__).resolve().parent
 
 
 class Goals(NamedTuple):
@@ -95,12 +93,12 @@ SIDES = {side.name: side for side in (DIRECT, FLOOR, *OURS, JSON, *PEERS, OTHER)
 class Proxy(NamedTuple):
     """A proxy that listens."""
 
-    child: Child
+    child: Worker
     port: int
 
 
-class Mitmdump(NamedTuple):
-    """How to start one mitmdump.
+class Addon(NamedTuple):
+    """What one mitmdump loads.
 
     Attributes:
         script: Its addon.
@@ -111,18 +109,18 @@ class Mitmdump(NamedTuple):
     options: Mapping[str, str]
 
 
-def mitmdumps(other: Path | None = None) -> dict[str, Mitmdump]:
-    """Return all kinds of mitmdump; *other* is the addon of the side of that name."""
+def addons(other: Path | None = None) -> dict[str, Addon]:
+    """Return what each kind of mitmdump loads; *other* is the addon of the side of that name."""
     silent = {"normalize_pairs": ""}
     found = {
-        "floor": Mitmdump(FOLDER / "_bench_floor.py", {}),
-        "json": Mitmdump(FOLDER / "_bench_json.py", {}),
-        "repair": Mitmdump(ADDON, silent),
-        "pairs": Mitmdump(ADDON, {}),
-        "observe": Mitmdump(ADDON, {"normalize_mode": "observe", **silent}),
+        "floor": Addon(FOLDER / "floor.py", {}),
+        "json": Addon(FOLDER / "json_cost.py", {}),
+        "repair": Addon(NORMALIZE, silent),
+        "pairs": Addon(NORMALIZE, {}),
+        "observe": Addon(NORMALIZE, {"normalize_mode": "observe", **silent}),
     }
     if other is not None:
-        found["other"] = Mitmdump(other, silent)
+        found["other"] = Addon(other, silent)
     return found
 
 
@@ -142,7 +140,7 @@ class Mitmdumps:
         self._folder = folder
         self._provider = provider
         self._cpus = cpus
-        self._kinds = mitmdumps(other)
+        self._kinds = addons(other)
         self._started = 0
         # Made once: each of them would take its time to make a key.
         certs.CertStore.create_store(folder / "ca", "mitmproxy", 2048)
@@ -152,33 +150,29 @@ class Mitmdumps:
         """Run those of *names*, side by side, and end them whatever happens.
 
         Raises:
-            BenchError: One of them did not start.
+            ChildError: One of them did not start.
         """
         with contextlib.ExitStack() as stack:
-            children = {
-                name: stack.enter_context(self._start(name))
-                for name in names
-                if name in self._kinds
-            }
+            children = {name: self._made(name) for name in names if name in self._kinds}
+            for child in children.values():  # side by side
+                stack.callback(child.stop)
+                child.start()
             found = {}
             for name, child in children.items():
-                found[name] = Proxy(child, int(child.find(LISTENS)))
+                child.ready()
+                found[name] = Proxy(child, child.port)
                 machine.pin(child.pid, self._cpus.proxies)  # it may start anywhere
             yield found
 
-    def _start(self, name: str) -> Child:
+    def _made(self, name: str) -> Mitmdump:
         self._started += 1
         home = self._folder / f"{self._started}-{name}"
         shutil.copytree(self._folder / "ca", home)
         kind = self._kinds[name]
-        command = [str(_bootstrap.program(Path(sys.prefix), "mitmdump"))]
-        command += ["--mode", f"reverse:http://{HOST}:{self._provider}"]
-        command += ["--listen-host", HOST, "--listen-port", "0"]
-        command += ["-s", str(kind.script)]
         options = {"confdir": str(home), "flow_detail": "0", **kind.options}
-        for option, value in options.items():
-            command += ["--set", f"{option}={value}"]
-        return Child(f"mitmdump ({name})", command, home)
+        mode = ("--mode", f"reverse:http://{HOST}:{self._provider}")
+        made = command([kind.script], options, *mode)
+        return Mitmdump(f"mitmdump ({name})", made, home)
 
 
 def target(side: Side, port: int, pid: int, streams: int, events: int) -> Target:

@@ -1,14 +1,7 @@
 """What the benchmark can time in this process: each stage, and each fix alone."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
-
-import _bootstrap
-from workshop.bench.layers import Layers
-from workshop.bench.traffic import DONE, Kind, dialect, http_chunk
-
-sys.path.insert(0, str(_bootstrap.ROOT / "addon"))
 
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.exchange.answer_record import Answer
@@ -22,6 +15,8 @@ from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event, EventParser, encode
+from workshop.bench.layers import Layers
+from workshop.bench.traffic import DONE, Kind, dialect, http_chunk
 
 ASKED = Asked(stream=True, id="bench")
 SETTLED = 400  # events: templates are learned, and the view has all that it shows

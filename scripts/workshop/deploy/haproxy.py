@@ -1,21 +1,21 @@
 """HAProxy with the shipped configuration, before instances on this machine."""
 
+import os
 import re
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-import _bootstrap
-import deploy_drain
-from workshop.deploy.instances import LOCAL, DeployError, Said, end
+from deploy import drain
+from workshop import LOOPBACK, ROOT
+from workshop.child import Child, ChildError
 
-CONFIGURATION = _bootstrap.ROOT / "scripts" / "deploy" / "haproxy.cfg"
+CONFIGURATION = ROOT / "scripts" / "deploy" / "haproxy.cfg"
 BACKEND = "normalize"
 _SERVERS = re.compile(
     r"(?m)^ *# begin instances.*\n(?: *server .*\n)+ *# end instances$"
@@ -28,12 +28,12 @@ def find() -> str:
     """Return HAProxy's program.
 
     Raises:
-        DeployError: There is none.
+        ChildError: There is none.
     """
     # Debian has it where an ordinary user's PATH does not look.
     found = shutil.which("haproxy") or shutil.which("haproxy", path="/usr/sbin")
     if found is None:
-        raise DeployError(
+        raise ChildError(
             "there is no haproxy: install it (Debian, Ubuntu: apt-get install haproxy)"
         )
     return found
@@ -52,7 +52,7 @@ def configuration(ports: Sequence[int], bind: str, admin: Path) -> str:
         bind: What `bind` gets: an address, or an open socket.
         admin: The admin socket.
     """
-    servers = "\n".join(f"    server {name_of(at)} {LOCAL}:{at}" for at in ports)
+    servers = "\n".join(f"    server {name_of(at)} {LOOPBACK}:{at}" for at in ports)
     text = CONFIGURATION.read_text(encoding="utf-8")
     for pattern, replacement in (
         (_SERVERS.pattern, servers),
@@ -65,7 +65,7 @@ def configuration(ports: Sequence[int], bind: str, admin: Path) -> str:
     ):
         text, count = re.subn(pattern, replacement, text)
         if count != 1:
-            raise DeployError(
+            raise ChildError(
                 f"{CONFIGURATION} has no place for {replacement.strip()!r}"
             )
     return text
@@ -89,6 +89,11 @@ class Haproxy:
         self._own = Path(tempfile.mkdtemp(prefix="llm-normalize-"))
         self.admin = self._own / "admin.sock"
         self._configuration = self._own / "haproxy.cfg"
+        self.child = Child(
+            "HAProxy",
+            [self._program, "-W", "-f", str(self._configuration)],
+            log=self._folder / "haproxy.log",
+        )
 
     def __enter__(self) -> Self:
         try:
@@ -101,32 +106,20 @@ class Haproxy:
     def _start(self) -> None:
         # Bound here, so that any free port will do, and one that is taken says so.
         try:
-            listener = socket.create_server((LOCAL, self.port), backlog=1024)
+            listener = socket.create_server((LOOPBACK, self.port), backlog=1024)
         except OSError as error:
-            raise DeployError(f"port {self.port} cannot be had: {error}") from error
+            raise ChildError(f"port {self.port} cannot be had: {error}") from error
         with listener:
             self.port = listener.getsockname()[1]
             self._bind = f"fd@{listener.fileno()}"
             self._write(self._ports)
-            self.process = subprocess.Popen(
-                [self._program, "-W", "-f", self._configuration],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                errors="replace",
-                pass_fds=[listener.fileno()],
-            )
-            assert self.process.stdout is not None
-            self._said = Said(self.process.stdout, self._folder / "haproxy.log")
-            self._said.wait_for(_READY, self.process)
+            self.child.start(pass_fds=[listener.fileno()])
+            self.child.find(_READY)
             if not self._has_worker(_PATIENCE):
-                raise DeployError("HAProxy has no worker", self._said.lines[-8:])
+                raise ChildError("HAProxy has no worker", self.child.lines)
 
     def __exit__(self, *_: object) -> None:
-        if hasattr(self, "process"):
-            end(self.process, 5)
-            self._said.close()
+        self.child.stop()
         shutil.rmtree(self._own, ignore_errors=True)
 
     def _write(self, ports: Sequence[int]) -> None:
@@ -135,14 +128,14 @@ class Haproxy:
 
     def ask(self, command: str) -> str:
         """Return what it answers to *command* on its admin socket."""
-        return deploy_drain.ask(str(self.admin), command)
+        return drain.ask(str(self.admin), command)
 
     @property
     def worker(self) -> str | None:
         """The process that takes new requests; None while there is none."""
         try:
             found = re.search(r"(?m)^Pid: (\d+)$", self.ask("show info"))
-        except deploy_drain.DrainError:
+        except drain.DrainError:
             return None
         return found[1] if found else None
 
@@ -150,27 +143,27 @@ class Haproxy:
         """Start a new worker, for instances on *ports*; the old one ends with its streams.
 
         Raises:
-            DeployError: There is no new worker.
+            ChildError: There is no new worker.
         """
         self._write(self._ports if ports is None else ports)
         old = self.worker
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             # A master that has only just started may miss it.
-            self.process.send_signal(signal.SIGUSR2)
+            os.kill(self.child.pid, signal.SIGUSR2)
             if self._has_worker(2, old):
                 return
-        raise DeployError("HAProxy does not reload", self._said.lines[-8:])
+        raise ChildError("HAProxy does not reload", self.child.lines)
 
     def _has_worker(self, seconds: float, old: str | None = None) -> bool:
         """Wait for a worker that is not *old*; tell whether there is one."""
         deadline = time.monotonic() + seconds
         while self.worker in (None, old):
-            if self.process.poll() is not None or time.monotonic() > deadline:
+            if self.child.code is not None or time.monotonic() > deadline:
                 return False
             time.sleep(0.02)
         return True
 
     def sessions(self, port: int) -> int:
         """Return how many requests the instance on *port* is answering."""
-        return deploy_drain.sessions(str(self.admin), f"{BACKEND}/{name_of(port)}")
+        return drain.sessions(str(self.admin), f"{BACKEND}/{name_of(port)}")

@@ -19,10 +19,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
-from workshop.deploy import haproxy
-from workshop.deploy import instances
 import _bootstrap
-from workshop.deploy.instances import LOCAL, DeployError
+from workshop import LOOPBACK
+from workshop.child import ChildError
+from workshop.deploy import haproxy, instances
 
 EVENTS = 200  # of one stream
 AT_ONCE = 16  # streams, whatever the number of instances
@@ -54,7 +54,7 @@ def main(counts: Sequence[int], seconds: float, arguments: Sequence[str]) -> int
     """Measure with each of *counts* instances, print a table, return the exit code.
 
     Raises:
-        DeployError: Something did not start, or no answer came.
+        ChildError: Something did not start, or no answer came.
     """
     haproxy.find()
     results = []
@@ -95,7 +95,7 @@ def _measure(
     with (
         _process(_provide) as (provider, port),
         instances.running(
-            count, folder, f"http://{LOCAL}:{port.recv()}", arguments
+            count, folder, f"http://{LOOPBACK}:{port.recv()}", arguments
         ) as made,
         haproxy.Haproxy(folder, [each.port for each in made]) as balancer,
     ):
@@ -109,7 +109,7 @@ def _measure(
             answer.recv()  # it is warm
             before, begun = [_cpu(group) for group in groups], time.monotonic()
             if not answer.poll(seconds * 3 + 60):
-                raise DeployError("the load does not come to its end")
+                raise ChildError("the load does not come to its end")
             events, streams, wrong, lasted = answer.recv()
             spent = time.monotonic() - begun
             used = [
@@ -145,16 +145,16 @@ def _cpu(pids: Sequence[int]) -> float:
 
 def _ask_once(port: int) -> bytes:
     """Return the answer of the instance on *port*, asked without HAProxy."""
-    connection = http.client.HTTPConnection(LOCAL, port, timeout=30)
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=30)
     try:
         connection.request("POST", PATH, _asked())
         answer = connection.getresponse().read()
     except (OSError, http.client.HTTPException) as error:
-        raise DeployError(f"an instance does not answer: {error!r}") from error
+        raise ChildError(f"an instance does not answer: {error!r}") from error
     finally:
         connection.close()
     if not answer.endswith(b"data: [DONE]\n\n") or b'null,"content' in answer:
-        raise DeployError(f"an instance repairs nothing: {answer[:300]!r}")
+        raise ChildError(f"an instance repairs nothing: {answer[:300]!r}")
     return answer
 
 
@@ -209,7 +209,7 @@ def _provide(answer: Connection) -> None:
         writer.close()
 
     async def run() -> None:
-        server = await asyncio.start_server(serve, LOCAL, 0, backlog=1024)
+        server = await asyncio.start_server(serve, LOOPBACK, 0, backlog=1024)
         answer.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -258,7 +258,7 @@ async def _ask_for(port: int, expected: bytes, seconds: float) -> list[bool]:
 
 
 async def _answer(port: int) -> bytes:
-    reader, writer = await asyncio.open_connection(LOCAL, port, limit=_READ)
+    reader, writer = await asyncio.open_connection(LOOPBACK, port, limit=_READ)
     try:
         body = _asked()
         head = f"POST {PATH} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workshop.load.paced import PATH, Check, Latencies, Phase, Spoken
+from workshop.mitmdump import Place
 from workshop.traffic import http2
 from workshop.traffic.http1 import FramingError, ResponseReader
-from workshop.load.paced import PATH, Check, Latencies, Phase, Spoken
-from workshop.traffic.process import HOST, Place
+from workshop.traffic.process import HOST
 
 AT_ONCE = 60
 """Connections that are made at the same time: a listener's queue is short."""

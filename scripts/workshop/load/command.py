@@ -6,15 +6,16 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from workshop.child import ChildError
 from workshop.load import slow
-from workshop.traffic import process
 from workshop.load.clients import Group
 from workshop.load.figures import Figures, Memory, Part, machine
-from workshop.load.side import ALONE, WITH, Asked, Place, Side
-from workshop.traffic.memory import weigh
 from workshop.load.paced import Phase
-from workshop.traffic.process import Provider, TrafficError, allow_files
+from workshop.load.side import ALONE, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
+from workshop.traffic import process
+from workshop.traffic.memory import weigh
+from workshop.traffic.process import Provider, allow_files
 
 SPARE_FILES = 200
 
@@ -92,14 +93,14 @@ async def measure(asked: Asked, say: Say) -> Figures:
     """Measure all that was asked for, and return the figures.
 
     Raises:
-        TrafficError: The machine does not allow it, or a process ended.
+        ChildError: The machine does not allow it, or a process ended.
     """
     # Two sockets for each stream in mitmdump, one here and one in the provider.
     allow_files(2 * (asked.streams + asked.idle + asked.slow) + SPARE_FILES)
     figures = Figures(machine(), {**asked._asdict(), "script": str(asked.script)})
     with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
         folder = Path(name)
-        async with Provider("_traffic_load_provider.py", folder) as provider:
+        async with Provider("workshop.load.provider", folder) as provider:
             numbers = itertools.count()
             place = Place(asked, folder, provider, figures, say, numbers)
             try:
@@ -109,7 +110,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
                 for which in (WITH, ALONE) if asked.slow else ():
                     await slow.measure(which, place)
             except (OSError, TimeoutError) as error:
-                raise TrafficError(f"it broke off: {error!r}", provider.last) from error
+                raise ChildError(f"it broke off: {error!r}", provider.lines) from error
         figures.alarms += provider.alarms
     return figures
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from workshop import NORMALIZE
 from workshop.load.clients import Group
 from workshop.load.figures import Figures
-from workshop.traffic.memory import Weight, weigh
 from workshop.load.paced import Phase
-from workshop.traffic.process import ADDON, HOST, STREAMING, Mitmdump, Provider, ask
 from workshop.load.watch import Say
+from workshop.traffic.memory import Weight, weigh
+from workshop.traffic.process import HOST, STREAMING, Mitmdump, Provider, ask
 
 WITH, ALONE = "with the addon", "mitmproxy alone"
 WARM_UP = 20
@@ -78,7 +79,7 @@ class Side:
         self.name = name
         self.place = place
         self.repaired = name == WITH
-        script = ADDON / "normalize.py"
+        script = NORMALIZE
         if not self.repaired:
             script = place.folder / "streaming.py"
             script.write_text(STREAMING)

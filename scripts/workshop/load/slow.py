@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from workshop.load.clients import Result, Slow, Unread
 from workshop.load.figures import Felt, Hoard
+from workshop.load.paced import Phase, Spoken
 from workshop.load.side import Place, Side
 from workshop.traffic.memory import weigh
-from workshop.load.paced import Phase, Spoken
 
 OTHERS = 100
 """Streams at most that run beside the slow clients."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Self
 
-from workshop.traffic.memory import Sampler, machine_busy, weigh
 from workshop.load.paced import Phase
+from workshop.traffic.memory import Sampler, machine_busy, weigh
 
 type Say = Callable[[str], None]
 """Takes a line of progress."""

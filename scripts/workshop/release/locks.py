@@ -14,8 +14,8 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-import _uv
 import _bootstrap
+import _uv
 
 HEAD = "# Written by python3 scripts/check.py --upgrade: see pyproject.toml.\n"
 _PIN = re.compile(
@@ -62,7 +62,9 @@ class Wrong(Exception):  # noqa: N818 - what is wrong with a lock, as a sentence
 
 def wanted(which: Set) -> list[Requirement]:
     """Return what pyproject.toml asks for."""
-    read = tomllib.loads((_bootstrap.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    read = tomllib.loads(
+        (_bootstrap.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    )
     lines = list(read["project"]["dependencies"]) if which.project else []
     for extra in which.extras:
         lines += read["project"]["optional-dependencies"][extra]
@@ -140,7 +142,9 @@ def write(name: str, upgrade: bool) -> None:
     command += ["pyproject.toml"] if which.project else []
     command += [word for extra in which.extras for word in ("--extra", extra)]
     command += [word for group in which.groups for word in ("--group", group)]
-    command += ["--constraints", str(_bootstrap.lock(which.within))] if which.within else []
+    command += (
+        ["--constraints", str(_bootstrap.lock(which.within))] if which.within else []
+    )
     # The hashes are those of the index, never of files that lie around here.
     variables = {**uv.told}
     variables.pop("UV_FIND_LINKS", None)

@@ -8,11 +8,6 @@ import json
 from itertools import pairwise
 from random import Random
 
-from llm_normalize import form
-from llm_normalize.chat.chunk import Chunk
-from llm_normalize.chat.stream_state import Asked
-from llm_normalize.repair.fix import chunk
-from llm_normalize.wire.json_text import Json
 from judge.quirks import (
     DONE,
     MODEL,
@@ -24,6 +19,11 @@ from judge.quirks import (
     message_of,
     traits,
 )
+from llm_normalize import form
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.repair.fix import chunk
+from llm_normalize.wire.json_text import Json
 
 CREATED = 1_760_000_000
 

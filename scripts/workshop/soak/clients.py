@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workshop.traffic import http2
-from workshop.traffic.http1 import FramingError, ResponseReader
+from workshop.mitmdump import Place
 from workshop.soak.judge import Seen
 from workshop.soak.plan import KEY, Plan, Session, plan
-from workshop.traffic.process import HOST, Place
+from workshop.traffic import http2
+from workshop.traffic.http1 import FramingError, ResponseReader
+from workshop.traffic.process import HOST
 
 PATIENCE = 60.0
 """Seconds that an answer may take."""

@@ -13,23 +13,23 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from workshop.traffic import process
+from workshop import ADDON
+from workshop.certificates import client_context, make_ca
+from workshop.soak.clients import Places, run_session
+from workshop.soak.figures import Figures
 from workshop.soak.history import LOADING, History
 from workshop.soak.judge import Seen, judge
+from workshop.soak.plan import IN_A_SESSION, KEY, Plan, session
+from workshop.soak.records import Records
+from workshop.traffic import process
 from workshop.traffic.memory import MIB, Sample, weigh
 from workshop.traffic.memory import judge as judge_memory
-from workshop.soak.plan import IN_A_SESSION, KEY, Plan, session
 from workshop.traffic.process import (
-    ADDON,
     PATIENCE,
     Mitmdump,
     Provider,
     allow_files,
 )
-from workshop.soak.records import Records
-from workshop.soak.clients import Places, run_session
-from workshop.soak.figures import Figures
-from support import client_context, make_ca
 
 FILES = 4000
 SAMPLES = 1.0
@@ -103,7 +103,7 @@ class Soak:
         addon = folder / "addon"  # a copy: it is touched
         shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
         seed = ("--seed", str(self._asked.seed), "--ca", str(upstream))
-        async with Provider("_traffic_soak_provider.py", folder, *seed) as provider:
+        async with Provider("workshop.soak.provider", folder, *seed) as provider:
             ports = provider.said
             options = {
                 "normalize_hosts": [f"localhost:{ports[at]}" for at in ("tls", "h2")],
@@ -160,7 +160,7 @@ class Soak:
         """Return what still stands for an answer, once there is none any more."""
         for _ in range(10):
             await asyncio.sleep(0.5)  # the last connections close
-            census: dict[str, int] = (await proxy.control(census=True))["census"]
+            census: dict[str, int] = await proxy.control(census=True)
             census["HTTPFlow"] -= 1  # that of the question itself
             left = {name: count for name, count in census.items() if count}
             if not left:
@@ -304,7 +304,8 @@ class Soak:
         self._history.addon.begin("loading", time.monotonic())
         proxy.loaded.clear()
         os.utime(script)
-        await asyncio.wait_for(proxy.loaded.wait(), PATIENCE)
+        if not await process.within(PATIENCE, proxy.loaded.is_set):
+            raise TimeoutError
         self._history.addon.begin("loaded", time.monotonic())
         await asyncio.sleep(LOADING)
         self._history.addon.settle(time.monotonic())

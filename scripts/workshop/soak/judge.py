@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
+from judge.quirks import WAITING
+from judge.strict import chunks
 from llm_normalize import form
 from workshop.soak.answers import envelope
 from workshop.soak.check import (
@@ -16,8 +18,6 @@ from workshop.soak.check import (
 )
 from workshop.soak.faults import RESETS
 from workshop.soak.plan import Plan
-from judge.quirks import WAITING
-from judge.strict import chunks
 
 _COMMENT_LINE = re.compile(rb"^:.*\n", re.MULTILINE)
 _NAMELESS = re.compile(r"opens call \d+ with(out name| arguments)")

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from workshop.soak import answers
-from llm_normalize import form
 from judge import quirks
+from llm_normalize import form
+from llm_normalize.wire.json_text import dumps
+from workshop.soak import answers
 from workshop.soak.faults import (
     RESETS,
     SHARED,
@@ -24,7 +25,6 @@ from workshop.soak.faults import (
     pieces,
     transfer,
 )
-from llm_normalize.wire.json_text import dumps
 
 CHAT = "/v1/chat/completions"
 KEY = "sk-soak-0123456789"

@@ -8,14 +8,11 @@ import sys
 import traceback
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "addon"), str(ROOT / "tests")]
-
-from workshop.traffic import http2  # noqa: E402 - after the path
-from workshop.traffic.http1 import Request  # noqa: E402
-from workshop.soak.plan import KEY, Plan, plan  # noqa: E402
-from workshop.traffic.server import BACKLOG, HOST, Exchange, GoneError, listen  # noqa: E402
-from support import server_context  # noqa: E402
+from workshop.certificates import server_context
+from workshop.soak.plan import KEY, Plan, plan
+from workshop.traffic import http2
+from workshop.traffic.http1 import Request
+from workshop.traffic.server import BACKLOG, HOST, Exchange, GoneError, listen
 
 
 class Provider:

@@ -1,29 +1,28 @@
 """The processes of a measurement: mitmdump and providers, and what they say."""
 
-import abc
 import asyncio
-import collections
 import contextlib
 import json
-import os
-import re
 import resource
 import signal
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from workshop import LOOPBACK, MODULES, child, mitmdump, module, variables
+from workshop.child import ChildError
+from workshop.mitmdump import Place
 from workshop.traffic.http1 import FramingError, ResponseReader
 
 PATIENCE = 60.0
 """Seconds for a start, and for an answer to a control request."""
-HOST = "127.0.0.1"
-ROOT = Path(__file__).resolve().parent.parent
-ADDON = ROOT / "addon"
+HOST = LOOPBACK
+GLANCE = 0.02
+"""Seconds between two looks at a child that starts or ends."""
 
-_START = "from mitmproxy.tools.main import mitmdump; mitmdump()"
-_LISTENS = re.compile(r"listening at (127\.0\.0\.\d+):(\d+)")
 _ALARMS = (
     "Traceback",
     "crashed",
@@ -54,66 +53,12 @@ def responseheaders(flow):
     flow.response.stream = True
 '''
 
-CONTROL = '''\
-"""Changes options while mitmdump runs, and counts what it keeps."""
-
-import gc
-import json
-from collections import Counter
-
-from mitmproxy import ctx, http
-
-
-def tls_clienthello(data):
-    """Offer both protocols upstream, whatever the client speaks: the provider picks."""
-    data.context.server.alpn_offers = (b"h2", b"http/1.1")
-
-
-def census():
-    """Count the living objects that stand for an answer."""
-    gc.collect()
-    found = Counter()
-    for each in gc.get_objects():
-        kind = type(each)
-        if kind is http.HTTPFlow or kind.__module__ in (
-            "llm_normalize.repair.pipeline", "llm_normalize.exchange.exchange", "llm_normalize.exchange.answer_record"
-        ):
-            found[kind.__name__] += 1
-    return found
-
-
-def request(flow):
-    if flow.request.path != "/_control":
-        return
-    asked = json.loads(flow.request.content)
-    try:
-        ctx.options.update(**asked.get("set", {}))
-        if "end" in asked:
-            ctx.master.shutdown()
-        answer = {"census": census()} if "census" in asked else {}
-    except Exception as error:
-        answer = {"error": str(error)}
-    flow.response = http.Response.make(200, json.dumps(answer))
-'''
-
-
-type Place = tuple[str, int]
-"""An address and a port."""
-
-
-class TrafficError(Exception):
-    """What went wrong, as one sentence; `lines` are the last that were said."""
-
-    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.lines = lines
-
 
 def allow_files(count: int) -> None:
     """Let this process, and those it starts, have *count* files open.
 
     Raises:
-        TrafficError: The system does not.
+        ChildError: The system does not.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft >= count or soft == resource.RLIM_INFINITY:
@@ -121,7 +66,7 @@ def allow_files(count: int) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count)))
     except (OSError, ValueError) as error:
-        raise TrafficError(
+        raise ChildError(
             f"{count} open files are needed and {hard} are allowed: raise the limit "
             f"(ulimit -n {count}), or ask for fewer streams ({error})"
         ) from None
@@ -146,101 +91,60 @@ def run[T](work: Coroutine[Any, Any, T]) -> T | None:
     except asyncio.CancelledError as error:
         print(f"llm_normalize: ended ({error})", file=sys.stderr)
         sys.exit(128 + signal.SIGTERM)
-    except TrafficError as error:
+    except ChildError as error:
         for line in error.lines:
             print("    " + line, file=sys.stderr)
         print(f"llm_normalize: {error}", file=sys.stderr)
         return None
 
 
-class Child(abc.ABC):
-    """A process that this one started, and whose output it reads.
+async def within(seconds: float, is_so: Callable[[], bool]) -> bool:
+    """Wait until *is_so*, which a thread or a process brings about; tell whether it is."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > end:
+            return False
+        await asyncio.sleep(GLANCE)
+    return True
 
-    Args:
-        name: What to call it.
-        command: How to start it.
-        folder: Where.
+
+class Child(child.Child):
+    """A child of a measurement, as long as it is entered.
 
     Attributes:
-        last: The last lines that it printed.
-        patience: Seconds that it may take to end.
-        ready: Set when it is of use.
+        is_ready: Set when it is of use.
     """
 
     patience = 15.0
 
-    def __init__(self, name: str, command: Sequence[str], folder: Path) -> None:
-        self.name = name
-        self.last: collections.deque[str] = collections.deque(maxlen=40)
-        self.ready = asyncio.Event()
-        self._command = command
-        self._folder = folder
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        return self._process.pid
+    def __init__(
+        self, name: str, command: Sequence[str], folder: Path, **more: Any
+    ) -> None:
+        # A Ctrl-C in the terminal is for the process that has the figures.
+        super().__init__(name, command, folder, start_new_session=True, **more)
+        self.is_ready = threading.Event()
 
     async def __aenter__(self) -> Self:
-        self._process = await asyncio.create_subprocess_exec(
-            *self._command,
-            cwd=self._folder,
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            limit=1024 * 1024,
-            # A Ctrl-C in the terminal is for the process that has the figures.
-            start_new_session=True,
-        )
-        self._reading = asyncio.create_task(self._read())
+        self.start()
         try:
-            async with asyncio.timeout(PATIENCE):
-                await self.ready.wait()
+            is_over = await within(
+                PATIENCE, lambda: self.is_ready.is_set() or self.code is not None
+            )
             self.check()
-        except TimeoutError:
-            await self.stop()
-            raise TrafficError(f"{self.name} does not start", self.last) from None
+            if not is_over:
+                message = f"{self.name} does not start"
+                raise ChildError(message, self.lines)  # noqa: TRY301 - ended below
         except BaseException:
-            await self.stop()
+            await self.leave()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.stop()
+        await self.leave()
 
-    async def stop(self) -> None:
+    async def leave(self) -> None:
         """End it, by force where it does not follow."""
-        if self._process.returncode is None:
-            self._process.terminate()
-            try:
-                await asyncio.wait_for(self._process.wait(), self.patience)
-            except TimeoutError:
-                self._process.kill()
-        await self._process.wait()
-        await asyncio.wait([self._reading], timeout=5)
-        self._reading.cancel()
-
-    def check(self) -> None:
-        """See that it still runs.
-
-        Raises:
-            TrafficError: It does not.
-        """
-        if self._reading.done() or self._process.returncode is not None:
-            raise TrafficError(f"{self.name} has ended", self.last)
-
-    @abc.abstractmethod
-    def hear(self, line: str) -> None:
-        """Take a line that it printed."""
-
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        async for raw in self._process.stdout:
-            line = raw.decode(errors="replace").rstrip()
-            self.last.append(line)
-            self.hear(line)
-        self.ready.set()  # so that nobody waits for a process that has ended
+        await asyncio.to_thread(self.stop)
 
 
 class Provider(Child):
@@ -250,9 +154,9 @@ class Provider(Child):
         said: What it told at its start: its ports.
     """
 
-    def __init__(self, script: str, folder: Path, *args: str) -> None:
-        path = str(ROOT / "scripts" / script)
-        super().__init__("the provider", [sys.executable, path, *args], folder)
+    def __init__(self, name: str, folder: Path, *args: str) -> None:
+        env = variables(**MODULES)
+        super().__init__("the provider", module(name, *args), folder, env=env)
         self.said: dict[str, int] = {}
         self.alarms: list[str] = []
 
@@ -260,12 +164,12 @@ class Provider(Child):
         """Take what it tells; anything else is an error of its own."""
         if line.startswith("@"):
             self.said = json.loads(line[1:])
-            self.ready.set()
+            self.is_ready.set()
         elif not line.endswith(_GONE):
             self.alarms.append(line)
 
 
-class Mitmdump(Child):
+class Mitmdump(mitmdump.Mitmdump, Child):
     """A mitmdump on free ports of loopback.
 
     Args:
@@ -275,7 +179,6 @@ class Mitmdump(Child):
         options: Values of options, a list for several.
 
     Attributes:
-        places: Where it listens.
         alarms: Lines of its log that must not be there.
         loaded: Set when a script has been loaded.
     """
@@ -285,44 +188,38 @@ class Mitmdump(Child):
         folder: Path,
         modes: Sequence[str],
         scripts: Sequence[Path],
-        options: Mapping[str, str | Sequence[str]] | None = None,
+        options: mitmdump.Options | None = None,
     ) -> None:
         folder.mkdir(parents=True)
         control = folder / "control.py"
-        control.write_text(CONTROL)
-        command = [sys.executable, "-c", _START]
-        # A loopback address each: mitmproxy takes port 0 of one for the same place.
-        for number, mode in enumerate(modes, 1):
-            command += ["--mode", f"{mode}@127.0.0.{number}:0"]
-        for path in (*scripts, control):
-            command += ["-s", str(path)]
+        control.write_text(mitmdump.CONTROL)
         self.confdir = folder / "conf"
         every = {"confdir": str(self.confdir), "flow_detail": "0", **(options or {})}
-        for name, values in every.items():
-            for value in [values] if isinstance(values, str) else values:
-                command += ["--set", f"{name}={value}"]
-        super().__init__("mitmdump", command, folder)
-        self.places: list[Place] = []
+        # A loopback address each: mitmproxy takes port 0 of one for the same place.
+        places = [f"{mode}@127.0.0.{number}:0" for number, mode in enumerate(modes, 1)]
+        listen = [word for each in places for word in ("--mode", each)]
+        made = mitmdump.command([*scripts, control], every, *listen, listen=None)
+        super().__init__("mitmdump", made, folder)
+        self.modes = len(modes)
         self.alarms: list[str] = []
-        self.loaded = asyncio.Event()
+        self.loaded = threading.Event()
         self._goes_on = 0
-        self._modes = len(modes)
 
-    async def stop(self) -> None:
+    async def leave(self) -> None:
         """Ask it to end, and end it by force where it does not follow.
 
         A signal alone gets lost in a busy one: asyncio hears of it by a pipe, which is
         full of log lines when thousands of clients leave at once.
         """
-        if self.places and self._process.returncode is None:
-            with contextlib.suppress(TrafficError, OSError, FramingError):
+        if self.places and self.code is None:
+            with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), self.patience)
-        await super().stop()
+            await within(self.patience, lambda: self.code is not None)
+        await super().leave()
 
     def hear(self, line: str) -> None:
         """Take a line of its log."""
+        super().hear(line)
         if any(word in line for word in _ALARMS):
             self._goes_on = _AFTER_AN_ALARM
         if self._goes_on and len(self.alarms) < _ALARMS_KEPT:
@@ -331,30 +228,26 @@ class Mitmdump(Child):
                 self.alarms.append(line)
         if "Loading script" in line:
             self.loaded.set()
-        elif found := _LISTENS.search(line):
-            self.places.append((found[1], int(found[2])))
-            if len(self.places) == self._modes:
-                self.ready.set()
+        elif len(self.places) == self.modes:
+            self.is_ready.set()
 
-    async def control(self, **asked: Any) -> dict[str, Any]:
+    async def control(self, **asked: Any) -> Any:
         """Change options (`set`), or count objects (`census`).
 
         Raises:
-            TrafficError: It refused.
+            ChildError: It refused.
         """
-        # In absolute form, which every mode takes.
-        url = "http://control.invalid/_control"
-        answer = json.loads(await ask(self.places[0], url, asked))
+        answer = json.loads(await ask(self.places[0], mitmdump.CONTROL_URL, asked))
         if "error" in answer:
-            raise TrafficError(f"mitmdump refused {asked}: {answer['error']}")
-        return dict(answer)
+            raise ChildError(f"mitmdump refused {asked}: {answer['error']}")
+        return answer["answer"]
 
 
 async def ask(place: Place, path: str, asked: Any) -> bytes:
     """Send *asked* as JSON to a server of ours, and return what it answers.
 
     Raises:
-        TrafficError: There was no whole answer.
+        ChildError: There was no whole answer.
     """
     data = json.dumps(asked).encode()
     head = f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(data)}\r\n\r\n"
@@ -369,5 +262,5 @@ async def ask(place: Place, path: str, asked: Any) -> bytes:
         finally:
             writer.close()
     if reply.status != 200 or not reply.done:  # noqa: PLR2004
-        raise TrafficError(f"{place} answers {path} with {reply.status}: {body!r}")
+        raise ChildError(f"{place} answers {path} with {reply.status}: {body!r}")
     return body

@@ -1,0 +1,267 @@
+"""A process that this one started: what it prints is read, and it does not outlive us."""
+
+import collections
+import contextlib
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from workshop import variables
+from workshop.forked import Forked
+
+type Process = subprocess.Popen[str] | Forked
+
+START = 60.0
+"""Seconds for a start: a machine may be busy with many of them."""
+STOP = 5.0
+_LINES = 200
+
+
+class ChildError(Exception):
+    """What went wrong, as one sentence; `lines` are the last that a child printed."""
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class Child:
+    """A process whose output is read to the end, since a full pipe would stop it.
+
+    Args:
+        name: What errors call it.
+        command: How to start it.
+        folder: Its working folder.
+        env: Its whole environment; None for ours.
+        log: A file to which what it prints is added.
+        more: More arguments of `Popen`.
+
+    Attributes:
+        lines: The last lines that it printed.
+        patience: Seconds that it may take to end.
+        process: The process, once it was started.
+    """
+
+    patience = STOP
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        folder: Path | None = None,
+        *,
+        env: Mapping[str, str] | None = None,
+        log: Path | None = None,
+        **more: Any,
+    ) -> None:
+        self.name = name
+        self.lines: collections.deque[str] = collections.deque(maxlen=_LINES)
+        self.command = command
+        self._folder = folder
+        self._env = env
+        self._log = log
+        self._more = more
+        self._printed = 0
+        self._taken = 0
+        self._changed = threading.Condition()
+        self.process: Process | None = None
+
+    # -- its life ----------------------------------------------------------------------
+
+    def start(self, **more: Any) -> None:
+        """Start it, with *more* arguments of `Popen`.
+
+        Raises:
+            ChildError: The system does not.
+        """
+        self.lines.clear()
+        self._printed = self._taken = 0
+        try:
+            self.process = self.spawn(
+                variables() if self._env is None else self._env, **self._more, **more
+            )
+        except OSError as error:
+            raise ChildError(f"{self.name} cannot be started: {error}.") from error
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def spawn(self, env: Mapping[str, str], **more: Any) -> "Process":
+        """Return the process, which has this environment."""
+        return subprocess.Popen(
+            self.command,
+            cwd=self._folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            **more,
+        )
+
+    def ready(self) -> None:
+        """Wait until it is of use; what that means is for those derived from this.
+
+        Raises:
+            ChildError: It ended, or took too long.
+        """
+
+    def __enter__(self) -> Self:
+        self.start()
+        try:
+            self.ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End it, by force where it does not follow."""
+        if self.process is None:
+            return
+        try:
+            self.process.terminate()
+            self.process.wait(self.patience)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:  # also when a second Ctrl-C cut the waiting short
+            self.process.kill()
+            self.process.wait()
+        self.close()
+
+    def close(self) -> None:
+        """Read what is still to be read of a process that has ended."""
+        assert self.process is not None
+        self._reader.join(STOP)
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code; None while it runs."""
+        assert self.process is not None
+        return self.process.poll()
+
+    def check(self) -> None:
+        """See that it still runs, and skip the lines so far: nobody asks for them.
+
+        Raises:
+            ChildError: It does not run.
+        """
+        if self.code is not None:
+            self._reader.join(STOP)  # its last words
+            raise self.gone()
+        with self._changed:
+            self._taken = self._printed
+
+    def gone(self) -> ChildError:
+        """Return the error that it has ended."""
+        return ChildError(f"{self.name} has ended (exit code {self.code}).", self.lines)
+
+    # -- what it prints, and is sent ---------------------------------------------------
+
+    def hear(self, line: str) -> None:
+        """Take a line, without its end, in the thread that reads them."""
+
+    def _read(self) -> None:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        with (
+            contextlib.suppress(ValueError),  # closed by `stop`
+            contextlib.nullcontext()
+            if self._log is None
+            else self._log.open("a", encoding="utf-8") as log,
+        ):
+            for text in self.process.stdout:
+                line = text.rstrip()
+                if log:
+                    log.write(text)
+                    log.flush()
+                self.hear(line)
+                with self._changed:
+                    self.lines.append(line)
+                    self._printed += 1
+                    self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
+
+    def until[T](
+        self, found: Callable[[], T | None], patience: float, what: str = "a line"
+    ) -> T:
+        """Return what *found* finds, asked again after each line.
+
+        Raises:
+            ChildError: It ended without, or took longer than *patience* seconds.
+        """
+        end = time.monotonic() + patience
+        with self._changed:
+            while (result := found()) is None:
+                if not self._reader.is_alive():
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        assert self.process is not None
+                        self.process.wait(STOP)
+                    raise self.gone()
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise ChildError(
+                        f"{self.name} did not print {what} in {patience:.0f} s.",
+                        self.lines,
+                    )
+                self._changed.wait(min(left, 0.1))
+        return result
+
+    def find(self, pattern: re.Pattern[str], patience: float = START) -> re.Match[str]:
+        """Return the first match of *pattern* in one of its lines.
+
+        Raises:
+            ChildError: It ended without, or took too long.
+        """
+
+        def found() -> re.Match[str] | None:
+            return next(filter(None, map(pattern.search, self.lines)), None)
+
+        return self.until(found, patience, repr(pattern.pattern))
+
+    def line(self, patience: float) -> str:
+        """Return the next line that it prints.
+
+        Raises:
+            ChildError: It prints nothing any more, or not in time.
+        """
+
+        def found() -> str | None:
+            if self._printed == self._taken:
+                return None
+            self._taken += 1
+            return self.lines[self._taken - 1 - self._printed]
+
+        return self.until(found, patience)
+
+    def say(self, line: str) -> None:
+        """Send it a line.
+
+        Raises:
+            ChildError: It has ended.
+        """
+        assert self.process is not None
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise self.gone() from error

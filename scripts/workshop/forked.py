@@ -1,0 +1,135 @@
+"""Many a mitmdump, quickly: each is forked of a process that has imported it already.
+
+Three quarters of what a start costs is importing mitmproxy. Here that is done once, in a
+process that does nothing else (multiprocessing's forkserver); what is forked of it then
+runs mitmdump's own main, with arguments, environment, folder and output of its own. For
+tests, of which hundreds start one; not for what measures a process, or its start.
+"""
+
+import functools
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+
+from workshop import ADDON, ROOT, SCRIPTS
+
+IMPORTED = (
+    "mitmproxy.tools.main",
+    "mitmproxy.tools.dump",
+    "mitmproxy.tools.web.master",
+)
+
+
+def available() -> bool:
+    """Tell whether this system can."""
+    return sys.platform == "linux"
+
+
+@functools.cache
+def _context() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, *IMPORTED])
+    return context
+
+
+def _main(
+    output: Connection,
+    program: str,
+    arguments: Sequence[str],
+    folder: Path | None,
+    env: Mapping[str, str],
+) -> None:
+    for number in (1, 2):
+        os.dup2(output.fileno(), number)
+    output.close()
+    # As PYTHONUNBUFFERED and PYTHONUTF8 would have it.
+    sys.stdout = open(1, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(env)
+    time.tzset()
+    if folder is not None:
+        os.chdir(folder)
+    sys.argv = ["-c", *arguments]
+    # As in a new process: where pytest finds modules is none of its business.
+    sys.path[:] = ["", *(each for each in sys.path if each and each not in _OURS)]
+    from mitmproxy.tools import main  # noqa: PLC0415 - where it is imported already
+
+    getattr(main, program)()
+
+
+_OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, ROOT / "tests")}
+
+
+class Forked:
+    """A program of mitmproxy's, to be used as a `subprocess.Popen` is.
+
+    Args:
+        program: mitmdump or mitmweb.
+        arguments: What its command line has.
+        folder: Its working folder.
+        env: Its environment.
+    """
+
+    stdin = None
+
+    def __init__(
+        self,
+        program: str,
+        arguments: Sequence[str],
+        folder: Path | None,
+        env: Mapping[str, str],
+    ) -> None:
+        self._lock = threading.Lock()
+        ours, theirs = _context().Pipe(duplex=False)
+        given = (theirs, program, arguments, folder, dict(env))
+        self._process = _context().Process(target=_main, args=given, daemon=True)
+        self._process.start()
+        theirs.close()
+        self.stdout = os.fdopen(
+            os.dup(ours.fileno()), encoding="utf-8", errors="replace"
+        )
+        ours.close()
+        assert self._process.pid is not None
+        self.pid: int = self._process.pid
+
+    def poll(self) -> int | None:
+        """Return its exit code; None while it runs."""
+        with self._lock:
+            return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it has ended, and return its exit code.
+
+        Raises:
+            TimeoutExpired: It has not.
+        """
+        with self._lock:
+            self._process.join(timeout)
+            code = self._process.exitcode
+        if code is None:
+            raise subprocess.TimeoutExpired("mitmdump", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it by force."""
+        self.send_signal(signal.SIGKILL)

@@ -1,0 +1,159 @@
+"""mitmdump as a child: how it is started, where it listens, and what it is asked."""
+
+import re
+import socket
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workshop import LOOPBACK
+from workshop.child import START, Child, ChildError
+
+type Place = tuple[str, int]
+"""An address and a port."""
+type Options = Mapping[str, str | Sequence[str]]
+"""Values of mitmproxy's options, a list for several."""
+
+LISTENS = re.compile(r"listening at (?:http://)?(\S*?):(\d+)\.?$")
+
+CONTROL = '''\
+"""Changes options, runs commands and counts objects while mitmdump runs."""
+
+import gc
+import json
+from collections import Counter
+
+from mitmproxy import ctx, http
+
+
+def tls_clienthello(data):
+    """Offer both protocols upstream, whatever the client speaks: the provider picks."""
+    data.context.server.alpn_offers = (b"h2", b"http/1.1")
+
+
+def census():
+    """Count the living objects that stand for an answer."""
+    gc.collect()
+    found = Counter()
+    for each in gc.get_objects():
+        kind = type(each)
+        if kind is http.HTTPFlow or kind.__module__ in (
+            "llm_normalize.repair.pipeline", "llm_normalize.exchange.exchange", "llm_normalize.exchange.answer_record"
+        ):
+            found[kind.__name__] += 1
+    return found
+
+
+def answer(asked):
+    if "set" in asked:
+        return ctx.options.update(**asked["set"])
+    if "get" in asked:
+        return getattr(ctx.options, asked["get"])
+    if "census" in asked:
+        return census()
+    if "end" in asked:
+        return ctx.master.shutdown()
+    return ctx.master.commands.execute(asked["command"])
+
+
+def request(flow):
+    if flow.request.path != "/_control":
+        return
+    try:
+        found = {"answer": answer(json.loads(flow.request.content))}
+    except Exception as error:
+        found = {"error": str(error)}
+    flow.response = http.Response.make(200, json.dumps(found))
+'''
+"""A script that takes what is posted to `CONTROL_URL`."""
+CONTROL_URL = "http://control.invalid/_control"
+"""In absolute form, which every mode takes."""
+
+
+def command(
+    scripts: Iterable[Path],
+    options: Options,
+    *arguments: str,
+    program: str = "mitmdump",
+    listen: Place | None = (LOOPBACK, 0),
+) -> list[str]:
+    """Return how to start mitmdump, of the environment that runs this.
+
+    Args:
+        scripts: What to load, in this order.
+        options: What to set.
+        arguments: More of its own.
+        program: mitmdump or mitmweb.
+        listen: Where it listens; None where a mode in *arguments* says that.
+    """
+    start = f"from mitmproxy.tools.main import {program}; {program}()"
+    made = [sys.executable, "-c", start]
+    if listen is not None:
+        made += ["--listen-host", listen[0], "--listen-port", str(listen[1])]
+    for path in scripts:
+        made += ["-s", str(path)]
+    for name, values in options.items():
+        for value in [values] if isinstance(values, str) else values:
+            made += ["--set", f"{name}={value}"]
+    return [*made, *arguments]
+
+
+def answers(port: int) -> bool:
+    """Tell whether mitmproxy on *port* answers what is no request.
+
+    After an error in a script or an option it listens, and ends.
+    """
+    try:
+        with socket.create_connection((LOOPBACK, port), START) as asking:
+            asking.sendall(b"?\r\n\r\n")  # no request, so that no flow comes of it
+            return b" 400 " in asking.recv(99)
+    except OSError:
+        return False
+
+
+class Mitmdump(Child):
+    """A mitmdump, of use once it listens and answers.
+
+    Attributes:
+        places: Where it listens.
+    """
+
+    modes = 1
+    """How many times it listens."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        folder: Path | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(name, command, folder, **more)
+        self.places: list[Place] = []
+
+    @property
+    def port(self) -> int:
+        """The port of its first mode; 0 until it is there."""
+        return self.places[0][1] if self.places else 0
+
+    def start(self, **more: Any) -> None:
+        """Start it, once more where it was stopped."""
+        self.places.clear()
+        super().start(**more)
+
+    def hear(self, line: str) -> None:
+        """Take a line: it may say where it listens."""
+        if found := LISTENS.search(line):
+            self.places.append((found[1], int(found[2])))
+
+    def ready(self) -> None:
+        """Wait until it serves.
+
+        Raises:
+            ChildError: It ended, or took too long.
+        """
+        self.until(lambda: len(self.places) >= self.modes or None, START, "a port")
+        if not answers(self.port):
+            self.stop()
+            raise ChildError(f"{self.name} ended as it started", self.lines)
