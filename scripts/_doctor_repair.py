@@ -9,8 +9,8 @@ from typing import Any, Self
 from mitmproxy import connection, flow, http
 
 from _doctor_answer import JSON_TYPE, PENDING_HEADER, STREAM_TYPE, Answer
-from llm_normalize.exchange.answers import Answers
-from llm_normalize.exchange.exchange import Settings
+from llm_normalize.exchange.answer_lifecycle import Answers
+from llm_normalize.exchange.running_answer import Settings
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY

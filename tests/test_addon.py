@@ -14,7 +14,7 @@ from mitmproxy.test import tflow
 
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
-from llm_normalize.exchange import answers
+from llm_normalize.exchange import answer_lifecycle
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.wire.json_text import dumps
@@ -472,7 +472,7 @@ def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     caplog: pytest.LogCaptureFixture,
     name: str,
 ) -> None:
-    monkeypatch.setattr(answers, name, fail)
+    monkeypatch.setattr(answer_lifecycle, name, fail)
     headers = {"content-type": SSE, "content-length": "9", "content-encoding": "gzip"}
     made = chat_flow(headers=headers)
     proxy.addon.responseheaders(made)
@@ -484,7 +484,7 @@ def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
 def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "Rewriter", fail)
+    monkeypatch.setattr(answer_lifecycle, "Rewriter", fail)
     made = chat_flow()
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is True
@@ -493,7 +493,7 @@ def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
 def test_a_body_that_passes_because_of_a_bug_is_buffered_as_ever(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "Running", fail)
+    monkeypatch.setattr(answer_lifecycle, "Running", fail)
     made = chat_flow(headers={"content-type": "application/json"})
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is False

@@ -25,10 +25,10 @@ from . import options
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred_options import take_deferred, take_each
 from .exchange import outage
-from .exchange.answers import Answers
-from .exchange.exchange import Settings
+from .exchange.answer_lifecycle import Answers
 from .exchange.flows import answers_events, is_ours, is_selected, is_shown, place_of
 from .exchange.outbound import Reach
+from .exchange.running_answer import Settings
 from .fixes import FIXES
 from .home.home import Home
 from .inspect.before_after import BeforeAfter

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.exchange import polling, retry
-from llm_normalize.exchange.adapting import key_of
+from llm_normalize.exchange.adapted_request import key_of
 from llm_normalize.exchange.own_request import Asking, Reply, UpstreamError, Way
 from llm_normalize.exchange.retry import Refused
 from llm_normalize.records.snapshot import KEY

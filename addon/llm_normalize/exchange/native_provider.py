@@ -11,12 +11,12 @@ from mitmproxy import http
 from ..chat.stream_state import Asked
 from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ..wire.json_text import Json, dumps, loads
-from .adapting import Adapted, Told, body_of
-from .asking import take
-from .exchange import Running
+from .adapted_request import Adapted, Told, body_of
 from .flows import ASKED, content_of
 from .own_request import Reply
 from .retry import Later, answer_to
+from .running_answer import Running
+from .second_request import take
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")

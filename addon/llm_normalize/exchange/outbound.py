@@ -30,7 +30,7 @@ from ..routing.own_address import asked_host, is_address, is_here
 from ..routing.routes import ROUTED, Routes, Target, is_native, is_reverse
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
-from .adapting import Adapted
+from .adapted_request import Adapted
 from .flows import ASKED, content_of, place_of, quoted
 from .native_provider import translate
 

@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 from mitmproxy import http
 
-from .asking import base_of, host_of, is_gone, latin, take, way_to
 from .own_request import get
 from .polling import Ask, result_of
+from .second_request import base_of, host_of, is_gone, latin, take, way_to
 
 PENDING = "answer-pending"
 _ID = "nvcf-reqid"

@@ -14,12 +14,12 @@ from ..request.rejected_parameters import Change, apply, changes_for
 from ..text.echo import Echo
 from ..wire.content_encoding import beginning
 from ..wire.json_text import dumps
-from .adapting import Told, body_of, key_of
-from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
-from .exchange import Running
+from .adapted_request import Told, body_of, key_of
 from .flows import quoted, request_body
 from .own_request import Asking, Reply, UpstreamError, ask
 from .polling import LIMIT, unless_gone
+from .running_answer import Running
+from .second_request import base_of, hops_in, host_of, is_gone, latin, take, way_to
 
 logger = logging.getLogger(__name__)
 

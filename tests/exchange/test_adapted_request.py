@@ -5,7 +5,13 @@ import brotli
 import pytest
 import zstandard
 
-from llm_normalize.exchange.adapting import Adapted, adapt, body_of, client_of, key_of
+from llm_normalize.exchange.adapted_request import (
+    Adapted,
+    adapt,
+    body_of,
+    client_of,
+    key_of,
+)
 from llm_normalize.request.adaptation import LEARNED, Adaptation
 from llm_normalize.request.adaptations import ADAPTATIONS
 from llm_normalize.request.learned_rejections import Learned

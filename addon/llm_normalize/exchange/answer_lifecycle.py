@@ -18,9 +18,8 @@ from ..text.printable import brief
 from ..wire.content_encoding import Decoder, decoder_for
 from ..wire.event_boundary import EVENT
 from ..wire.sse import LIMIT
-from .adapting import Adapted, adapt, client_of
-from .asking import is_gone
-from .exchange import CORRUPT, Running, Settings
+from .adapted_request import Adapted, adapt, client_of
+from .buffered_answer import Figures, is_slow, repair_whole
 from .flows import (
     answers_events,
     break_off,
@@ -34,9 +33,10 @@ from .flows import (
 from .native_provider import is_answer, whole_of
 from .pending_result import PENDING, fetch, is_pending
 from .retry import Later, repeat_of
+from .running_answer import CORRUPT, Running, Settings
+from .second_request import is_gone
 from .sending import slow_down
 from .stream_rewriter import Rewriter, Turn
-from .whole_body import Figures, is_slow, repair_whole
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from ..repair.fix import Fix
 from ..request.adaptation import LEARNED, Adaptation
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
-from .adapting import Adapted
+from .adapted_request import Adapted
 from .answer_record import Answer
 from .flows import (
     asked_of,

@@ -1,7 +1,8 @@
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange.asking import (
+from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.second_request import (
     HOPS,
     base_of,
     hops_in,
@@ -10,7 +11,6 @@ from llm_normalize.exchange.asking import (
     latin,
     take,
 )
-from llm_normalize.exchange.own_request import Reply
 from proxies import broken, chat_flow, headers_of, response_of
 
 

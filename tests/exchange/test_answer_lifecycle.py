@@ -13,9 +13,14 @@ from mitmproxy import flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange import answers, exchange, pending_result, whole_body
+from llm_normalize.exchange import (
+    answer_lifecycle,
+    buffered_answer,
+    pending_result,
+    running_answer,
+)
+from llm_normalize.exchange.answer_lifecycle import Answers
 from llm_normalize.exchange.answer_record import Answer
-from llm_normalize.exchange.answers import Answers
 from llm_normalize.exchange.own_request import Reply
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
@@ -313,7 +318,7 @@ def test_what_was_streamed_already_is_not_repaired_in_the_saved_flow(
 def test_a_bug_in_the_repair_of_a_body_lets_it_pass_and_keeps_its_record(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole_body, "repair_body", fail)
+    monkeypatch.setattr(buffered_answer, "repair_body", fail)
     made = chat_flow(request={"model": "m"})
     assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
     assert proxy.end() == "complete"
@@ -819,7 +824,7 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
         assert go_on.wait(10)
         return repair_body(*given)
 
-    monkeypatch.setattr(whole_body, "repair_body", repair)
+    monkeypatch.setattr(buffered_answer, "repair_body", repair)
     body = {**BAD_BODY, "padding": "x" * 7_000_000}
     made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
 
@@ -852,7 +857,7 @@ def test_large_body_whose_client_leaves_meanwhile_is_not_complete(
         broken(made, "Client disconnected.", connected=False)
         return repair_body(*given)
 
-    monkeypatch.setattr(whole_body, "repair_body", repair)
+    monkeypatch.setattr(buffered_answer, "repair_body", repair)
     body = dumps({**BAD_BODY, "padding": "x" * 7_000_000})
     proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, body))
     *_, record = proxy.records()
@@ -981,8 +986,8 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
     def slow_down(*_: object) -> None:
         threads.add(threading.current_thread())
 
-    monkeypatch.setattr(answers, "slow_down", slow_down)
-    monkeypatch.setattr(exchange, "show_anew", slow_down)
+    monkeypatch.setattr(answer_lifecycle, "slow_down", slow_down)
+    monkeypatch.setattr(running_answer, "show_anew", slow_down)
     made = chat_flow()
     proxy.addon.responseheaders(made)
     other_made(made)
@@ -995,7 +1000,7 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(answers, "slow_down", fail)
+    monkeypatch.setattr(answer_lifecycle, "slow_down", fail)
     assert proxy.stream(chat_flow(), BAD) == GOOD
     (said,) = messages(caplog, "ERROR")
     assert said.endswith(": its provider is not slowed down")
