@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from llm_normalize.exchange.flows import secrets_of
+from llm_normalize.exchange.request_facts import secrets_of
 
 MASK = "***"
 

@@ -26,9 +26,12 @@ from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred_options import take_deferred, take_each
 from .exchange import outage
 from .exchange.answer_lifecycle import Answers
-from .exchange.flows import answers_events, is_ours, is_selected, is_shown, place_of
+from .exchange.flow_list import is_shown
 from .exchange.outbound import Reach
+from .exchange.request_facts import place_of
+from .exchange.response_headers import answers_events
 from .exchange.running_answer import Settings
+from .exchange.selection import is_ours, is_selected
 from .fixes import FIXES
 from .home.home import Home
 from .inspect.before_after import BeforeAfter

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from llm_normalize.exchange import buffered_answer, flows
+from llm_normalize.exchange import buffered_answer, message_body
 from llm_normalize.exchange.running_answer import Running, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import LARGE
@@ -71,7 +71,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(flows, "LARGEST", 1000 if encoding else LARGEST)
+    monkeypatch.setattr(message_body, "LARGEST", 1000 if encoding else LARGEST)
     assert repair(data, encoding=encoding) == (data, (0, len(data), len(data)))
     (said,) = messages(caplog)
     assert said.startswith("an answer: the body cannot be decoded")
@@ -80,7 +80,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
 def test_a_large_body_that_is_not_encoded_passes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(flows, "LARGEST", 10)
+    monkeypatch.setattr(message_body, "LARGEST", 10)
     assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
     assert "larger than" in messages(caplog)[0]
 

@@ -5,9 +5,9 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange import native_provider
-from llm_normalize.exchange.flows import ASKED
 from llm_normalize.exchange.native_provider import is_answer, translate, whole_of
 from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.request_facts import ASKED
 from llm_normalize.exchange.running_answer import Running, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads

@@ -12,7 +12,8 @@ from ..request.learned_rejections import Key, Learned, mark_of
 from ..request.rejected_parameters import apply
 from ..text.printable import brief
 from ..wire.json_text import Json, dumps, loads
-from .flows import content_of, place_of
+from .message_body import content_of
+from .request_facts import place_of
 
 logger = logging.getLogger(__name__)
 

@@ -20,18 +20,12 @@ from ..wire.event_boundary import EVENT
 from ..wire.sse import LIMIT
 from .adapted_request import Adapted, adapt, client_of
 from .buffered_answer import Figures, is_slow, repair_whole
-from .flows import (
-    answers_events,
-    break_off,
-    client_left,
-    content_of,
-    gateway_status,
-    place_of,
-    prepare_headers,
-    quoted,
-)
+from .disconnect import break_off, client_left, gateway_status
+from .message_body import content_of
 from .native_provider import is_answer, whole_of
 from .pending_result import PENDING, fetch, is_pending
+from .request_facts import place_of, quoted
+from .response_headers import answers_events, prepare_headers
 from .retry import Later, repeat_of
 from .running_answer import CORRUPT, Running, Settings
 from .second_request import is_gone

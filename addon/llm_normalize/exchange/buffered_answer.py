@@ -10,7 +10,8 @@ from ..repair.body import LARGE, repair_body
 from ..repair.outcome import Step
 from ..wire.content_encoding import LargeBodyError, decode
 from ..wire.json_text import is_container
-from .flows import content_of, quoted
+from .message_body import content_of
+from .request_facts import quoted
 from .running_answer import Running
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,9 @@ from ..chat.stream_state import Asked
 from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ..wire.json_text import Json, dumps, loads
 from .adapted_request import Adapted, Told, body_of
-from .flows import ASKED, content_of
+from .message_body import content_of
 from .own_request import Reply
+from .request_facts import ASKED
 from .retry import Later, answer_to
 from .running_answer import Running
 from .second_request import take

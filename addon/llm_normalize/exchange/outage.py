@@ -19,7 +19,9 @@ from ..routing.hosts import Hosts
 from ..routing.own_address import LOOP
 from ..routing.routes import ROUTED, is_reverse
 from ..text.printable import brief
-from .flows import gateway_status, is_ours, is_selected, place_of
+from .disconnect import gateway_status
+from .request_facts import place_of
+from .selection import is_ours, is_selected
 from .sending import Outlet, close, handler_of
 
 logger = logging.getLogger(__name__)

@@ -31,8 +31,9 @@ from ..routing.routes import ROUTED, Routes, Target, is_native, is_reverse
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
 from .adapted_request import Adapted
-from .flows import ASKED, content_of, place_of, quoted
+from .message_body import content_of
 from .native_provider import translate
+from .request_facts import ASKED, place_of, quoted
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,10 @@ from ..text.echo import Echo
 from ..wire.content_encoding import beginning
 from ..wire.json_text import dumps
 from .adapted_request import Told, body_of, key_of
-from .flows import quoted, request_body
+from .message_body import request_body
 from .own_request import Asking, Reply, UpstreamError, ask
 from .polling import LIMIT, unless_gone
+from .request_facts import quoted
 from .running_answer import Running
 from .second_request import base_of, hops_in, host_of, is_gone, latin, take, way_to
 

@@ -19,17 +19,10 @@ from ..text.echo import MASK, Echo
 from ..text.printable import brief
 from .adapted_request import Adapted
 from .answer_record import Answer
-from .flows import (
-    asked_of,
-    client_left,
-    gateway_status,
-    note,
-    path_of,
-    place_of,
-    request_body,
-    secrets_of,
-    show_anew,
-)
+from .disconnect import client_left, gateway_status
+from .flow_list import note, show_anew
+from .message_body import request_body
+from .request_facts import asked_of, path_of, place_of, secrets_of
 from .stream_rewriter import Rewriter
 
 logger = logging.getLogger(__name__)

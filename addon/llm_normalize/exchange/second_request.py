@@ -12,7 +12,7 @@ from mitmproxy import ctx, http
 from mitmproxy.utils import human
 
 from ..chat.errors import phrase
-from .flows import client_left
+from .disconnect import client_left
 from .own_request import Proxy, Reply, Way
 
 HOPS = {

@@ -8,7 +8,8 @@ from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
 from ..records.flow_metadata import noted
 from ..records.snapshot import unpacked
-from .flows import asked_of, content_of, place_of, secrets_of
+from .message_body import content_of
+from .request_facts import asked_of, place_of, secrets_of
 
 _GOOD = range(200, 300)
 
