@@ -5,9 +5,10 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange import native_provider
+from llm_normalize.exchange.adapted_request import Adapted
+from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.native_provider import is_answer, translate, whole_of
 from llm_normalize.exchange.own_request import Reply
-from llm_normalize.exchange.request_facts import ASKED
 from llm_normalize.exchange.running_answer import Running, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads
@@ -23,21 +24,20 @@ REQUEST = {
 
 
 def test_request_gets_its_path_and_its_form() -> None:
-    made = chat_flow(request=REQUEST)
-    adapted = translate(made, "/base")
-    assert made.request.path == "/base/ai/run/@cf/acme/brook"
-    assert made.metadata[ASKED] == "@cf/acme/brook"
-    assert adapted.original == dumps(REQUEST)
-    assert adapted.edits == [("request-not-native", "dropped", "verbosity")]
-    named = chat_flow(request=REQUEST)
-    named.metadata[ASKED] = "gpt-4o"
+    made = Exchange(chat_flow(request=REQUEST))
+    translate(made, "/base")
+    assert made.flow.request.path == "/base/ai/run/@cf/acme/brook"
+    assert made.mapped_model == "@cf/acme/brook"
+    edits = [("request-not-native", "dropped", "verbosity")]
+    assert made.adapted == Adapted(dumps(REQUEST), edits)
+    named = Exchange(chat_flow(request=REQUEST), mapped_model="gpt-4o")
     translate(named, "/base")
-    assert named.metadata[ASKED] == "gpt-4o"
+    assert named.mapped_model == "gpt-4o"
 
 
 def test_what_cannot_be_translated_is_told() -> None:
     with pytest.raises(ValueError, match="names no model"):
-        translate(chat_flow(request=REQUEST | {"model": ""}), "/base")
+        translate(Exchange(chat_flow(request=REQUEST | {"model": ""})), "/base")
 
 
 def running(
@@ -117,4 +117,4 @@ def test_request_that_is_not_read_is_not_translated() -> None:
     made = chat_flow(request=REQUEST)
     made.request.headers["content-encoding"] = "br"
     with pytest.raises(ValueError, match="cannot be decoded"):
-        translate(made, "/base")
+        translate(Exchange(made), "/base")

@@ -232,11 +232,10 @@ def test_logs_stay_open_for_it_during_a_reload(
     proxy.addon.responseheaders(made)
     waits = proxy.addon.response(made)
     assert waits is not None
-    idle: list[bool] = []
-    proxy.addon._answers.hand_over(lambda: idle.append(True))
-    assert idle == []
+    proxy.addon.done()
     proxy.context.master.event_loop.run_until_complete(waits)
-    assert idle == [True]
+    (flow,) = proxy.records("flow")
+    assert (flow["end"], flow["status"]) == ("complete", 200)
 
 
 def test_observing_tells_what_would_be_dropped(
@@ -306,8 +305,8 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     found = Refused.of(made)
     assert found
     loop = proxy.context.master.event_loop
-    assert loop.run_until_complete(found.ask_again(made, learned))
+    assert loop.run_until_complete(found.ask_again(made, learned, b"me"))
     assert len(upstream.asked) == retry.TIMES == 3
-    known = learned.of(key_of(made, {"model": "m"}))
+    known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")

@@ -1,46 +1,39 @@
-"""The answers on their way: each begins with its headers and ends in one record."""
+"""The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
-import contextlib
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from mitmproxy import http
 
 from ..records.record_line import Entry, Known
 from ..records.statistics import Stats
 from ..repair.outcome import Step
-from ..repair.pipeline import Pipeline
 from ..request.learned_rejections import Learned
-from ..routing.routes import is_native
 from ..text.printable import brief
-from ..wire.content_encoding import Decoder, decoder_for
-from ..wire.event_boundary import EVENT
-from ..wire.sse import LIMIT
-from .adapted_request import Adapted, adapt, client_of
-from .buffered_answer import Figures, is_slow, repair_whole
-from .disconnect import break_off, client_left, gateway_status
-from .message_body import content_of
-from .native_provider import is_answer, whole_of
-from .pending_result import PENDING, fetch, is_pending
-from .request_facts import place_of, quoted
-from .response_headers import answers_events, prepare_headers
+from ..wire.content_encoding import decoder_for
+from .adapted_request import Adapted, adapt
+from .answer_path import Path, path_of
+from .buffered_answer import Figures, is_slow, repair
+from .disconnect import client_left, gateway_status
+from .exchange import Exchange
+from .native_provider import whole_of
+from .pending_result import PENDING, fetch
 from .retry import Later, repeat_of
 from .running_answer import CORRUPT, Running, Settings
 from .second_request import is_gone
 from .sending import slow_down
-from .stream_rewriter import Rewriter, Turn
+from .stream_rewriter import Turn
 
 logger = logging.getLogger(__name__)
 
 _THREADS = 2
 """Large answers that are repaired at a time."""
-_WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
 
 
 class Answers:
-    """The answers on their way.
+    """Begins and ends the answer of an exchange, and changes its request before that.
 
     Args:
         stats: Counts each answer at its end.
@@ -48,72 +41,55 @@ class Answers:
 
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
-        self._running: dict[str, Running] = {}
-        # What was changed in requests that have no answer yet.
-        self._expected: dict[str, Adapted | None] = {}
         self._learned = Learned()
         self._aside = asyncio.Semaphore(_THREADS)
         self._turn = Turn(_soon)
         self._is_over = False
 
-    def expect(self, flow: http.HTTPFlow) -> None:
-        """Take note of a request, whose answer may never come."""
-        self._expected[flow.id] = None
-        client_of(flow)  # a key of the proxy's may take the place of the client's
-
-    def adapt(
-        self, flow: http.HTTPFlow, settings: Settings, made: Adapted | None = None
-    ) -> None:
-        """Change a request, which leaves right after this, to what is accepted.
+    def adapt(self, exchange: Exchange, settings: Settings) -> None:
+        """Change a request, which is sent right after this, to what is accepted.
 
         Args:
-            flow: The flow.
+            exchange: The exchange.
             settings: What counts for it.
-            made: What was changed in it already.
         """
-        observe, found = settings.observe, None
-        if made is None or not is_native(flow):  # else it has another form now
-            found = adapt(flow, settings.adaptations, self._learned, observe=observe)
+        made, found = exchange.adapted, None
+        if made is None or not exchange.is_native:  # else it has another form now
+            found = adapt(
+                exchange.flow,
+                settings.adaptations,
+                self._learned,
+                exchange.client,
+                observe=settings.observe,
+            )
         if made is not None and found is not None:
             found = Adapted(made.original, [*made.edits, *found.edits])
-        self._expected[flow.id] = found or made
+        exchange.adapted = found or made
+        exchange.is_expected = True
 
-    def begin(self, flow: http.HTTPFlow, settings: Settings) -> None:
-        """Take an answer whose headers have come; they leave right after this."""
-        response = flow.response
+    def begin(self, exchange: Exchange, settings: Settings) -> None:
+        """Take an answer whose headers have come; they are sent right after this."""
+        response = exchange.flow.response
         assert response is not None
-        adapted = self._expected.pop(flow.id, None)
-        running = self._running[flow.id] = Running.of(flow, settings, adapted)
-        if settings.applies(PENDING) and is_pending(response):
-            running.pending = True
-            return
-        if not running.asked.stream or not _is_good(response):
-            return
-        if is_native(flow) and not answers_events(response):
-            return  # it may have to be asked for anew
-        host = brief(running.answer.host)
-        if callable(response.stream):
-            logger.warning(
-                "normalize: another addon streams %s; it stays as it is", host
-            )
-            return
-        encoding = response.headers.get("content-encoding", "")
-        decoder = decoder_for(encoding)
-        if decoder is None:
-            logger.warning(
-                "normalize: %s answers in an encoding that is not undone (%s); "
-                "it stays as it is",
-                host,
-                quoted(flow, encoding),
-            )
-            response.stream = True
-            return
-        rewriter = _rewriter(flow, running, decoder, self._turn)
-        running.rewriter = rewriter
+        running = exchange.running = exchange.new_answer(settings)
+        path = path_of(exchange, running)
+        running.pending = path is Path.FETCHED
+        if path is Path.PASSED:
+            response.stream = response.stream or True
+        elif path is Path.STREAMED:
+            self._stream(exchange.flow, response, running)
+
+    def _stream(
+        self, flow: http.HTTPFlow, response: http.Response, running: Running
+    ) -> None:
+        """Have an answer repaired as it arrives."""
+        decoder = decoder_for(response.headers.get("content-encoding", ""))
+        assert decoder is not None
+        rewriter = running.stream_through(decoder, self._turn)
         rewriter.on_growth = running.grew
         rewriter.on_much = functools.partial(self._slow_down, flow)
-        if not settings.observe:
-            _prepare(flow, response, running)
+        if not running.settings.observe:
+            running.prepare_headers(response)
         response.stream = rewriter
         # What is read while the hook is awaited would all be handed over at once.
         rewriter.slow_down()
@@ -124,29 +100,29 @@ class Answers:
         number = self._turn.begin()
         slow_down(flow.client_conn, lambda: self._turn.number != number)
 
-    def end(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+    def end(self, exchange: Exchange) -> Awaitable[None] | None:
         """Repair an answer in one piece, or close the record of a stream.
 
         Returns:
             What has to be awaited, of an answer that is not ready yet.
         """
-        self._expected.pop(flow.id, None)  # another addon may have answered
-        running = self._running.get(flow.id)
-        if running is None or flow.response is None:
-            self._running.pop(flow.id, None)
+        exchange.is_expected = False  # another addon may have answered
+        running, response = exchange.running, exchange.flow.response
+        if running is None or response is None:
+            exchange.running = None
             return None
-        if not flow.response.stream:  # else it has left already
+        if not response.stream:  # else it has been sent already
             if running.pending:
-                return self._fetch(flow, running, fetch)
-            slow = is_slow(flow.response)
+                return self._fetch(exchange, running, fetch)
+            slow = is_slow(response)
             # Nothing that refuses a stream is that large.
-            whole = slow and is_native(flow)
-            later = None if whole else self._later(flow, running)
+            whole = slow and exchange.is_native
+            later = None if whole else self._later(exchange, running)
             if slow or later is not None:
                 running.pending = True
-                return self._fetch(flow, running, later)
-        del self._running[flow.id]
-        self._end(flow.response, running, _repair(flow, flow.response, running))
+                return self._fetch(exchange, running, later)
+        exchange.running = None
+        self._end(response, running, repair(exchange, running))
         return None
 
     def _end(self, response: http.Response, running: Running, figures: Figures) -> None:
@@ -162,15 +138,16 @@ class Answers:
         record = running.close(self._stats, response.status_code, end)
         running.keep(record)
 
-    def _later(self, flow: http.HTTPFlow, running: Running) -> Later | None:
+    def _later(self, exchange: Exchange, running: Running) -> Later | None:
         """Return what puts another answer in the place of the first one, if need be."""
-        later = whole_of(flow, running) if is_native(flow) else None
-        return later or repeat_of(flow, running, self._learned)
+        later = whole_of(exchange.flow, running) if exchange.is_native else None
+        return later or repeat_of(exchange, running, self._learned)
 
     async def _fetch(
-        self, flow: http.HTTPFlow, running: Running, later: Later | None
+        self, exchange: Exchange, running: Running, later: Later | None
     ) -> None:
         """Put another answer in the place of the first one, if need be, and repair it."""
+        flow = exchange.flow
         response = flow.response
         assert response is not None
         try:
@@ -183,23 +160,21 @@ class Answers:
             if later is fetch:
                 running.answer.step(Step(0, before, after, [PENDING]))
             if is_slow(response):
-                figures = await self._repair_aside(flow, response, running)
+                figures = await self._repair_aside(exchange, running)
                 if is_gone(flow) and not self._is_over:
                     events, came, _ = figures
                     none = events, came, 0
                     running.keep(running.write(self._stats, None, "client-left", none))
                     return
             else:
-                figures = _repair(flow, response, running)
+                figures = repair(exchange, running)
             if not self._is_over:  # else it has its record
                 self._end(response, running, figures)
         finally:
-            self._running.pop(flow.id, None)
+            exchange.running = None
             running.on_end()
 
-    async def _repair_aside(
-        self, flow: http.HTTPFlow, response: http.Response, running: Running
-    ) -> Figures:
+    async def _repair_aside(self, exchange: Exchange, running: Running) -> Figures:
         """Repair a large answer in a thread, so that no stream waits for it."""
         answer, entries = running.answer, list[Entry | Known]()
         write = answer.write
@@ -207,7 +182,7 @@ class Answers:
         if write is not None:
             answer.write = entries.append
         async with self._aside:
-            figures = await asyncio.to_thread(_repair, flow, response, running)
+            figures = await asyncio.to_thread(repair, exchange, running)
         running.before_repair = None
         if write is not None and not self._is_over:
             # The log takes them from one thread alone.
@@ -218,47 +193,45 @@ class Answers:
 
     def broke(
         self,
-        flow: http.HTTPFlow,
+        exchange: Exchange,
         settings: Callable[[], Settings],
         status: int | None = None,
     ) -> None:
         """Close the record of an answer that broke off, or did not begin.
 
         Args:
-            flow: The flow, with its error.
+            exchange: The exchange, whose flow has an error.
             settings: Returns what would have counted for an answer that did not begin.
             status: The status of what the client got instead, if not mitmproxy's.
         """
-        running = self._running.pop(flow.id, None)
+        flow, running = exchange.flow, exchange.running
         stream = flow.response.stream if flow.response else None
         before_reload = getattr(stream, "on_break", None)
+        exchange.running = None
         if running is not None:
             running.broke(self._stats, status)
         elif before_reload is not None:
             before_reload(flow)
-        elif flow.id in self._expected:
-            adapted = self._expected.pop(flow.id)
-            running = Running.of(flow, settings(), adapted)
+        elif exchange.is_expected:
+            running = exchange.new_answer(settings())
             if status is None and client_left(flow):
                 running.why = "the client left before an answer"
             running.close(self._stats, status or gateway_status(flow), "error")
 
-    def refresh(self, flow: http.HTTPFlow) -> None:
-        """Let *flow* show all that has left so far, if it is on its way."""
-        running = self._running.get(flow.id)
-        if running is not None and running.rewriter is not None:
-            running.show()
-
-    def hand_over(self, idle: Callable[[], None]) -> None:
+    def hand_over(
+        self, exchanges: Iterable[Exchange], idle: Callable[[], None]
+    ) -> None:
         """Let open streams go on without hooks, as at a reload of the addon.
 
         Args:
+            exchanges: Those that are open.
             idle: Called when the last of them has ended, at once if there is none.
         """
-        open_ones = [
-            each for each in self._running.values() if each.rewriter or each.pending
-        ]
-        self._running.clear()
+        open_ones = []
+        for exchange in exchanges:
+            running, exchange.running = exchange.running, None
+            if running is not None and (running.rewriter or running.pending):
+                open_ones.append(running)
         left = len(open_ones)
 
         def ended() -> None:
@@ -283,82 +256,30 @@ class Answers:
         if not open_ones:
             idle()
 
-    def close_all(self) -> None:
-        """Write the records of what is open when mitmproxy ends."""
+    def close_all(self, exchanges: Iterable[Exchange]) -> None:
+        """Write the records of *exchanges*, which are open when mitmproxy ends."""
         self._is_over = True
-        for each in self._running.values():
-            try:
-                # Nothing that a thread has repaired by now will leave.
-                self._close(each.before_repair or each)
-            except Exception:  # the others have theirs
-                host = brief(each.answer.host)
-                logger.exception("normalize: %s: an answer has no record", host)
-        self._running.clear()
+        for exchange in exchanges:
+            self.abandon(exchange, "mitmproxy ended")
 
-    def _close(self, running: Running) -> None:
+    def abandon(self, exchange: Exchange, why: str) -> None:
+        """Write the record of an answer that will not come to its end."""
+        running, exchange.running = exchange.running, None
+        if running is None:
+            return
+        try:
+            # Nothing that a thread has repaired by now will be sent.
+            self._abandon(running.before_repair or running, why)
+        except Exception:  # the others have theirs
+            host = brief(running.answer.host)
+            logger.exception("normalize: %s: an answer has no record", host)
+
+    def _abandon(self, running: Running, why: str) -> None:
         if running.rewriter is not None:
             running.rewriter.pipeline.abandon()
-        running.why = "mitmproxy ended"
+        running.why = why
         record = running.close(self._stats, running.status, "upstream-broke")
         running.keep(record)
-
-
-def _is_good(response: http.Response) -> bool:
-    return 200 <= response.status_code < 300  # noqa: PLR2004
-
-
-def _repair(flow: http.HTTPFlow, response: http.Response, running: Running) -> Figures:
-    """Repair an answer whose body is complete, and return its figures."""
-    if not (flow.request.is_http2 or flow.request.is_http3):
-        # mitmproxy cannot send them by HTTP/1, and would fail at them.
-        response.trailers = None
-    if running.rewriter is None and not response.stream:
-        _stream(flow, response, running)
-    rewriter = running.rewriter
-    if rewriter is None:
-        return repair_whole(response, running, _label(flow))
-    if not rewriter.bytes_in and response.raw_content:
-        # Made by another addon, or a server replay: it never passed the rewriter.
-        # A large one is in a thread, where no stream waits.
-        rewriter.turn = Turn(most=_WHOLE)
-        rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
-        rewriter.pipeline.largest_body = LIMIT
-        made = rewriter(response.raw_content) + rewriter(b"")
-        response.data.content = b"".join(made)
-    return running.figures()
-
-
-def _stream(flow: http.HTTPFlow, response: http.Response, running: Running) -> None:
-    """Turn an answer whose body is complete into a stream, if one was asked."""
-    if not (running.asked.stream and _is_good(response)):
-        return
-    if is_native(flow) and not is_answer(response):
-        return
-    with contextlib.suppress(ValueError):
-        response.data.content = content_of(response)
-        running.rewriter = _rewriter(flow, running, Decoder())
-        _prepare(flow, response, running)
-
-
-def _rewriter(
-    flow: http.HTTPFlow, running: Running, decoder: Decoder, turn: Turn | None = None
-) -> Rewriter:
-    settings, label = running.settings, _label(flow)
-    return Rewriter(
-        Pipeline(
-            running.asked,
-            settings.fixes,
-            running.answer.step,
-            label,
-            running.answer.count,
-        ),
-        decoder,
-        repair=not settings.observe,
-        give_up=lambda: break_off(flow),
-        label=label,
-        kept=running.kept,
-        turn=turn,
-    )
 
 
 def _soon(act: Callable[[], None]) -> None:
@@ -367,12 +288,3 @@ def _soon(act: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_soon(act)
     except RuntimeError:  # there is none, so nobody waits
         act()
-
-
-def _prepare(flow: http.HTTPFlow, response: http.Response, running: Running) -> None:
-    rename = running.settings.applies("content-type-wrong")
-    prepare_headers(flow.request, response, rename=rename)
-
-
-def _label(flow: http.HTTPFlow) -> str:
-    return f"normalize: {brief(place_of(flow.request))} (flow {flow.id})"

@@ -12,9 +12,9 @@ from ..chat.stream_state import Asked
 from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ..wire.json_text import Json, dumps, loads
 from .adapted_request import Adapted, Told, body_of
+from .exchange import Exchange
 from .message_body import content_of
 from .own_request import Reply
-from .request_facts import ASKED
 from .retry import Later, answer_to
 from .running_answer import Running
 from .second_request import take
@@ -23,34 +23,32 @@ NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")
 
 
-def translate(flow: http.HTTPFlow, base: str, made: Adapted | None = None) -> Adapted:
-    """Put the request of *flow* into the native form, below the path *base*.
+def translate(exchange: Exchange, base: str) -> None:
+    """Put the request of *exchange* into the native form, below the path *base*.
 
     Args:
-        flow: The flow.
+        exchange: The exchange.
         base: The path of the account.
-        made: What was changed in it before.
 
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
     """
-    request = flow.request
+    request, made = exchange.flow.request, exchange.adapted
     try:
         original = content_of(request)
     except ValueError:
         raise ValueError("The body of the request cannot be decoded.") from None
-    asked = flow.metadata.get(ASKED)
     sent = Asked.from_body(original).model
     native = native_body(original)
     request.path = native_path(base, sent)
     request.headers.pop("content-encoding", None)
     request.content = native.body
-    # The answer does not name it.
-    flow.metadata[ASKED] = asked if isinstance(asked, str) else sent
+    if exchange.mapped_model is None:
+        exchange.mapped_model = sent  # the answer does not name it
     edits: list[Told] = [*(made.edits if made else ())]
     edits += [(NAME, "dropped", path) for path in native.dropped]
     edits += [(NAME, "changed", path) for path in native.changed]
-    return Adapted(made.original if made else original, edits)
+    exchange.adapted = Adapted(made.original if made else original, edits)
 
 
 def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:

@@ -2,19 +2,14 @@
 
 import re
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from mitmproxy import http
 
 from ..chat.stream_state import Asked
-from ..routing.routes import ROUTED
 from ..text.echo import Echo
 from ..text.printable import brief
 from .message_body import request_body
 from .response_headers import answers_events
-
-ASKED = "llm_normalize_asked"
-"""Where a flow's metadata holds the model asked for, where another one was sent."""
 
 _SECRET = 6
 """Characters; shorter values are placeholders ("x", "none") and would garble lines."""
@@ -38,16 +33,21 @@ def place_of(request: http.Request, host: str = "") -> str:
     return host if is_usual else f"{host}:{request.port}"
 
 
-def path_of(flow: http.HTTPFlow) -> str:
-    """Return the path that the client of *flow* asked for, without its query."""
-    route = flow.metadata.get(ROUTED)
-    if isinstance(route, list) and route:
-        return urlsplit(str(route[0])).path
-    return flow.request.path.partition("?")[0]
+def asked_of(
+    flow: http.HTTPFlow,
+    *,
+    strict: bool,
+    body: bytes | None = None,
+    mapped_model: str | None = None,
+) -> Asked:
+    """Return what the request of *flow* asked.
 
-
-def asked_of(flow: http.HTTPFlow, *, strict: bool, body: bytes | None = None) -> Asked:
-    """Return what the request of *flow* asked; with *body*, before that was changed."""
+    Args:
+        flow: The flow.
+        strict: Whether only fields that OpenAI defines are wanted.
+        body: The body of the request before it was changed, if it was.
+        mapped_model: The model asked for, where another one was sent.
+    """
     request, response = flow.request, flow.response
     body = request_body(request) if body is None else body
     if body is None and response is not None:
@@ -56,9 +56,8 @@ def asked_of(flow: http.HTTPFlow, *, strict: bool, body: bytes | None = None) ->
     else:
         asked = Asked.from_body(body)
     begun = response.timestamp_start if response else request.timestamp_start
-    name = flow.metadata.get(ASKED)
-    if isinstance(name, str):
-        asked = replace(asked, model=name, is_mapped=True)
+    if mapped_model is not None:
+        asked = replace(asked, model=mapped_model, is_mapped=True)
     return replace(asked, id=flow.id, time=int(begun), strict=strict)
 
 

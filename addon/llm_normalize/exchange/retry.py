@@ -15,6 +15,7 @@ from ..text.echo import Echo
 from ..wire.content_encoding import beginning
 from ..wire.json_text import dumps
 from .adapted_request import Told, body_of, key_of
+from .exchange import Exchange
 from .message_body import request_body
 from .own_request import Asking, Reply, UpstreamError, ask
 from .polling import LIMIT, unless_gone
@@ -36,15 +37,16 @@ type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
 
 
-def repeat_of(flow: http.HTTPFlow, running: Running, learned: Learned) -> Later | None:
-    """Return what asks again for *flow*; None if there is nothing to be done.
+def repeat_of(exchange: Exchange, running: Running, learned: Learned) -> Later | None:
+    """Return what asks again; None if there is nothing to be done.
 
     Args:
-        flow: The flow, whose answer has come.
+        exchange: The exchange, whose answer has come.
         running: The answer; where it is only observed it is told what would be changed.
         learned: Takes what has helped.
     """
     settings, echo = running.settings, running.answer.echo
+    flow, client = exchange.flow, exchange.client
     refused = Refused.of(flow, echo, words=settings.words) if settings.learns else None
     if refused is None:
         return None
@@ -54,7 +56,7 @@ def repeat_of(flow: http.HTTPFlow, running: Running, learned: Learned) -> Later 
 
     async def later(flow: http.HTTPFlow) -> bool:
         try:
-            return await refused.ask_again(flow, learned)
+            return await refused.ask_again(flow, learned, client)
         finally:
             running.answer.request.extend(refused.edits)
 
@@ -106,7 +108,9 @@ class Refused:
             (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
         ]
 
-    async def ask_again(self, flow: http.HTTPFlow, learned: Learned) -> bool:
+    async def ask_again(
+        self, flow: http.HTTPFlow, learned: Learned, client: bytes
+    ) -> bool:
         """Put the answer to the changed request in the place of the refusal.
 
         Where none comes the refusal stays.
@@ -114,13 +118,14 @@ class Refused:
         Args:
             flow: The flow.
             learned: Takes what has helped.
+            client: Whose request it is.
 
         Returns:
             False if the client has left.
         """
         request, response = flow.request, flow.response
         assert response is not None
-        key, tried = key_of(flow, self.body), list[Change]()
+        key, tried = key_of(request, self.body, client), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
             reply = await answer_to(flow, dumps(self.body))

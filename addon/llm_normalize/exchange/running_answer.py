@@ -14,16 +14,19 @@ from ..records.record_line import Record
 from ..records.snapshot import KEY, Kept
 from ..records.statistics import Stats
 from ..repair.fix import Fix
+from ..repair.pipeline import Pipeline
 from ..request.adaptation import LEARNED, Adaptation
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
+from ..wire.content_encoding import Decoder
 from .adapted_request import Adapted
 from .answer_record import Answer
-from .disconnect import client_left, gateway_status
+from .disconnect import break_off, client_left, gateway_status
 from .flow_list import note, show_anew
 from .message_body import request_body
-from .request_facts import asked_of, path_of, place_of, secrets_of
-from .stream_rewriter import Rewriter
+from .request_facts import asked_of, place_of, secrets_of
+from .response_headers import prepare_headers
+from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +111,13 @@ class Running:
 
     @classmethod
     def of(
-        cls, flow: http.HTTPFlow, settings: Settings, adapted: Adapted | None = None
+        cls,
+        flow: http.HTTPFlow,
+        settings: Settings,
+        adapted: Adapted | None = None,
+        *,
+        mapped_model: str | None = None,
+        path: str | None = None,
     ) -> "Running":
         """Return the answer of *flow*, whose headers may have come.
 
@@ -116,16 +125,51 @@ class Running:
             flow: The flow.
             settings: What counts for the answer.
             adapted: What was changed in its request.
+            mapped_model: The model asked for, where another one was sent.
+            path: The path asked for, if not the one that was sent.
         """
         original = adapted.original if adapted else None
-        asked = asked_of(flow, strict=settings.strict, body=original)
+        asked = asked_of(
+            flow, strict=settings.strict, body=original, mapped_model=mapped_model
+        )
         kept = Kept(both=settings.shown)
-        answer = _answer(flow, asked, settings)
+        if path is None:
+            path = flow.request.path.partition("?")[0]
+        answer = _answer(flow, asked, settings, path)
         answer.echo = Echo(original or request_body(flow.request), answer.secrets)
         running = cls(flow, answer, asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
         running.answer.request.extend(adapted.edits if adapted else ())
         return running
+
+    @property
+    def label(self) -> str:
+        """Its name in log lines."""
+        return f"normalize: {brief(place_of(self.flow.request))} (flow {self.flow.id})"
+
+    def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
+        """Have its body pass a rewriter, which is returned.
+
+        Args:
+            decoder: Undoes the content encoding.
+            turn: Bounds what is looked at, shared with other streams.
+        """
+        settings, answer, flow = self.settings, self.answer, self.flow
+        self.rewriter = Rewriter(
+            Pipeline(self.asked, settings.fixes, answer.step, self.label, answer.count),
+            decoder,
+            repair=not settings.observe,
+            give_up=lambda: break_off(flow),
+            label=self.label,
+            kept=self.kept,
+            turn=turn,
+        )
+        return self.rewriter
+
+    def prepare_headers(self, response: http.Response) -> None:
+        """Make the headers of *response* those of the stream that is sent."""
+        rename = self.settings.applies("content-type-wrong")
+        prepare_headers(self.flow.request, response, rename=rename)
 
     def copy(self) -> "Running":
         """Return what is known of an answer of which nothing has passed a rewriter."""
@@ -228,8 +272,14 @@ class Running:
 
     def _show(self, record: Record) -> None:
         told = self.answer.metadata(record, self.kept)
-        more = {"came_status": self.came_status, "usage": self.asked.usage}
-        self.flow.metadata[KEY] = {**told, **more, "why": self.why}
+        asked = self.asked
+        more = {
+            "came_status": self.came_status,
+            "usage": asked.usage,
+            "mapped_model": asked.model if asked.is_mapped else None,
+            "why": self.why,
+        }
+        self.flow.metadata[KEY] = {**told, **more}
         response = self.flow.response
         if self.rewriter is None or response is None:
             return
@@ -246,10 +296,10 @@ class Running:
             show_anew(self.flow)
 
 
-def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
+def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str) -> Answer:
     request = flow.request
     log = settings.log
-    path, secrets = path_of(flow), secrets_of(request)
+    secrets = secrets_of(request)
     for secret in secrets:
         path = path.replace(secret, MASK)
     return Answer(

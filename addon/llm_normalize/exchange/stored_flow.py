@@ -66,7 +66,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     if told.get("fixes") and packed is None:
         raise ValueError("what came is not kept of it")
     came = unpacked(packed) if packed else left
-    asked = asked_of(flow, strict=strict)
+    asked = asked_of(flow, strict=strict, mapped_model=told.get("mapped_model"))
     # The request may have asked for it before it was changed.
     asked = replace(asked, usage=asked.usage or told.get("usage") is True)
     status = told.get("came_status") or response.status_code

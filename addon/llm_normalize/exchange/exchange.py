@@ -1,0 +1,122 @@
+"""One exchange: a client's request, its answer, and all that is known of both.
+
+It is made when the request's headers arrive, and closed once: in `response`, in `error`,
+at a reload, or when mitmproxy ends. No state of a flow is anywhere else; `open_exchanges`
+finds the exchange of a flow.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from mitmproxy import http
+
+from ..chat.endpoint import is_chat_request
+from ..routing.routes import Routed
+from ..routing.saved_flow_guard import GuardedKey
+from .adapted_request import Adapted, client_of
+from .running_answer import Running, Settings
+
+HANDED_OVER = "llm_normalize_handed_over"
+"""Where a flow's metadata has, from a reload to its next hook, its route and model."""
+
+
+@dataclass(eq=False, slots=True)
+class Exchange:
+    """One request of a client and its answer.
+
+    Attributes:
+        flow: mitmproxy's flow.
+        is_on_selected_host: Whether its client asks a host whose answers are repaired;
+            decided once, see `open_exchanges`.
+        route: Where its client sent it and where it goes, if it has a route.
+        is_let_in: Whether its client has presented the token of the gate.
+        wants_models: Whether it asks for a list of models that gets more names.
+        key: The proxy's key on its request, if there is one.
+        mapped_model: The model asked for, where another one is sent.
+        adapted: What was changed in its request.
+        is_expected: Whether it has a record even if no answer comes.
+        running: Its answer, from its headers until its record is written.
+        is_open: Whether it has not been closed yet.
+    """
+
+    flow: http.HTTPFlow
+    is_on_selected_host: bool = False
+    route: Routed | None = None
+    is_let_in: bool = False
+    wants_models: bool = False
+    key: GuardedKey | None = None
+    mapped_model: str | None = None
+    adapted: Adapted | None = None
+    is_expected: bool = False
+    running: Running | None = None
+    is_open: bool = True
+    _client: bytes | None = None
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether the answers of its host are repaired; those of a route's target are."""
+        return self.is_on_selected_host or self.route is not None
+
+    @property
+    def is_native(self) -> bool:
+        """Whether its request is in the form of a provider of its own."""
+        route = self.route
+        is_native = route is not None and route.target.is_native
+        return is_native and self.flow.request.method == "POST"
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether it asks a selected host for a chat completion."""
+        if not self.is_selected:
+            return False
+        request = self.flow.request
+        return is_chat_request(request.method, request.path) or self.is_native
+
+    @property
+    def path(self) -> str:
+        """The path that its client asked for, without its query."""
+        asked = self.flow.request if self.route is None else self.route
+        return asked.path.partition("?")[0]
+
+    @property
+    def client(self) -> bytes:
+        """A mark of its client's credentials and address, as they were at first."""
+        if self._client is None:
+            self._client = client_of(self.flow)
+        return self._client
+
+    def expect(self) -> None:
+        """Have a record written, also if no answer comes."""
+        self.is_expected = True
+        _ = self.client  # a key of the proxy's may take the place of the client's
+
+    def new_answer(self, settings: Settings) -> Running:
+        """Return its answer, which begins, or the record of one that never came.
+
+        Args:
+            settings: What counts for it.
+        """
+        self.is_expected = False
+        return Running.of(
+            self.flow,
+            settings,
+            self.adapted,
+            mapped_model=self.mapped_model,
+            path=self.path,
+        )
+
+    def hand_over(self) -> None:
+        """Let the addon that is loaded next know its route and model.
+
+        Its request may still be on its way to a server: it stays as it is.
+        """
+        if self.route is not None or self.mapped_model is not None:
+            route = self.route.state() if self.route is not None else None
+            self.flow.metadata[HANDED_OVER] = [route, self.mapped_model]
+
+    @classmethod
+    def resume(cls, flow: http.HTTPFlow) -> Self:
+        """Return the exchange of a flow that began before the addon was loaded."""
+        found: Any = flow.metadata.pop(HANDED_OVER, None) if flow.live else None
+        route, model = found or (None, None)
+        return cls(flow, route=route and Routed.of_state(route), mapped_model=model)
