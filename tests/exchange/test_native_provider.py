@@ -56,11 +56,11 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
 ) -> None:
     asked: list[bytes] = []
 
-    async def answer_to(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    async def request_again(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
         asked.append(body)
         return reply
 
-    monkeypatch.setattr(native_provider, "answer_to", answer_to)
+    monkeypatch.setattr(native_provider, "request_again", request_again)
     made, answer = running(EMPTY)
     later = whole_of(made, answer)
     assert later is not None

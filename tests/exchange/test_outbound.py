@@ -664,11 +664,13 @@ def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
 def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, told: Any
 ) -> None:
-    async def answer_to(flow: http.HTTPFlow, _: bytes) -> Reply:
+    async def request_again(flow: http.HTTPFlow, _: bytes) -> Reply:
         assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
         return Reply(200, "OK", [("content-type", "application/json")], dumps(told))
 
-    monkeypatch.setattr("llm_normalize.exchange.native_provider.answer_to", answer_to)
+    monkeypatch.setattr(
+        "llm_normalize.exchange.native_provider.request_again", request_again
+    )
     made = native(proxy, stream=True)
     made.server_conn.timestamp_start = 1.0
     empty = dumps({"result": {}, "success": True})

@@ -15,9 +15,9 @@ from .adapted_request import Adapted, Told, body_of
 from .exchange import Exchange
 from .message_body import content_of
 from .own_request import Reply
-from .retry import Later, answer_to
+from .retry import Later
 from .running_answer import Running
-from .second_request import take
+from .second_request import replace_response, request_again
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")
@@ -68,10 +68,10 @@ def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
     asking = dumps({key: body[key] for key in body if key not in _STREAMING})
 
     async def later(flow: http.HTTPFlow) -> bool:
-        reply = await answer_to(flow, asking)
+        reply = await request_again(flow, asking)
         if isinstance(reply, Reply):
             flow.request.content = asking
-            take(response, reply)
+            replace_response(response, reply)
         running.answer.request.append((NAME, "dropped", "stream"))
         return reply is not None
 

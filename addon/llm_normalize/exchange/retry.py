@@ -1,9 +1,8 @@
 """A request that was refused for what need not be sent: it is asked again without it."""
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mitmproxy import http
 
@@ -17,11 +16,9 @@ from ..wire.json_text import dumps
 from .adapted_request import Told, body_of, key_of
 from .exchange import Exchange
 from .message_body import request_body
-from .own_request import Asking, Reply, UpstreamError, ask
-from .polling import LIMIT, unless_gone
-from .request_facts import quoted
+from .own_request import Reply
 from .running_answer import Running
-from .second_request import base_of, hops_in, host_of, is_gone, latin, take, way_to
+from .second_request import replace_response, request_again
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +26,6 @@ TIMES = 3
 """How often one request is asked again, at most."""
 
 _REFUSED = (400, 422)
-_BODY = 64 * 1024 * 1024  # bytes of an answer to a request that is asked again
-# Headers that another connection, or another body, has of its own.
-_OWN = {"accept-encoding", "content-encoding", "expect", "host", "proxy-authorization"}
-
 type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
 
@@ -128,13 +121,13 @@ class Refused:
         key, tried = key_of(request, self.body, client), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
-            reply = await answer_to(flow, dumps(self.body))
+            reply = await request_again(flow, dumps(self.body))
             if reply is None:
                 return False
             if not isinstance(reply, Reply):
                 break
             request.content = dumps(self.body)
-            take(response, reply)
+            replace_response(response, reply)
             self.edits += edits
             tried += self.changes
             refused = reply.status in _REFUSED
@@ -152,45 +145,3 @@ def _beginning(response: http.Response) -> bytes:
     """Return the beginning of an answer's body; nothing if it cannot be decoded."""
     encoding = response.headers.get("content-encoding", "")
     return beginning(response.raw_content or b"", encoding, LARGE)
-
-
-async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
-    """Return the reply to the request of *flow* with another *body*, or why none came.
-
-    None if the client has left.
-    """
-    reply = await unless_gone(
-        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
-    )
-    if is_gone(flow):
-        return None
-    if not isinstance(reply, Reply):
-        reply = reply or f"no answer within {LIMIT} seconds"
-        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
-    return reply
-
-
-async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
-    """Return the reply to the request of *flow* with another *body*, or why none came."""
-    request = flow.request
-    given = [
-        (name.lower(), latin(value))
-        for name, value in request.headers.items(multi=True)
-    ]
-    dropped = hops_in(given) | _OWN
-    headers = [
-        ("host", host_of(request)),
-        *(each for each in given if each[0] not in dropped),
-        ("accept-encoding", "identity"),
-    ]
-    name = flow.server_conn.sni or request.host
-    way = way_to(flow, name)
-    way = replace(way, limit=min(way.limit or _BODY, _BODY))
-    url = f"{base_of(request)}{request.path}"
-    asking = Asking(request.method, url, headers, body, LIMIT)
-    try:
-        return await ask(asking, way, name=name)
-    except UpstreamError as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
-        return type(error).__name__
