@@ -465,7 +465,7 @@ def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
     assert [each["end"] for each in proxy.records()] == ends
 
 
-@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "asked_of", "Answer"])
+@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "asked_of", "AnswerRecord"])
 def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     proxy: Proxy,
     monkeypatch: pytest.MonkeyPatch,
@@ -493,7 +493,7 @@ def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
 def test_a_body_that_passes_because_of_a_bug_is_buffered_as_ever(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running_answer, "Answer", fail)
+    monkeypatch.setattr(running_answer, "AnswerRecord", fail)
     made = chat_flow(headers={"content-type": "application/json"})
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is False

@@ -163,6 +163,23 @@ def test_every_adaptation_module_is_in_the_order() -> None:
     assert sorted(listed) == [path.stem for path in ADAPTATION_MODULES]
 
 
+OF_A_FLOW = re.compile(
+    r"flow\.id\]|\((self\.)?flow\.id\)|WeakKeyDictionary\[http\.HTTPFlow"
+)
+"""What finds something by its flow."""
+
+
+def test_one_module_finds_what_is_known_of_a_flow() -> None:
+    found = [name(p) for p in MODULES if OF_A_FLOW.search(p.read_text("utf-8"))]
+    assert found == ["exchange/open_exchanges"]
+
+
+def test_one_module_changes_how_flows_are_saved() -> None:
+    changes = re.compile(r"\b(HTTPFlow|flow)\.(get_state|copy) = ")
+    found = [name(path) for path in MODULES if changes.search(path.read_text("utf-8"))]
+    assert found == ["routing/saved_flow_guard"]
+
+
 NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")
 
 

@@ -19,7 +19,7 @@ from llm_normalize.exchange import (
     pending_result,
     running_answer,
 )
-from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.exchange.own_request import Reply
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
@@ -919,15 +919,15 @@ def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    step = Answer.step
+    step = AnswerRecord.step
 
-    def slow(self: Answer, taken: Step) -> None:
+    def slow(self: AnswerRecord, taken: Step) -> None:
         step(self, taken)
         if threading.current_thread() is not threading.main_thread():
             begun.set()
             assert go_on.wait(10)
 
-    monkeypatch.setattr(Answer, "step", slow)
+    monkeypatch.setattr(AnswerRecord, "step", slow)
     made, other = chat_flow(), chat_flow()
 
     async def play() -> list[Any]:

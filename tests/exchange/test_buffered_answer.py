@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from llm_normalize.exchange import buffered_answer, message_body
-from llm_normalize.exchange.running_answer import Running, Settings
+from llm_normalize.exchange.running_answer import RunningAnswer, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import LARGE
 from llm_normalize.wire.content_encoding import LARGEST
@@ -11,9 +11,9 @@ from llm_normalize.wire.json_text import dumps
 from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of
 
 
-def running(*, observe: bool = False) -> Running:
+def running(*, observe: bool = False) -> RunningAnswer:
     settings = Settings(FIXES, observe, strict=False, log=None)
-    return Running.of(chat_flow(request={"model": "m"}), settings)
+    return RunningAnswer.of(chat_flow(request={"model": "m"}), settings)
 
 
 def repair(

@@ -9,7 +9,7 @@ from llm_normalize.exchange.adapted_request import Adapted
 from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.native_provider import is_answer, translate, whole_of
 from llm_normalize.exchange.own_request import Reply
-from llm_normalize.exchange.running_answer import Running, Settings
+from llm_normalize.exchange.running_answer import RunningAnswer, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import chat_flow, response_of
@@ -42,12 +42,12 @@ def test_what_cannot_be_translated_is_told() -> None:
 
 def running(
     answer: Any, *, observe: bool = False, status: int = 200, **request: Any
-) -> tuple[http.HTTPFlow, Running]:
+) -> tuple[http.HTTPFlow, RunningAnswer]:
     made = chat_flow(request=REQUEST | request, status=status)
     response_of(made).content = dumps(answer)
     made.server_conn.timestamp_start = 1.0
     settings = Settings(FIXES, observe=observe, strict=False, log=None)
-    return made, Running.of(made, settings)
+    return made, RunningAnswer.of(made, settings)
 
 
 @pytest.mark.parametrize("reply", [Reply(200, "OK", [], b'{"result":1}'), "why", None])
@@ -70,7 +70,7 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
 
     assert asyncio.run(run()) is (reply is not None)
     assert "stream" not in loads(asked[0])
-    assert answer.answer.request[-1] == ("request-not-native", "dropped", "stream")
+    assert answer.record.request[-1] == ("request-not-native", "dropped", "stream")
     taken = response_of(made).content == b'{"result":1}'
     assert taken is isinstance(reply, Reply)
 

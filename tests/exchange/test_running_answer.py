@@ -8,7 +8,7 @@ from mitmproxy import contentviews, http
 from mitmproxy.flow import Error
 from mitmproxy.utils import emoji
 
-from llm_normalize.exchange.running_answer import Running, Settings
+from llm_normalize.exchange.running_answer import RunningAnswer, Settings
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.inspect.before_after import BeforeAfter
@@ -50,13 +50,13 @@ def test_what_is_known_of_an_answer_comes_from_its_flow(
     made = chat_flow(request={"model": "m", "stream": stream})
     response_of(made).timestamp_start = 1790000000.9
     settings = Settings(FIXES, observe=True, strict=strict, log=None)
-    running = Running.of(made, settings)
+    running = RunningAnswer.of(made, settings)
     assert (running.settings, running.rewriter, running.pending) == (
         settings,
         None,
         False,
     )
-    asked, answer = running.asked, running.answer
+    asked, answer = running.asked, running.record
     assert (asked.id, asked.model, asked.stream) == (made.id, "m", stream)
     assert (asked.time, asked.strict) == (1790000000, strict)
     assert (answer.host, answer.path, answer.observe) == (
@@ -72,7 +72,7 @@ def test_request_that_says_nothing_asks_for_nothing(content: bytes | None) -> No
     made.request.raw_content = content
     made.response = None
     made.request.timestamp_start = 1790000000.0
-    asked = Running.of(made, ALL).asked
+    asked = RunningAnswer.of(made, ALL).asked
     assert (asked.model, asked.time) == ("", 1790000000)
 
 
@@ -80,13 +80,13 @@ def test_request_that_says_nothing_asks_for_nothing(content: bytes | None) -> No
 def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
     made = chat_flow(headers={"content-type": kind})
     made.request.raw_content = None
-    assert Running.of(made, ALL).asked.stream == (kind == "text/event-stream")
+    assert RunningAnswer.of(made, ALL).asked.stream == (kind == "text/event-stream")
 
 
 def test_record_is_written_counted_and_kept() -> None:
     made = chat_flow()
-    running = Running.of(made, ALL)
-    running.answer.step(Step(0, b"before", [b"after"], ["role-missing"]))
+    running = RunningAnswer.of(made, ALL)
+    running.record.step(Step(0, b"before", [b"after"], ["role-missing"]))
     stats = Stats()
     record = running.write(stats, 200, "complete", (1, 6, 5))
     assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
@@ -100,7 +100,7 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
     for stored, kept in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
         made = chat_flow()
         response_of(made).data.content = stored
-        running = Running.of(made, ALL)
+        running = RunningAnswer.of(made, ALL)
         pipeline = Pipeline(running.asked, FIXES)
         running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
         running.rewriter(b"sent")
@@ -112,10 +112,10 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
     assert made.metadata[KEY]["end"] == "error"
 
 
-def streaming(made: http.HTTPFlow, **more: Any) -> Running:
+def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     """Return the answer of *made*, streamed through a rewriter."""
-    running = Running.of(made, Settings(FIXES, **({**NO_LOG, **more})))
-    pipeline = Pipeline(running.asked, FIXES, running.answer.step)
+    running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))
+    pipeline = Pipeline(running.asked, FIXES, running.record.step)
     running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
     return running
 
@@ -243,7 +243,7 @@ def test_nothing_is_said_of_an_answer_that_was_right() -> None:
 
 
 def test_figures_of_an_answer_that_never_came_are_zero() -> None:
-    record = Running.of(chat_flow(), ALL).close(Stats(), None, "error")
+    record = RunningAnswer.of(chat_flow(), ALL).close(Stats(), None, "error")
     figures = (record["events"], record["bytes_in"], record["bytes_out"])
     assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)
 
@@ -258,7 +258,7 @@ def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
     settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
     made = chat_flow()
     made.request.path = f"/nvapi-key{made.request.path}"
-    Running.of(made, settings).close(Stats(), 200, "complete")
+    RunningAnswer.of(made, settings).close(Stats(), 200, "complete")
     (entry,) = lines
     assert entry.record["path"] == "/***/v1/chat/completions"
     assert entry.record["flow"] == made.id

@@ -21,7 +21,7 @@ from .exchange import Exchange
 from .native_provider import whole_of
 from .pending_result import PENDING, fetch
 from .retry import Later, repeat_of
-from .running_answer import CORRUPT, Running, Settings
+from .running_answer import CORRUPT, RunningAnswer, Settings
 from .second_request import is_gone
 from .sending import slow_down
 from .stream_rewriter import Turn
@@ -80,7 +80,7 @@ class Answers:
             self._stream(exchange.flow, response, running)
 
     def _stream(
-        self, flow: http.HTTPFlow, response: http.Response, running: Running
+        self, flow: http.HTTPFlow, response: http.Response, running: RunningAnswer
     ) -> None:
         """Have an answer repaired as it arrives."""
         decoder = decoder_for(response.headers.get("content-encoding", ""))
@@ -125,7 +125,9 @@ class Answers:
         self._end(response, running, repair(exchange, running))
         return None
 
-    def _end(self, response: http.Response, running: Running, figures: Figures) -> None:
+    def _end(
+        self, response: http.Response, running: RunningAnswer, figures: Figures
+    ) -> None:
         rewriter = running.rewriter
         if rewriter is None:
             status = response.status_code
@@ -138,13 +140,13 @@ class Answers:
         record = running.close(self._stats, response.status_code, end)
         running.keep(record)
 
-    def _later(self, exchange: Exchange, running: Running) -> Later | None:
+    def _later(self, exchange: Exchange, running: RunningAnswer) -> Later | None:
         """Return what puts another answer in the place of the first one, if need be."""
         later = whole_of(exchange.flow, running) if exchange.is_native else None
         return later or repeat_of(exchange, running, self._learned)
 
     async def _fetch(
-        self, exchange: Exchange, running: Running, later: Later | None
+        self, exchange: Exchange, running: RunningAnswer, later: Later | None
     ) -> None:
         """Put another answer in the place of the first one, if need be, and repair it."""
         flow = exchange.flow
@@ -158,7 +160,7 @@ class Answers:
             after = [response.raw_content or b""]
             running.came_status = response.status_code
             if later is fetch:
-                running.answer.step(Step(0, before, after, [PENDING]))
+                running.record.step(Step(0, before, after, [PENDING]))
             if is_slow(response):
                 figures = await self._repair_aside(exchange, running)
                 if is_gone(flow) and not self._is_over:
@@ -174,9 +176,11 @@ class Answers:
             exchange.running = None
             running.on_end()
 
-    async def _repair_aside(self, exchange: Exchange, running: Running) -> Figures:
+    async def _repair_aside(
+        self, exchange: Exchange, running: RunningAnswer
+    ) -> Figures:
         """Repair a large answer in a thread, so that no stream waits for it."""
-        answer, entries = running.answer, list[Entry | Known]()
+        answer, entries = running.record, list[Entry | Known]()
         write = answer.write
         running.before_repair = running.copy()
         if write is not None:
@@ -240,11 +244,11 @@ class Answers:
             if not left:
                 idle()
 
-        def stream_ended(running: Running) -> None:
+        def stream_ended(running: RunningAnswer) -> None:
             running.keep(running.close(self._stats, running.status, "complete"))
             ended()
 
-        def stream_broke(running: Running, _: object) -> None:
+        def stream_broke(running: RunningAnswer, _: object) -> None:
             running.broke(self._stats)
             ended()
 
@@ -271,10 +275,10 @@ class Answers:
             # Nothing that a thread has repaired by now will be sent.
             self._abandon(running.before_repair or running, why)
         except Exception:  # the others have theirs
-            host = brief(running.answer.host)
+            host = brief(running.record.host)
             logger.exception("normalize: %s: an answer has no record", host)
 
-    def _abandon(self, running: Running, why: str) -> None:
+    def _abandon(self, running: RunningAnswer, why: str) -> None:
         if running.rewriter is not None:
             running.rewriter.pipeline.abandon()
         running.why = why

@@ -15,7 +15,7 @@ from .exchange import Exchange
 from .pending_result import PENDING, is_pending
 from .request_facts import quoted
 from .response_headers import answers_events
-from .running_answer import Running
+from .running_answer import RunningAnswer
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Path(Enum):
     """It is sent as it arrives, and never read."""
 
 
-def path_of(exchange: Exchange, running: Running) -> Path:
+def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
     """Return the path of an answer whose headers have arrived.
 
     Args:
@@ -52,7 +52,7 @@ def path_of(exchange: Exchange, running: Running) -> Path:
         return Path.BUFFERED
     if exchange.is_native and not answers_events(response):
         return Path.BUFFERED  # it may have to be asked for anew
-    host = brief(running.answer.host)
+    host = brief(running.record.host)
     if callable(response.stream):
         logger.warning("normalize: another addon streams %s; it stays as it is", host)
         return Path.PASSED

@@ -18,7 +18,7 @@ from .exchange import Exchange
 from .message_body import content_of
 from .native_provider import is_answer
 from .request_facts import quoted
-from .running_answer import Running
+from .running_answer import RunningAnswer
 from .stream_rewriter import Turn
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _OBJECTS = 1000
 """Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
 
 
-def repair(exchange: Exchange, running: Running) -> Figures:
+def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
     """Repair an answer whose body is complete, and return its figures.
 
     Args:
@@ -63,7 +63,9 @@ def repair(exchange: Exchange, running: Running) -> Figures:
     return running.figures()
 
 
-def _make_stream(exchange: Exchange, response: http.Response, running: Running) -> None:
+def _make_stream(
+    exchange: Exchange, response: http.Response, running: RunningAnswer
+) -> None:
     """Turn an answer whose body is complete into a stream, if one was asked."""
     if not (running.asked.stream and is_good(response)):
         return
@@ -88,7 +90,9 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_whole(response: http.Response, running: Running, label: str) -> Figures:
+def repair_whole(
+    response: http.Response, running: RunningAnswer, label: str
+) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
 
     Returns:
@@ -102,7 +106,7 @@ def repair_whole(response: http.Response, running: Running, label: str) -> Figur
         content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
-            running.answer.is_error = status >= HTTPStatus.BAD_REQUEST
+            running.record.is_error = status >= HTTPStatus.BAD_REQUEST
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except ValueError as error:
         why = quoted(
@@ -112,7 +116,7 @@ def repair_whole(response: http.Response, running: Running, label: str) -> Figur
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)
     if step is not None:
-        running.answer.step(step)
+        running.record.step(step)
         running.kept.take(content or b"")
         running.kept.add(content or b"" if settings.observe else step.after[0])
         if not settings.observe:
@@ -120,7 +124,7 @@ def repair_whole(response: http.Response, running: Running, label: str) -> Figur
     return 1 if content else 0, size, len(response.raw_content or b"")
 
 
-def _take(response: http.Response, step: Step, running: Running) -> None:
+def _take(response: http.Response, step: Step, running: RunningAnswer) -> None:
     """Put the repaired body in the place of the provider's, as what it is."""
     if step.status:
         response.status_code = step.status

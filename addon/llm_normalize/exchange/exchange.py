@@ -14,7 +14,7 @@ from ..chat.endpoint import is_chat_request
 from ..routing.routes import Routed
 from ..routing.saved_flow_guard import GuardedKey
 from .adapted_request import Adapted, client_of
-from .running_answer import Running, Settings
+from .running_answer import RunningAnswer, Settings
 
 HANDED_OVER = "llm_normalize_handed_over"
 """Where a flow's metadata has, from a reload to its next hook, its route and model."""
@@ -48,7 +48,7 @@ class Exchange:
     mapped_model: str | None = None
     adapted: Adapted | None = None
     is_expected: bool = False
-    running: Running | None = None
+    running: RunningAnswer | None = None
     is_open: bool = True
     _client: bytes | None = None
 
@@ -90,14 +90,14 @@ class Exchange:
         self.is_expected = True
         _ = self.client  # a key of the proxy's may take the place of the client's
 
-    def new_answer(self, settings: Settings) -> Running:
+    def new_answer(self, settings: Settings) -> RunningAnswer:
         """Return its answer, which begins, or the record of one that never came.
 
         Args:
             settings: What counts for it.
         """
         self.is_expected = False
-        return Running.of(
+        return RunningAnswer.of(
             self.flow,
             settings,
             self.adapted,

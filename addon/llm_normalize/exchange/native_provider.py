@@ -16,7 +16,7 @@ from .exchange import Exchange
 from .message_body import content_of
 from .own_request import Reply
 from .retry import Later
-from .running_answer import Running
+from .running_answer import RunningAnswer
 from .second_request import replace_response, request_again
 
 NAME = "request-not-native"
@@ -51,7 +51,7 @@ def translate(exchange: Exchange, base: str) -> None:
     exchange.adapted = Adapted(made.original if made else original, edits)
 
 
-def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
+def whole_of(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
     """Return what asks for an answer in one piece, where there is no stream to be had."""
     response = flow.response
     assert response is not None
@@ -72,7 +72,7 @@ def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
         if isinstance(reply, Reply):
             flow.request.content = asking
             replace_response(response, reply)
-        running.answer.request.append((NAME, "dropped", "stream"))
+        running.record.request.append((NAME, "dropped", "stream"))
         return reply is not None
 
     return later

@@ -17,7 +17,7 @@ from .adapted_request import Told, body_of, key_of
 from .exchange import Exchange
 from .message_body import request_body
 from .own_request import Reply
-from .running_answer import Running
+from .running_answer import RunningAnswer
 from .second_request import replace_response, request_again
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,9 @@ type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
 
 
-def repeat_of(exchange: Exchange, running: Running, learned: Learned) -> Later | None:
+def repeat_of(
+    exchange: Exchange, running: RunningAnswer, learned: Learned
+) -> Later | None:
     """Return what asks again; None if there is nothing to be done.
 
     Args:
@@ -38,20 +40,20 @@ def repeat_of(exchange: Exchange, running: Running, learned: Learned) -> Later |
         running: The answer; where it is only observed it is told what would be changed.
         learned: Takes what has helped.
     """
-    settings, echo = running.settings, running.answer.echo
+    settings, echo = running.settings, running.record.echo
     flow, client = exchange.flow, exchange.client
     refused = Refused.of(flow, echo, words=settings.words) if settings.learns else None
     if refused is None:
         return None
     if running.settings.observe:
-        running.answer.request.extend(refused.change())
+        running.record.request.extend(refused.change())
         return None
 
     async def later(flow: http.HTTPFlow) -> bool:
         try:
             return await refused.ask_again(flow, learned, client)
         finally:
-            running.answer.request.extend(refused.edits)
+            running.record.request.extend(refused.edits)
 
     running.pending = True
     return later

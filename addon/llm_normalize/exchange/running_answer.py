@@ -20,7 +20,7 @@ from ..text.echo import MASK, Echo
 from ..text.printable import brief
 from ..wire.content_encoding import Decoder
 from .adapted_request import Adapted
-from .answer_record import Answer
+from .answer_record import AnswerRecord
 from .disconnect import break_off, client_left, gateway_status
 from .flow_list import note, show_anew
 from .message_body import request_body
@@ -75,12 +75,12 @@ class Settings:
 
 
 @dataclass
-class Running:
+class RunningAnswer:
     """One answer on its way.
 
     Attributes:
         flow: Its flow.
-        answer: What is known of it.
+        record: What is known of it.
         asked: What its request asked.
         settings: What counts for it.
         kept: What came of it, and what left.
@@ -95,7 +95,7 @@ class Running:
     """
 
     flow: http.HTTPFlow
-    answer: Answer
+    record: AnswerRecord
     asked: Asked
     settings: Settings
     kept: Kept
@@ -105,7 +105,7 @@ class Running:
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     why: str = ""
-    before_repair: "Running | None" = None
+    before_repair: "RunningAnswer | None" = None
     _shown: int = 0  # bytes that had left when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -118,7 +118,7 @@ class Running:
         *,
         mapped_model: str | None = None,
         path: str | None = None,
-    ) -> "Running":
+    ) -> "RunningAnswer":
         """Return the answer of *flow*, whose headers may have come.
 
         Args:
@@ -135,11 +135,11 @@ class Running:
         kept = Kept(both=settings.shown)
         if path is None:
             path = flow.request.path.partition("?")[0]
-        answer = _answer(flow, asked, settings, path)
-        answer.echo = Echo(original or request_body(flow.request), answer.secrets)
-        running = cls(flow, answer, asked, settings, kept)
+        record = _record(flow, asked, settings, path)
+        record.echo = Echo(original or request_body(flow.request), record.secrets)
+        running = cls(flow, record, asked, settings, kept)
         running.came_status = flow.response.status_code if flow.response else None
-        running.answer.request.extend(adapted.edits if adapted else ())
+        running.record.request.extend(adapted.edits if adapted else ())
         return running
 
     @property
@@ -154,9 +154,9 @@ class Running:
             decoder: Undoes the content encoding.
             turn: Bounds what is looked at, shared with other streams.
         """
-        settings, answer, flow = self.settings, self.answer, self.flow
+        settings, record, flow = self.settings, self.record, self.flow
         self.rewriter = Rewriter(
-            Pipeline(self.asked, settings.fixes, answer.step, self.label, answer.count),
+            Pipeline(self.asked, settings.fixes, record.step, self.label, record.count),
             decoder,
             repair=not settings.observe,
             give_up=lambda: break_off(flow),
@@ -171,10 +171,10 @@ class Running:
         rename = self.settings.applies("content-type-wrong")
         prepare_headers(self.flow.request, response, rename=rename)
 
-    def copy(self) -> "Running":
+    def copy(self) -> "RunningAnswer":
         """Return what is known of an answer of which nothing has passed a rewriter."""
         kept = Kept(both=self.settings.shown)
-        return replace(self, answer=self.answer.copy(), kept=kept, rewriter=None)
+        return replace(self, record=self.record.copy(), kept=kept, rewriter=None)
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never came."""
@@ -183,7 +183,7 @@ class Running:
             if unread:
                 logger.info(
                     "normalize: %s: %d events passed unread (%s)",
-                    brief(self.answer.host),
+                    brief(self.record.host),
                     unread.total(),
                     ", ".join(f"{reason} {count}" for reason, count in unread.items()),
                 )
@@ -200,14 +200,14 @@ class Running:
         self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
     ) -> Record:
         """Write the record, with its *figures*: events, bytes in, bytes out."""
-        answer = self.answer
-        record = answer.close(status, end, *figures)
-        names = dict.fromkeys(name for name, _, _ in answer.request)
-        stats.add(answer.host, answer.model, record["fixes"], names)
-        if said := self._said(record):
-            host, model = brief(answer.host), brief(answer.model)
+        record = self.record
+        line = record.close(status, end, *figures)
+        names = dict.fromkeys(name for name, _, _ in record.request)
+        stats.add(record.host, record.model, line["fixes"], names)
+        if said := self._said(line):
+            host, model = brief(record.host), brief(record.model)
             logger.info("normalize: %s %s: %s", host, model, said)
-        return record
+        return line
 
     def broke(self, stats: Stats, instead: int | None = None) -> None:
         """Close the record of an answer that broke off.
@@ -220,7 +220,7 @@ class Running:
         given_up = rewriter is not None and rewriter.given_up
         is_left = instead is None and not given_up and client_left(flow)
         if rewriter is not None and rewriter.pipeline.abandon():
-            host = brief(self.answer.host)
+            host = brief(self.record.host)
             who = f"the client of {host} left" if is_left else f"{host} broke off"
             logger.warning("normalize: %s while a finish reason or usage waited", who)
         status = flow.response.status_code if flow.response else None
@@ -239,39 +239,39 @@ class Running:
             self.close(stats, status, "client-left" if is_left else "upstream-broke")
         )
 
-    def keep(self, record: Record) -> None:
+    def keep(self, line: Record) -> None:
         """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
-        self._show(record)
+        self._show(line)
         if self.settings.shown:
-            mark = _OBSERVED if self.answer.observe else _REPAIRED
-            is_changed = record["fixes"] or self.answer.request
+            mark = _OBSERVED if self.record.observe else _REPAIRED
+            is_changed = line["fixes"] or self.record.request
             marks = _OBSERVED, _REPAIRED
-            note(self.flow, self._said(record), mark if is_changed else "", marks)
+            note(self.flow, self._said(line), mark if is_changed else "", marks)
 
-    def _said(self, record: Record) -> str:
+    def _said(self, line: Record) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
         said = []
-        if record["fixes"]:
-            verb = "would be repaired" if self.answer.observe else "repaired"
+        if line["fixes"]:
+            verb = "would be repaired" if self.record.observe else "repaired"
             fixes = ", ".join(
-                f"{name} {count}" for name, count in record["fixes"].items()
+                f"{name} {count}" for name, count in line["fixes"].items()
             )
-            told = f"{record['changed']} of {record['events']} events {verb}"
+            told = f"{line['changed']} of {line['events']} events {verb}"
             said.append(f"{told} ({fixes})")
-        if self.answer.request:
-            would = "would be " if self.answer.observe else ""
-            edits = (f"{path} {would}{verb}" for _, verb, path in self.answer.request)
+        if self.record.request:
+            would = "would be " if self.record.observe else ""
+            edits = (f"{path} {would}{verb}" for _, verb, path in self.record.request)
             said.append(f"request: {', '.join(map(brief, edits))}")
-        if record["end"] in ENDS:
-            said.append(self.why or ENDS[record["end"]])
+        if line["end"] in ENDS:
+            said.append(self.why or ENDS[line["end"]])
         return "; ".join(said)
 
     def show(self) -> None:
         """Let mitmweb and the console show what has been sent so far."""
-        self._show(self.answer.told(self.status, "running", *self.figures()))
+        self._show(self.record.told(self.status, "running", *self.figures()))
 
-    def _show(self, record: Record) -> None:
-        told = self.answer.metadata(record, self.kept)
+    def _show(self, line: Record) -> None:
+        told = self.record.metadata(line, self.kept)
         asked = self.asked
         more = {
             "came_status": self.came_status,
@@ -296,13 +296,15 @@ class Running:
             show_anew(self.flow)
 
 
-def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str) -> Answer:
+def _record(
+    flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str
+) -> AnswerRecord:
     request = flow.request
     log = settings.log
     secrets = secrets_of(request)
     for secret in secrets:
         path = path.replace(secret, MASK)
-    return Answer(
+    return AnswerRecord(
         flow=flow.id,
         host=place_of(request)[:_NAME],
         path=path[:_NAME],

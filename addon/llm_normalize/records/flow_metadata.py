@@ -7,7 +7,7 @@ from .pair_rows import FIRST, LAST
 from .snapshot import KEY, VERSION
 
 type Noted = dict[str, Any]
-"""What `Answer.metadata` returns, and `came_status`."""
+"""What `AnswerRecord.metadata` returns, and what `RunningAnswer` adds."""
 
 ENDS = {
     "client-left": "the client left",
