@@ -83,7 +83,7 @@ class GuardedKey:
 
     @classmethod
     def put_on(cls, flow: http.HTTPFlow, secret: Secret) -> Self | None:
-        """Put a key on; None if there is none, and the client is told so.
+        """Put a key on; None if there is none, and the client gets an error.
 
         It can be seen from when mitmproxy has chosen the connection, and only if that is
         one to the very server: no hook of another addon before that sees it, nor does it
