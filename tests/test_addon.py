@@ -14,7 +14,7 @@ from mitmproxy.test import tflow
 
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
-from llm_normalize.exchange import answers
+from llm_normalize.exchange import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.wire.json_text import dumps
@@ -465,14 +465,14 @@ def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
     assert [each["end"] for each in proxy.records()] == ends
 
 
-@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "decoder_for", "Running"])
+@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "asked_of", "AnswerRecord"])
 def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     proxy: Proxy,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     name: str,
 ) -> None:
-    monkeypatch.setattr(answers, name, fail)
+    monkeypatch.setattr(running_answer, name, fail)
     headers = {"content-type": SSE, "content-length": "9", "content-encoding": "gzip"}
     made = chat_flow(headers=headers)
     proxy.addon.responseheaders(made)
@@ -484,7 +484,7 @@ def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
 def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "Rewriter", fail)
+    monkeypatch.setattr(running_answer, "Rewriter", fail)
     made = chat_flow()
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is True
@@ -493,7 +493,7 @@ def test_a_stream_that_passes_because_of_a_bug_is_not_held_back(
 def test_a_body_that_passes_because_of_a_bug_is_buffered_as_ever(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "Running", fail)
+    monkeypatch.setattr(running_answer, "AnswerRecord", fail)
     made = chat_flow(headers={"content-type": "application/json"})
     proxy.addon.responseheaders(made)
     assert response_of(made).stream is False

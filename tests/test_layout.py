@@ -56,7 +56,7 @@ TOOLS_BRING = {
 # The standalone binary lacks parts of the standard library (sqlite3, zoneinfo,
 # logging.handlers, unittest.mock, ...): what is imported is listed, to be checked.
 STDLIB = {
-    "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "errno", "fcntl",
+    "__future__", "argparse", "asyncio", "atexit", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "enum", "errno", "fcntl",
     "functools", "hashlib", "hmac", "html", "http", "ipaddress", "itertools", "json", "logging", "math", "msvcrt", "os", "pathlib", "queue", "re", "secrets", "shlex", "shutil", "socket", "ssl", "stat", "string", "sys",
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
@@ -201,6 +201,23 @@ def test_adaptation_module_is_one_adaptation_named_as_its_file(path: Path) -> No
 def test_every_adaptation_module_is_in_the_order() -> None:
     listed = [each.__module__.rpartition(".")[2] for each in ADAPTATIONS]
     assert sorted(listed) == [path.stem for path in ADAPTATION_MODULES]
+
+
+OF_A_FLOW = re.compile(
+    r"flow\.id\]|\((self\.)?flow\.id\)|WeakKeyDictionary\[http\.HTTPFlow"
+)
+"""What finds something by its flow."""
+
+
+def test_one_module_finds_what_is_known_of_a_flow() -> None:
+    found = [name(p) for p in MODULES if OF_A_FLOW.search(p.read_text("utf-8"))]
+    assert found == ["exchange/open_exchanges"]
+
+
+def test_one_module_changes_how_flows_are_saved() -> None:
+    changes = re.compile(r"\b(HTTPFlow|flow)\.(get_state|copy) = ")
+    found = [name(path) for path in MODULES if changes.search(path.read_text("utf-8"))]
+    assert found == ["routing/saved_flow_guard"]
 
 
 NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")

@@ -25,10 +25,14 @@ from . import options
 from .commands import EVERY, capture_rows, fix_rows, one_fix, rerun_rows
 from .deferred_options import take_deferred, take_each
 from .exchange import outage
-from .exchange.answers import Answers
-from .exchange.exchange import Settings
-from .exchange.flows import answers_events, is_ours, is_selected, is_shown, place_of
+from .exchange.answer_lifecycle import Answers
+from .exchange.exchange import Exchange
+from .exchange.flow_list import is_shown
+from .exchange.open_exchanges import OpenExchanges
 from .exchange.outbound import Reach
+from .exchange.request_facts import place_of
+from .exchange.response_headers import answers_events
+from .exchange.running_answer import Settings
 from .fixes import FIXES
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
@@ -62,6 +66,7 @@ class Normalize:
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
         self._answers = Answers(self.stats)
+        self._exchanges = OpenExchanges(self._abandon)
         self._reach = Reach()
         self._home = Home(self.stats)
         self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
@@ -76,7 +81,7 @@ class Normalize:
         self._reach.load()
         take_deferred()
         for view in (BeforeAfter, Transcript):
-            contentviews.add(view(self._answers.refresh))
+            contentviews.add(view(self._refresh))
 
     def configure(self, updated: set[str]) -> None:
         """Take changed options over.
@@ -96,7 +101,7 @@ class Normalize:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.reach(self._reach, updated)
         self._home.hosts, self._home.routes = self.hosts, self._reach.routes
-        self._reach.hosts = self.hosts
+        self._reach.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_pairs_size" in updated:
@@ -117,13 +122,16 @@ class Normalize:
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
         if ctx.master.should_exit.is_set():
-            self._answers.close_all()
+            self._answers.close_all(self._exchanges)
             self._close_logs()
         else:
             for log in self._logs.values():
                 log.share()
-            self._answers.hand_over(self._close_logs)
-        self._reach.done()
+            self._answers.hand_over(self._exchanges, self._close_logs)
+            for exchange in self._exchanges:
+                exchange.hand_over()
+        self._reach.done(self._exchanges)
+        self._exchanges.clear()
 
     def _close_logs(self) -> None:
         for log in self._logs.values():
@@ -220,34 +228,38 @@ class Normalize:
         """
         if self._home.answers(flow):
             return
-        if self._reach.answers(flow, is_selected=is_selected(flow, self.hosts)):
+        exchange = self._exchanges.begin(flow)
+        if self._reach.answers(exchange):
             return
-        if is_ours(flow, self.hosts):
-            self._answers.expect(flow)
+        if exchange.is_chat:
+            exchange.expect()
             if ctx.options.normalize_mode == "repair":
                 flow.request.headers["accept-encoding"] = "identity"
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it leaves after this."""
-        made = self._reach.send(flow, is_selected=is_selected(flow, self.hosts))
-        if flow.response is None and is_ours(flow, self.hosts):
-            self._answers.adapt(flow, self._settings(flow), made)
+        exchange = self._exchanges.of(flow)
+        self._reach.send(exchange)
+        if flow.response is None and exchange.is_chat:
+            self._answers.adapt(exchange, self._settings(flow))
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide how the answer passes: its headers leave right after this."""
         response = flow.response
         assert response is not None
-        begun = is_ours(flow, self.hosts) and self._begin(flow)
-        self._reach.answered(flow)  # by now it is known what must be in no log
+        exchange = self._exchanges.of(flow)
+        begun = exchange.is_chat and self._begin(exchange)
+        self._reach.answered(exchange)  # by now it is known what must be in no log
         if begun:
             return
-        if is_selected(flow, self.hosts) and answers_events(response):
+        if exchange.is_selected and answers_events(response):
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
 
-    def _begin(self, flow: http.HTTPFlow) -> bool:
+    def _begin(self, exchange: Exchange) -> bool:
+        flow = exchange.flow
         try:
-            self._answers.begin(flow, self._settings(flow))
+            self._answers.begin(exchange, self._settings(flow))
         except Exception:
             name = brief(place_of(flow.request))
             logger.exception("normalize: %s passes as it is", name)
@@ -259,30 +271,48 @@ class Normalize:
 
         mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
         """
-        awaitable = self._answers.end(flow)
+        exchange = self._exchanges.of(flow)
+        awaitable = self._answers.end(exchange)
         if awaitable is not None:
-            return self._await(awaitable, flow)
-        self._reach.end(flow)
+            return self._await(awaitable, exchange)
+        self._close(exchange)
         return outage.wait(flow) if flow.error else None
 
-    async def _await(self, awaitable: Awaitable[None], flow: http.HTTPFlow) -> None:
+    async def _await(self, awaitable: Awaitable[None], exchange: Exchange) -> None:
         try:
             await awaitable
         finally:
-            self._reach.end(flow)
+            self._close(exchange)
 
     def error(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """Answer for a provider that does not; close the record of what broke off."""
-        response = None
+        exchange, response = self._exchanges.of(flow), None
         if ctx.options.normalize_mode == "repair":
-            response = outage.error_of(flow, self.hosts)
+            response = outage.error_of(exchange)
         if response is not None:
             self._reach.grant(flow, response)
-        return outage.end(flow, response, functools.partial(self._broke, flow))
+        return outage.end(flow, response, functools.partial(self._broke, exchange))
 
-    def _broke(self, flow: http.HTTPFlow, status: int | None) -> None:
-        self._answers.broke(flow, lambda: self._settings(flow), status)
-        self._reach.end(flow)
+    def _broke(self, exchange: Exchange, status: int | None) -> None:
+        self._answers.broke(exchange, lambda: self._settings(exchange.flow), status)
+        self._close(exchange)
+
+    def _abandon(self, exchange: Exchange) -> None:
+        """Close an exchange whose flow mitmproxy has never ended."""
+        self._answers.abandon(exchange, "mitmproxy has not ended it")
+        self._close(exchange)
+
+    def _close(self, exchange: Exchange) -> None:
+        """Close an exchange, once."""
+        if self._exchanges.close(exchange):
+            self._reach.end(exchange)
+
+    def _refresh(self, flow: http.HTTPFlow) -> None:
+        """Let *flow* show all that has been sent so far, if its answer streams."""
+        exchange = self._exchanges.get(flow)
+        running = None if exchange is None else exchange.running
+        if running is not None and running.rewriter is not None:
+            running.show()
 
     # -- what counts for one answer ----------------------------------------------
 

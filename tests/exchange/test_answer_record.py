@@ -12,7 +12,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 from mitmproxy.test import tflow
 
 from llm_normalize.exchange import answer_record
-from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.records.record_line import Entry, Form, Known, Record
 from llm_normalize.records.snapshot import KEY, VERSION, Kept, unpacked
 from llm_normalize.repair.fast_path.template import Template
@@ -46,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def answer(records: list[Record] | None = None, **more: Any) -> Answer:
+def answer(records: list[Record] | None = None, **more: Any) -> AnswerRecord:
     given: dict[str, Any] = {
         "flow": "f1",
         "host": "a.test",
@@ -63,7 +63,7 @@ def answer(records: list[Record] | None = None, **more: Any) -> Answer:
             records.append(told)
 
         given["write"] = write
-    made = Answer(**(given | more))
+    made = AnswerRecord(**(given | more))
     clock: Any = vars(answer_record)["time"]
     made._headers_at = clock.monotonic()  # the default is the real clock's
     return made
@@ -298,7 +298,7 @@ SIMPLE = Template(b"<", (), b">", (0,), (b"[", 0, b"]"), ("x", "y"), (), ())
 TWO = Template(b"<", (b"",), b">", (0, 0), (b"[", 0, b"]"), ("x",), (), ())
 
 
-def rows(each: Answer) -> list[Any]:
+def rows(each: AnswerRecord) -> list[Any]:
     closed = each.close(200, "complete", 9, 9, 9)
     return list(each.metadata(closed, Kept())["pairs"])
 

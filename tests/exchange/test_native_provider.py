@@ -5,10 +5,11 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange import native_provider
-from llm_normalize.exchange.exchange import Running, Settings
-from llm_normalize.exchange.flows import ASKED
+from llm_normalize.exchange.adapted_request import Adapted
+from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.native_provider import is_answer, translate, whole_of
 from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.running_answer import RunningAnswer, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import chat_flow, response_of
@@ -23,31 +24,30 @@ REQUEST = {
 
 
 def test_request_gets_its_path_and_its_form() -> None:
-    made = chat_flow(request=REQUEST)
-    adapted = translate(made, "/base")
-    assert made.request.path == "/base/ai/run/@cf/acme/brook"
-    assert made.metadata[ASKED] == "@cf/acme/brook"
-    assert adapted.original == dumps(REQUEST)
-    assert adapted.edits == [("request-not-native", "dropped", "verbosity")]
-    named = chat_flow(request=REQUEST)
-    named.metadata[ASKED] = "gpt-4o"
+    made = Exchange(chat_flow(request=REQUEST))
+    translate(made, "/base")
+    assert made.flow.request.path == "/base/ai/run/@cf/acme/brook"
+    assert made.mapped_model == "@cf/acme/brook"
+    edits = [("request-not-native", "dropped", "verbosity")]
+    assert made.adapted == Adapted(dumps(REQUEST), edits)
+    named = Exchange(chat_flow(request=REQUEST), mapped_model="gpt-4o")
     translate(named, "/base")
-    assert named.metadata[ASKED] == "gpt-4o"
+    assert named.mapped_model == "gpt-4o"
 
 
 def test_what_cannot_be_translated_is_told() -> None:
     with pytest.raises(ValueError, match="names no model"):
-        translate(chat_flow(request=REQUEST | {"model": ""}), "/base")
+        translate(Exchange(chat_flow(request=REQUEST | {"model": ""})), "/base")
 
 
 def running(
     answer: Any, *, observe: bool = False, status: int = 200, **request: Any
-) -> tuple[http.HTTPFlow, Running]:
+) -> tuple[http.HTTPFlow, RunningAnswer]:
     made = chat_flow(request=REQUEST | request, status=status)
     response_of(made).content = dumps(answer)
     made.server_conn.timestamp_start = 1.0
     settings = Settings(FIXES, observe=observe, strict=False, log=None)
-    return made, Running.of(made, settings)
+    return made, RunningAnswer.of(made, settings)
 
 
 @pytest.mark.parametrize("reply", [Reply(200, "OK", [], b'{"result":1}'), "why", None])
@@ -56,11 +56,11 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
 ) -> None:
     asked: list[bytes] = []
 
-    async def answer_to(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    async def request_again(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
         asked.append(body)
         return reply
 
-    monkeypatch.setattr(native_provider, "answer_to", answer_to)
+    monkeypatch.setattr(native_provider, "request_again", request_again)
     made, answer = running(EMPTY)
     later = whole_of(made, answer)
     assert later is not None
@@ -70,7 +70,7 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
 
     assert asyncio.run(run()) is (reply is not None)
     assert "stream" not in loads(asked[0])
-    assert answer.answer.request[-1] == ("request-not-native", "dropped", "stream")
+    assert answer.record.request[-1] == ("request-not-native", "dropped", "stream")
     taken = response_of(made).content == b'{"result":1}'
     assert taken is isinstance(reply, Reply)
 
@@ -117,4 +117,4 @@ def test_request_that_is_not_read_is_not_translated() -> None:
     made = chat_flow(request=REQUEST)
     made.request.headers["content-encoding"] = "br"
     with pytest.raises(ValueError, match="cannot be decoded"):
-        translate(made, "/base")
+        translate(Exchange(made), "/base")

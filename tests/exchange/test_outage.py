@@ -13,9 +13,11 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
 from llm_normalize.exchange import outage
+from llm_normalize.exchange.exchange import Exchange
+from llm_normalize.exchange.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.outage import Connections, end, error_of, reason_of, wait
 from llm_normalize.routing.hosts import Hosts
-from llm_normalize.routing.routes import ROUTED
+from llm_normalize.routing.routes import Routed, Target
 from proxies import HOST, Proxy, broken, chat_flow, fail, messages
 from support import (
     LOOPBACK,
@@ -101,9 +103,12 @@ def failed(message: str, **more: Any) -> http.HTTPFlow:
 
 
 def error_for(
-    made: http.HTTPFlow, hosts: str = HOST
+    made: http.HTTPFlow, hosts: str = HOST, route: str = ""
 ) -> tuple[int, dict[str, Any]] | None:
-    response = error_of(made, Hosts.parse([hosts]))
+    exchange = Exchange(made, is_on_selected_host(made, Hosts.parse([hosts])))
+    if route:
+        exchange.route = Routed.send(made.request, Target.parse(route))
+    response = error_of(exchange)
     if response is None:
         return None
     return response.status_code, json.loads(response.content or b"")["error"]
@@ -127,8 +132,7 @@ def test_only_what_is_ours_gets_our_error() -> None:
     assert error_for(failed("server closed connection"), "other.test") is None
     models = failed("server closed connection", path="/v1/models", method="GET")
     assert error_for(models) is None
-    models.metadata[ROUTED] = ["https://api.test/v1/models", "https://there"]
-    assert error_for(models) is not None
+    assert error_for(models, "other.test", "https://there") is not None
 
 
 @pytest.mark.parametrize(

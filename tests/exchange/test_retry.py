@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange import polling, retry
-from llm_normalize.exchange.adapting import key_of
+from llm_normalize.exchange import polling, second_request
+from llm_normalize.exchange.adapted_request import key_of
 from llm_normalize.exchange.own_request import Asking, Reply, UpstreamError, Way
-from llm_normalize.exchange.retry import Refused
+from llm_normalize.exchange.retry import TIMES, Refused
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.request.learned_rejections import Learned
 from llm_normalize.wire.json_text import dumps, loads
@@ -48,7 +48,7 @@ class Upstream:
 @pytest.fixture
 def upstream(monkeypatch: pytest.MonkeyPatch) -> Upstream:
     made = Upstream()
-    monkeypatch.setattr(retry, "ask", made.ask)
+    monkeypatch.setattr(second_request, "ask", made.ask)
     monkeypatch.setattr(polling, "_LOOK", 0.001)
     return made
 
@@ -196,7 +196,7 @@ def test_without_an_answer_the_refusal_stays(
 def test_answer_that_takes_too_long_leaves_the_refusal(
     proxy: Proxy, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retry, "LIMIT", 0)
+    monkeypatch.setattr(second_request, "LIMIT", 0)
     upstream.replies = [Reply(200, "OK", JSON, b"{}")]
     assert play(proxy, refused()).status_code == 400
 
@@ -232,11 +232,10 @@ def test_logs_stay_open_for_it_during_a_reload(
     proxy.addon.responseheaders(made)
     waits = proxy.addon.response(made)
     assert waits is not None
-    idle: list[bool] = []
-    proxy.addon._answers.hand_over(lambda: idle.append(True))
-    assert idle == []
+    proxy.addon.done()
     proxy.context.master.event_loop.run_until_complete(waits)
-    assert idle == [True]
+    (flow,) = proxy.records("flow")
+    assert (flow["end"], flow["status"]) == ("complete", 200)
 
 
 def test_observing_tells_what_would_be_dropped(
@@ -306,8 +305,8 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     found = Refused.of(made)
     assert found
     loop = proxy.context.master.event_loop
-    assert loop.run_until_complete(found.ask_again(made, learned))
-    assert len(upstream.asked) == retry.TIMES == 3
-    known = learned.of(key_of(made, {"model": "m"}))
+    assert loop.run_until_complete(found.ask_again(made, learned, b"me"))
+    assert len(upstream.asked) == TIMES == 3
+    known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 PREFIX = "held until "
-answers = importlib.import_module("llm_normalize.exchange.answers")
-whole = importlib.import_module("llm_normalize.exchange.whole_body")
+answers = importlib.import_module("llm_normalize.exchange.answer_lifecycle")
+whole = importlib.import_module("llm_normalize.exchange.buffered_answer")
 repair_body, slow_down = whole.repair_body, answers.slow_down
 files = {}  # by a client's id: that, and how often its provider was slowed down
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.report import log_reader as reader
 from llm_normalize.report.as_json import as_json
@@ -197,7 +197,7 @@ def test_log_that_may_not_be_read_is_an_error(
 
 def test_what_the_addon_writes_is_what_is_read(tmp_path: Path) -> None:
     log = PairsLog(tmp_path / "p.jsonl", 10**6)
-    answer = Answer(
+    answer = AnswerRecord(
         "f", "api.x", "/v1/chat/completions", "m", True, True, 1.0, log.write
     )
     answer.close(200, "client-left", 7, 10, 20)

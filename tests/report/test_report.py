@@ -26,7 +26,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.pairs_log import PairsLog
 from llm_normalize.records.statistics import PAIRS
@@ -786,7 +786,7 @@ def steps_of(fix: type[Any], log: PairsLog) -> bool:
     for number, example in enumerate(fix.examples):
         if example.kind != "stream" or not example.changes:
             continue
-        answer = Answer(
+        answer = AnswerRecord(
             f"{fix.name}-{number}", "api.acme.example", "/v1/chat/completions",
             f"acme-{number}", True, False, time.time(), log.write,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from ..exchange.flows import secrets_of
+from ..exchange.request_facts import secrets_of
 
 MASK = "***"
 

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from mitmproxy import connection, flow, http
 
-from ..exchange.answers import Answers
-from ..exchange.exchange import Settings
+from ..exchange.answer_lifecycle import Answers
+from ..exchange.exchange import Exchange
+from ..exchange.running_answer import Settings
 from ..exchange.stream_rewriter import Rewriter
 from ..fixes import FIXES
 from ..records.snapshot import KEY
@@ -76,8 +77,8 @@ async def _wait(waits: Awaitable[None]) -> None:
 
 def repaired(answer: Answer) -> Repaired:
     """Return what becomes of *answer* on its way through the addon."""
-    exchange = _flow(answer)
-    response = exchange.response
+    made = _flow(answer)
+    exchange, response = Exchange(made), made.response
     assert response is not None
     answers = Answers(Stats())
     with _Warnings() as warnings:
@@ -93,13 +94,13 @@ def repaired(answer: Answer) -> Repaired:
         elif not answer.broke:
             response.data.content = answer.data
         if answer.broke:
-            exchange.error = flow.Error(answer.broke)
+            made.error = flow.Error(answer.broke)
             answers.broke(exchange, lambda: _SETTINGS)
         else:
             waits = answers.end(exchange)
             if waits is not None:  # it is large
                 asyncio.run(_wait(waits))
-    seen: dict[str, Any] = exchange.metadata[KEY]
+    seen: dict[str, Any] = made.metadata[KEY]
     if out is None and not answer.broke:
         out = response.raw_content
     return Repaired(

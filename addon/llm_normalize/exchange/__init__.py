@@ -1,1 +1,1 @@
-"""One flow from its request to its record, in mitmproxy."""
+"""One flow from its request to its record, in mitmproxy: `exchange.Exchange`."""

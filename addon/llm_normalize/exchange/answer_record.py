@@ -16,7 +16,7 @@ from ..text.echo import Echo
 
 
 @dataclass
-class Answer:
+class AnswerRecord:
     """One answer, from its headers to its end.
 
     Attributes:
@@ -66,7 +66,7 @@ class Answer:
     def __post_init__(self) -> None:
         self._waited = max(time.time() - self.asked_at, 0)
 
-    def copy(self) -> "Answer":
+    def copy(self) -> "AnswerRecord":
         """Return another that stays as it is, of an answer without events so far."""
         made = copy.copy(self)
         made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)

@@ -1,273 +1,122 @@
-"""One answer on its way: what was asked, what counts for it, and its record."""
+"""One exchange: a client's request, its answer, and all that is known of both.
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+It is made when the request's headers arrive, and closed once: in `response`, in `error`,
+at a reload, or when mitmproxy ends. No state of a flow is anywhere else; `open_exchanges`
+finds the exchange of a flow.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
 
 from mitmproxy import http
-from mitmproxy.flow import Error
 
-from ..chat.stream_state import Asked
-from ..records.flow_metadata import ENDS
-from ..records.pairs_log import PairsLog
-from ..records.record_line import Record
-from ..records.snapshot import KEY, Kept
-from ..records.statistics import Stats
-from ..repair.fix import Fix
-from ..request.adaptation import LEARNED, Adaptation
-from ..text.echo import MASK, Echo
-from ..text.printable import brief
-from .adapting import Adapted
-from .answer_record import Answer
-from .flows import (
-    asked_of,
-    client_left,
-    gateway_status,
-    note,
-    path_of,
-    place_of,
-    request_body,
-    secrets_of,
-    show_anew,
-)
-from .stream_rewriter import Rewriter
+from ..chat.endpoint import is_chat_request
+from ..routing.routes import Routed
+from ..routing.saved_flow_guard import GuardedKey
+from .adapted_request import Adapted, client_of
+from .running_answer import RunningAnswer, Settings
 
-logger = logging.getLogger(__name__)
-
-_TOO_LARGE = "Response body exceeds"
-"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
-
-CORRUPT = "what the provider sent is corrupt"
-
-_NAME = 1000  # characters of a name, in a record
-
-_REPAIRED, _OBSERVED = ":wrench:", ":mag:"
-"""Marks in the list of flows (mitmproxy/utils/emoji.py)."""
+HANDED_OVER = "llm_normalize_handed_over"
+"""Where a flow's metadata has, from a reload to its next hook, its route and model."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What counts for an answer from its beginning to its end.
+@dataclass(eq=False, slots=True)
+class Exchange:
+    """One request of a client and its answer.
 
     Attributes:
-        fixes: The fixes to apply, in order.
-        observe: Change nothing, report what would be changed.
-        strict: Drop fields that OpenAI does not define.
-        log: The pairs log, if there is one.
-        shown: Whether anybody can look at a flow's metadata once it is over.
-        adaptations: What to change in requests, in order.
-        words: Whether a refusal's words are read, and not only its fields for names:
-            not where clients share what is learned, behind a gate.
-    """
-
-    fixes: Sequence[type[Fix]]
-    observe: bool
-    strict: bool
-    log: PairsLog | None
-    shown: bool = True
-    adaptations: Sequence[type[Adaptation]] = ()
-    words: bool = True
-
-    @property
-    def learns(self) -> bool:
-        """Whether what a provider refuses may be left out."""
-        return any(each.name == LEARNED for each in self.adaptations)
-
-    def applies(self, name: str) -> bool:
-        """Tell whether the fix *name* is to be applied, not only observed."""
-        return not self.observe and any(fix.name == name for fix in self.fixes)
-
-
-@dataclass
-class Running:
-    """One answer on its way.
-
-    Attributes:
-        flow: Its flow.
-        answer: What is known of it.
-        asked: What its request asked.
-        settings: What counts for it.
-        kept: What came of it, and what left.
-        rewriter: What its body passes, if it is a stream.
-        pending: Whether another answer will come in its place.
-        came_status: The HTTP status that the provider sent, if any.
-        status: The HTTP status that has left for the client, if any.
-        on_end: Called when that has come to its end.
-        why: How it ended, in words, where `ENDS` does not say it.
-        before_repair: What was known of it before a thread began to repair it, which
-            alone may be read until the thread is done.
+        flow: mitmproxy's flow.
+        is_on_selected_host: Whether its client asks a host whose answers are repaired;
+            decided once, see `open_exchanges`.
+        route: Where its client sent it and where it goes, if it has a route.
+        is_let_in: Whether its client has presented the token of the gate.
+        wants_models: Whether it asks for a list of models that gets more names.
+        key: The proxy's key on its request, if there is one.
+        mapped_model: The model asked for, where another one is sent.
+        adapted: What was changed in its request.
+        is_expected: Whether it has a record even if no answer comes.
+        running: Its answer, from its headers until its record is written.
+        is_open: Whether it has not been closed yet.
     """
 
     flow: http.HTTPFlow
-    answer: Answer
-    asked: Asked
-    settings: Settings
-    kept: Kept
-    rewriter: Rewriter | None = None
-    pending: bool = False
-    came_status: int | None = None
-    status: int | None = None
-    on_end: Callable[[], None] = lambda: None
-    why: str = ""
-    before_repair: "Running | None" = None
-    _shown: int = 0  # bytes that had left when it was shown last
-    _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
+    is_on_selected_host: bool = False
+    route: Routed | None = None
+    is_let_in: bool = False
+    wants_models: bool = False
+    key: GuardedKey | None = None
+    mapped_model: str | None = None
+    adapted: Adapted | None = None
+    is_expected: bool = False
+    running: RunningAnswer | None = None
+    is_open: bool = True
+    _client: bytes | None = None
 
-    @classmethod
-    def of(
-        cls, flow: http.HTTPFlow, settings: Settings, adapted: Adapted | None = None
-    ) -> "Running":
-        """Return the answer of *flow*, whose headers may have come.
+    @property
+    def is_selected(self) -> bool:
+        """Whether the answers of its host are repaired; those of a route's target are."""
+        return self.is_on_selected_host or self.route is not None
 
-        Args:
-            flow: The flow.
-            settings: What counts for the answer.
-            adapted: What was changed in its request.
-        """
-        original = adapted.original if adapted else None
-        asked = asked_of(flow, strict=settings.strict, body=original)
-        kept = Kept(both=settings.shown)
-        answer = _answer(flow, asked, settings)
-        answer.echo = Echo(original or request_body(flow.request), answer.secrets)
-        running = cls(flow, answer, asked, settings, kept)
-        running.came_status = flow.response.status_code if flow.response else None
-        running.answer.request.extend(adapted.edits if adapted else ())
-        return running
+    @property
+    def is_native(self) -> bool:
+        """Whether its request is in the form of a provider of its own."""
+        route = self.route
+        is_native = route is not None and route.target.is_native
+        return is_native and self.flow.request.method == "POST"
 
-    def copy(self) -> "Running":
-        """Return what is known of an answer of which nothing has passed a rewriter."""
-        kept = Kept(both=self.settings.shown)
-        return replace(self, answer=self.answer.copy(), kept=kept, rewriter=None)
+    @property
+    def is_chat(self) -> bool:
+        """Whether it asks a selected host for a chat completion."""
+        if not self.is_selected:
+            return False
+        request = self.flow.request
+        return is_chat_request(request.method, request.path) or self.is_native
 
-    def close(self, stats: Stats, status: int | None, end: str) -> Record:
-        """Write the record of a stream, or of an answer that never came."""
-        if self.rewriter is not None:
-            unread = self.rewriter.pipeline.raw_events
-            if unread:
-                logger.info(
-                    "normalize: %s: %d events passed unread (%s)",
-                    brief(self.answer.host),
-                    unread.total(),
-                    ", ".join(f"{reason} {count}" for reason, count in unread.items()),
-                )
-        return self.write(stats, status, end, self.figures())
+    @property
+    def path(self) -> str:
+        """The path that its client asked for, without its query."""
+        asked = self.flow.request if self.route is None else self.route
+        return asked.path.partition("?")[0]
 
-    def figures(self) -> tuple[int, int, int]:
-        """Return how many events and bytes have come so far, and how many bytes left."""
-        rewriter = self.rewriter
-        if rewriter is None:
-            return 0, 0, 0
-        return rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out
+    @property
+    def client(self) -> bytes:
+        """A mark of its client's credentials and address, as they were at first."""
+        if self._client is None:
+            self._client = client_of(self.flow)
+        return self._client
 
-    def write(
-        self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
-    ) -> Record:
-        """Write the record, with its *figures*: events, bytes in, bytes out."""
-        answer = self.answer
-        record = answer.close(status, end, *figures)
-        names = dict.fromkeys(name for name, _, _ in answer.request)
-        stats.add(answer.host, answer.model, record["fixes"], names)
-        if said := self._said(record):
-            host, model = brief(answer.host), brief(answer.model)
-            logger.info("normalize: %s %s: %s", host, model, said)
-        return record
+    def expect(self) -> None:
+        """Have a record written, also if no answer comes."""
+        self.is_expected = True
+        _ = self.client  # a key of the proxy's may take the place of the client's
 
-    def broke(self, stats: Stats, instead: int | None = None) -> None:
-        """Close the record of an answer that broke off.
+    def new_answer(self, settings: Settings) -> RunningAnswer:
+        """Return its answer, which begins, or the record of one that never came.
 
         Args:
-            stats: Counts it.
-            instead: The status of what the client got in its place, if not mitmproxy's.
+            settings: What counts for it.
         """
-        flow, rewriter = self.flow, self.rewriter
-        given_up = rewriter is not None and rewriter.given_up
-        is_left = instead is None and not given_up and client_left(flow)
-        if rewriter is not None and rewriter.pipeline.abandon():
-            host = brief(self.answer.host)
-            who = f"the client of {host} left" if is_left else f"{host} broke off"
-            logger.warning("normalize: %s while a finish reason or usage waited", who)
-        status = flow.response.status_code if flow.response else None
-        message = flow.error.msg if flow.error else ""
-        refused = message.startswith(_TOO_LARGE)
-        if flow.response and (refused or not flow.response.stream):
-            # Nothing had been sent: the proxy answers in the provider's place.
-            status = instead or gateway_status(flow)
-        if refused:
-            self.why = "it is larger than mitmproxy's body_size_limit"
-        elif given_up:
-            self.why = CORRUPT
-        elif message == Error.KILLED_MESSAGE:
-            self.why = "it was killed"
-        self.keep(
-            self.close(stats, status, "client-left" if is_left else "upstream-broke")
+        self.is_expected = False
+        return RunningAnswer.of(
+            self.flow,
+            settings,
+            self.adapted,
+            mapped_model=self.mapped_model,
+            path=self.path,
         )
 
-    def keep(self, record: Record) -> None:
-        """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
-        self._show(record)
-        if self.settings.shown:
-            mark = _OBSERVED if self.answer.observe else _REPAIRED
-            is_changed = record["fixes"] or self.answer.request
-            marks = _OBSERVED, _REPAIRED
-            note(self.flow, self._said(record), mark if is_changed else "", marks)
+    def hand_over(self) -> None:
+        """Let the addon that is loaded next know its route and model.
 
-    def _said(self, record: Record) -> str:
-        """Return what became of an answer, for a log line or a list of flows."""
-        said = []
-        if record["fixes"]:
-            verb = "would be repaired" if self.answer.observe else "repaired"
-            fixes = ", ".join(
-                f"{name} {count}" for name, count in record["fixes"].items()
-            )
-            told = f"{record['changed']} of {record['events']} events {verb}"
-            said.append(f"{told} ({fixes})")
-        if self.answer.request:
-            would = "would be " if self.answer.observe else ""
-            edits = (f"{path} {would}{verb}" for _, verb, path in self.answer.request)
-            said.append(f"request: {', '.join(map(brief, edits))}")
-        if record["end"] in ENDS:
-            said.append(self.why or ENDS[record["end"]])
-        return "; ".join(said)
+        Its request may still be on its way to a server: it stays as it is.
+        """
+        if self.route is not None or self.mapped_model is not None:
+            route = self.route.state() if self.route is not None else None
+            self.flow.metadata[HANDED_OVER] = [route, self.mapped_model]
 
-    def show(self) -> None:
-        """Let mitmweb and the console show what has been sent so far."""
-        self._show(self.answer.told(self.status, "running", *self.figures()))
-
-    def _show(self, record: Record) -> None:
-        told = self.answer.metadata(record, self.kept)
-        more = {"came_status": self.came_status, "usage": self.asked.usage}
-        self.flow.metadata[KEY] = {**told, **more, "why": self.why}
-        response = self.flow.response
-        if self.rewriter is None or response is None:
-            return
-        if not response.raw_content or response.raw_content is self._body:
-            # Not the `content` setter: it would encode, and set a content-length.
-            response.data.content = self._body = self.kept.body
-
-    def grew(self) -> None:
-        """Have the flow shown anew where more than twice as much has left since."""
-        _, _, left = self.figures()
-        if self.settings.shown and left and left >= 2 * self._shown:
-            self._shown = left
-            self.show()
-            show_anew(self.flow)
-
-
-def _answer(flow: http.HTTPFlow, asked: Asked, settings: Settings) -> Answer:
-    request = flow.request
-    log = settings.log
-    path, secrets = path_of(flow), secrets_of(request)
-    for secret in secrets:
-        path = path.replace(secret, MASK)
-    return Answer(
-        flow=flow.id,
-        host=place_of(request)[:_NAME],
-        path=path[:_NAME],
-        model=asked.model[:_NAME],
-        stream=asked.stream,
-        observe=settings.observe,
-        asked_at=request.timestamp_end or request.timestamp_start,
-        write=log.write if log is not None else None,
-        secrets=secrets,
-        shown=settings.shown,
-    )
+    @classmethod
+    def resume(cls, flow: http.HTTPFlow) -> Self:
+        """Return the exchange of a flow that began before the addon was loaded."""
+        found: Any = flow.metadata.pop(HANDED_OVER, None) if flow.live else None
+        route, model = found or (None, None)
+        return cls(flow, route=route and Routed.of_state(route), mapped_model=model)

@@ -11,48 +11,47 @@ from mitmproxy import http
 from ..chat.stream_state import Asked
 from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ..wire.json_text import Json, dumps, loads
-from .adapting import Adapted, Told, body_of
-from .asking import take
-from .exchange import Running
-from .flows import ASKED, content_of
+from .adapted_request import Adapted, Told, body_of
+from .exchange import Exchange
+from .message_body import content_of
 from .own_request import Reply
-from .retry import Later, answer_to
+from .retry import Later
+from .running_answer import RunningAnswer
+from .second_request import replace_response, request_again
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")
 
 
-def translate(flow: http.HTTPFlow, base: str, made: Adapted | None = None) -> Adapted:
-    """Put the request of *flow* into the native form, below the path *base*.
+def translate(exchange: Exchange, base: str) -> None:
+    """Put the request of *exchange* into the native form, below the path *base*.
 
     Args:
-        flow: The flow.
+        exchange: The exchange.
         base: The path of the account.
-        made: What was changed in it before.
 
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
     """
-    request = flow.request
+    request, made = exchange.flow.request, exchange.adapted
     try:
         original = content_of(request)
     except ValueError:
         raise ValueError("The body of the request cannot be decoded.") from None
-    asked = flow.metadata.get(ASKED)
     sent = Asked.from_body(original).model
     native = native_body(original)
     request.path = native_path(base, sent)
     request.headers.pop("content-encoding", None)
     request.content = native.body
-    # The answer does not name it.
-    flow.metadata[ASKED] = asked if isinstance(asked, str) else sent
+    if exchange.mapped_model is None:
+        exchange.mapped_model = sent  # the answer does not name it
     edits: list[Told] = [*(made.edits if made else ())]
     edits += [(NAME, "dropped", path) for path in native.dropped]
     edits += [(NAME, "changed", path) for path in native.changed]
-    return Adapted(made.original if made else original, edits)
+    exchange.adapted = Adapted(made.original if made else original, edits)
 
 
-def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
+def whole_of(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
     """Return what asks for an answer in one piece, where there is no stream to be had."""
     response = flow.response
     assert response is not None
@@ -69,11 +68,11 @@ def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
     asking = dumps({key: body[key] for key in body if key not in _STREAMING})
 
     async def later(flow: http.HTTPFlow) -> bool:
-        reply = await answer_to(flow, asking)
+        reply = await request_again(flow, asking)
         if isinstance(reply, Reply):
             flow.request.content = asking
-            take(response, reply)
-        running.answer.request.append((NAME, "dropped", "stream"))
+            replace_response(response, reply)
+        running.record.request.append((NAME, "dropped", "stream"))
         return reply is not None
 
     return later

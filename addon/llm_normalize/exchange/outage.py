@@ -15,11 +15,12 @@ from mitmproxy.proxy import events, layer, server_hooks
 from mitmproxy.proxy.layers import modes
 
 from ..routing.gate import refusal
-from ..routing.hosts import Hosts
 from ..routing.own_address import LOOP
-from ..routing.routes import ROUTED, is_reverse
+from ..routing.routes import is_reverse
 from ..text.printable import brief
-from .flows import gateway_status, is_ours, is_selected, place_of
+from .disconnect import gateway_status
+from .exchange import Exchange
+from .request_facts import place_of
 from .sending import Outlet, close, handler_of
 
 logger = logging.getLogger(__name__)
@@ -77,21 +78,18 @@ def reason_of(message: str) -> str:
     return next((each.expand(reason) for each, reason in found if each), _FAILED)
 
 
-def error_of(flow: http.HTTPFlow, hosts: Hosts) -> http.Response | None:
+def error_of(exchange: Exchange) -> http.Response | None:
     """Return what the client gets for a flow that has an error and no answer.
-
-    Args:
-        flow: The flow.
-        hosts: The hosts whose chat completions are repaired.
 
     Returns:
         None if that is mitmproxy's business: the flow is no concern of ours, its request
         is invalid, somebody killed it, or the client is to ask again by HTTP/1.
     """
+    flow = exchange.flow
     message = flow.error.msg if flow.error else ""
-    is_reached = ROUTED in flow.metadata or is_reverse(flow.client_conn.proxy_mode)
+    is_fixed = exchange.route is not None or is_reverse(flow.client_conn.proxy_mode)
     if (
-        not (is_selected(flow, hosts) if is_reached else is_ours(flow, hosts))
+        not (exchange.is_selected if is_fixed else exchange.is_chat)
         or gateway_status(flow) not in (_BAD_GATEWAY, None)
         or message == Error.KILLED_MESSAGE
         or (_OTHER_VERSION in message and flow.request.is_http2)

@@ -5,7 +5,9 @@ for, and no saved flow has a key.
 """
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from weakref import WeakSet
 
 from mitmproxy import connection, ctx, http, tls
 
@@ -23,35 +25,23 @@ from ..routing.gate import (
 from ..routing.hosts import Hosts
 from ..routing.key_echo import LogFilter
 from ..routing.key_headers import without_credentials
-from ..routing.keyed_requests import KeyedRequests
 from ..routing.keys import Keys, Secret
 from ..routing.model_names import Models
 from ..routing.own_address import asked_host, is_address, is_here
-from ..routing.routes import ROUTED, Routes, Target, is_native, is_reverse
+from ..routing.routes import Routed, Routes, is_reverse
+from ..routing.saved_flow_guard import GuardedKey
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
-from .adapting import Adapted
-from .flows import ASKED, content_of, place_of, quoted
+from .adapted_request import Adapted
+from .exchange import Exchange
+from .message_body import content_of
 from .native_provider import translate
+from .request_facts import place_of, quoted
 
 logger = logging.getLogger(__name__)
 
 MAPPED = "model-mapped"
 _OK = 200
-_OPENED = "llm_normalize_opened"
-"""Marks a client's connection whose TLS was opened for a route."""
-
-
-@dataclass
-class Address:
-    """Where a client has sent a request."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str
-    host_header: str | None
-    target: Target
 
 
 @dataclass
@@ -73,11 +63,9 @@ class Reach:
     gate: Secret | None = None
     origins: frozenset[str] = frozenset()
     hosts: Hosts = field(default_factory=lambda: Hosts([]))
-    _routed: dict[str, Address] = field(default_factory=dict)
-    _keyed: KeyedRequests = field(default_factory=KeyedRequests)
-    _let_in: set[str] = field(default_factory=set)  # through the gate
     _log_filter: LogFilter = field(init=False)
-    _lists: set[str] = field(default_factory=set)  # flows that ask for the models
+    # Clients whose TLS was opened for a route.
+    _opened: WeakSet[connection.Client] = field(default_factory=WeakSet)
     _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 
     def __post_init__(self) -> None:
@@ -114,7 +102,7 @@ class Reach:
         host, port, *_ = server.address or ("", None)
         if not self.is_routed(data.client_hello.sni or host, port):
             return False
-        setattr(data.context.client, _OPENED, True)
+        self._opened.add(data.context.client)
         if not server.connected:
             server.tls = False  # else mitmproxy would ask it first for its certificate
         return True
@@ -128,29 +116,30 @@ class Reach:
 
     # -- a request -------------------------------------------------------------------
 
-    def answers(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
+    def answers(self, exchange: Exchange) -> bool:
         """Let a request in, and send it where it is to go; tell whether it is answered.
 
         Nobody comes through a gate that has a bug.
         """
         try:
-            return self._answers(flow, is_selected=is_selected)
+            return self._answers(exchange)
         except Exception:
             logger.exception("normalize: a request cannot be let in")
-            flow.response = refusal(500, "The proxy failed at this request.", None)
+            exchange.flow.response = refusal(
+                500, "The proxy failed at this request.", None
+            )
             return True
 
-    def _answers(self, flow: http.HTTPFlow, *, is_selected: bool) -> bool:
+    def _answers(self, exchange: Exchange) -> bool:
+        flow = exchange.flow
         request = flow.request
-        for key in (ASKED, ROUTED):  # of a flow that is replayed
-            flow.metadata.pop(key, None)
         target = self.routes.target(request.host, request.port) or self.routes.target(
             request.pretty_host, request.port
         )
-        if target is None and getattr(flow.client_conn, _OPENED, False):
+        if target is None and flow.client_conn in self._opened:
             # It was opened for a route: TLS is what its client wants all the same.
             request.scheme = "https"
-        if not (is_selected or target is not None):
+        if not (exchange.is_selected or target is not None):
             return False
         secret = self.keys.secret(request.host, request.port)
         answer = refused(request, self.gate) if self.gate is not None else None
@@ -164,13 +153,12 @@ class Reach:
         if answer is not None:
             flow.response = answer
             return True
-        if self.gate is not None:
-            self._let_in.add(flow.id)
+        exchange.is_let_in = self.gate is not None
         if target is not None and target.is_native and not is_asked(request):
             flow.response = self._unknown(request)
             return True
         if target is not None:
-            self._route(flow, target)
+            exchange.route = Routed.send(request, target)
         return False
 
     def _unknown(self, request: http.Request) -> http.Response:
@@ -186,34 +174,13 @@ class Reach:
             return None
         return cors.origin_of(flow.request, self.origins)
 
-    def _route(self, flow: http.HTTPFlow, target: Target) -> None:
-        request = flow.request
-        self._routed[flow.id] = Address(
-            request.scheme,
-            request.host,
-            request.port,
-            request.path,
-            request.host_header,
-            target,
-        )
-        url = request.pretty_url.encode(errors="replace").decode()  # it is saved
-        flow.metadata[ROUTED] = [url, str(target)]
-        request.scheme = target.scheme
-        request.host = target.host
-        request.port = target.port
-        request.path = target.path(request.path)
-        request.host_header = target.netloc
-
-    def send(self, flow: http.HTTPFlow, *, is_selected: bool) -> Adapted | None:
-        """Name the model that is sent, and put the key on: the request leaves after this.
-
-        Returns:
-            What was changed in the request.
-        """
-        if flow.response is not None or not (is_selected or flow.id in self._routed):
-            return None
+    def send(self, exchange: Exchange) -> None:
+        """Name the model that is sent, and put the key on: the request leaves after this."""
+        flow = exchange.flow
+        if flow.response is not None or not exchange.is_selected:
+            return
         try:
-            return self._send(flow)
+            self._send(exchange)
         except Exception as error:  # noqa: BLE001 - a bug lets no request out half done
             logger.error(  # noqa: TRY400 - its words may be the request's
                 "normalize: a request to %s cannot be prepared: %s",
@@ -221,14 +188,13 @@ class Reach:
                 type(error).__name__,
             )
             flow.response = refusal(500, "The proxy failed at this request.", None)
-            return None
+        if flow.response is not None:
+            exchange.adapted = None  # it is not sent
 
-    def _send(self, flow: http.HTTPFlow) -> Adapted | None:
+    def _send(self, exchange: Exchange) -> None:
+        flow, routed = exchange.flow, exchange.route
         request = flow.request
-        routed = self._routed.get(flow.id)
-        if self.models.names and is_list(request):
-            self._lists.add(flow.id)
-        adapted = None
+        exchange.wants_models = bool(self.models.names) and is_list(request)
         secret = self.keys.secret(request.host, request.port)
         is_native_target = routed is not None and routed.target.is_native
         is_read = is_asked(request) and (self.models.names or is_native_target)
@@ -239,30 +205,29 @@ class Reach:
                 status = 413 if isinstance(error, LargeBodyError) else 400
                 message = f"The body of the request is not read: {error}."
                 flow.response = refusal(status, message, None)
-                return None
+                return
             content = b""
         renamed = content and self.models.rename(content)
         if renamed:
-            adapted = Adapted(content, [(MAPPED, "changed", "model")])
+            exchange.adapted = Adapted(content, [(MAPPED, "changed", "model")])
             request.headers.pop("content-encoding", None)
-            request.content, flow.metadata[ASKED] = renamed  # and its length
+            request.content, exchange.mapped_model = renamed  # and its length
         if routed is not None and routed.target.is_native:
             try:
-                adapted = translate(flow, routed.target.base, adapted)
+                translate(exchange, routed.target.base)
             except ValueError as error:
                 flow.response = refusal(400, str(error), None)
-                return None
-        if flow.id in self._let_in:
+                return
+        if exchange.is_let_in:
             request.trailers = None  # the token may be there, too
-        is_let_in = self.gate is None or flow.id in self._let_in
-        if secret is not None and is_let_in:
-            self._put_key(flow, secret)
-        return adapted
+        if secret is not None and (self.gate is None or exchange.is_let_in):
+            self._put_key(exchange, secret)
 
-    def _put_key(self, flow: http.HTTPFlow, secret: Secret) -> None:
+    def _put_key(self, exchange: Exchange, secret: Secret) -> None:
         """Put a key on, unless a page of the web would use it, or anybody could read it."""
+        flow = exchange.flow
         request = flow.request
-        if not wants_key(flow):
+        if not wants_key(request, is_native=exchange.is_native):
             if secret not in self._withheld and request.method != "OPTIONS":
                 self._withheld.add(secret)
                 asked = place_of(request) + request.path.partition("?")[0]
@@ -272,18 +237,17 @@ class Reach:
                     quoted(flow, f"{request.method} {asked}"),
                 )
             return
-        routed = self._routed.get(flow.id)
+        routed = exchange.route
         flow.response = key_refused(
             flow,
             self.origins,
             is_routed=routed is not None,
             is_known=self.gate is not None or self._is_known(flow),
         )
-        is_on = flow.response is None and self._keyed.add(flow, secret)
-        if is_on and routed is not None:
+        if flow.response is None:
+            exchange.key = GuardedKey.put_on(flow, secret)
+        if exchange.key is not None and routed is not None:
             routed.path = without_credentials(routed.path)
-            url, target = flow.metadata[ROUTED]
-            flow.metadata[ROUTED] = [without_credentials(url), target]
 
     def _is_known(self, flow: http.HTTPFlow) -> bool:
         """Tell whether the `Host` of a reverse proxy's request leads here by right."""
@@ -303,15 +267,17 @@ class Reach:
 
     # -- its answer ------------------------------------------------------------------
 
-    def answered(self, flow: http.HTTPFlow) -> None:
+    def answered(self, exchange: Exchange) -> None:
         """Take the key off, and let a page read the answer.
 
         The key stays until the end where another request may have to be made for it.
         """
+        flow, key = exchange.flow, exchange.key
         is_good = flow.response is not None and flow.response.status_code == _OK
-        if is_good and not is_native(flow):
-            self._keyed.take_off(flow)
-        self._keyed.answered(flow)
+        if key is not None:
+            if is_good and not exchange.is_native:
+                key.take_off()
+            key.hide_in_head()
         if flow.response is not None:
             self.grant(flow, flow.response)
 
@@ -321,16 +287,13 @@ class Reach:
         if origin is not None:
             cors.grant(response, origin)
 
-    def end(self, flow: http.HTTPFlow) -> None:
+    def end(self, exchange: Exchange) -> None:
         """Let a flow that is over show what the client has asked for."""
-        self.answered(flow)  # an answer of our own had no headers before
-        self._keyed.end(flow)
-        self._let_in.discard(flow.id)
-        wants_list = flow.id in self._lists
-        self._lists.discard(flow.id)
-        asked = self._routed.pop(flow.id, None)
+        self.answered(exchange)  # an answer of our own had no headers before
+        if exchange.key is not None:
+            exchange.key.close()
+        flow, asked = exchange.flow, exchange.route
         if asked is not None:
-            request = flow.request
             if flow.error is not None and flow.response is None:
                 logger.warning(
                     "normalize: %s has a route to %s, and no answer came from there: %s",
@@ -338,10 +301,8 @@ class Reach:
                     brief(str(asked.target)),
                     quoted(flow, flow.error.msg),
                 )
-            request.scheme, request.host = asked.scheme, asked.host
-            request.port, request.path = asked.port, asked.path
-            request.host_header = asked.host_header
-        if wants_list:
+            asked.restore(flow.request)
+        if exchange.wants_models:
             self._list(flow)
 
     def _list(self, flow: http.HTTPFlow) -> None:
@@ -360,9 +321,15 @@ class Reach:
             response.headers.pop("content-encoding", None)
             response.content = listed
 
-    def done(self) -> None:
-        """Take off all keys."""
-        self._keyed.done()
+    def done(self, exchanges: Iterable[Exchange]) -> None:
+        """Take off all keys: mitmproxy saves flows that are under way, too.
+
+        Args:
+            exchanges: Those that are open.
+        """
+        for exchange in exchanges:
+            if exchange.key is not None:
+                exchange.key.close()
         self._log_filter.logger.removeFilter(self._log_filter)
 
 

@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 from mitmproxy import http
 
-from .asking import base_of, host_of, is_gone, latin, take, way_to
 from .own_request import get
 from .polling import Ask, result_of
+from .second_request import base_of, host_of, is_gone, latin, replace_response, way_to
 
 PENDING = "answer-pending"
 _ID = "nvcf-reqid"
@@ -33,7 +33,7 @@ async def fetch(flow: http.HTTPFlow) -> bool:
     )
     if reply is None:
         return False
-    take(response, reply)
+    replace_response(response, reply)
     return True
 
 

@@ -1,9 +1,8 @@
 """A request that was refused for what need not be sent: it is asked again without it."""
 
 import logging
-import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mitmproxy import http
 
@@ -14,12 +13,12 @@ from ..request.rejected_parameters import Change, apply, changes_for
 from ..text.echo import Echo
 from ..wire.content_encoding import beginning
 from ..wire.json_text import dumps
-from .adapting import Told, body_of, key_of
-from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
-from .exchange import Running
-from .flows import quoted, request_body
-from .own_request import Asking, Reply, UpstreamError, ask
-from .polling import LIMIT, unless_gone
+from .adapted_request import Told, body_of, key_of
+from .exchange import Exchange
+from .message_body import request_body
+from .own_request import Reply
+from .running_answer import RunningAnswer
+from .second_request import replace_response, request_again
 
 logger = logging.getLogger(__name__)
 
@@ -27,35 +26,34 @@ TIMES = 3
 """How often one request is asked again, at most."""
 
 _REFUSED = (400, 422)
-_BODY = 64 * 1024 * 1024  # bytes of an answer to a request that is asked again
-# Headers that another connection, or another body, has of its own.
-_OWN = {"accept-encoding", "content-encoding", "expect", "host", "proxy-authorization"}
-
 type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
 
 
-def repeat_of(flow: http.HTTPFlow, running: Running, learned: Learned) -> Later | None:
-    """Return what asks again for *flow*; None if there is nothing to be done.
+def repeat_of(
+    exchange: Exchange, running: RunningAnswer, learned: Learned
+) -> Later | None:
+    """Return what asks again; None if there is nothing to be done.
 
     Args:
-        flow: The flow, whose answer has come.
+        exchange: The exchange, whose answer has come.
         running: The answer; where it is only observed it is told what would be changed.
         learned: Takes what has helped.
     """
-    settings, echo = running.settings, running.answer.echo
+    settings, echo = running.settings, running.record.echo
+    flow, client = exchange.flow, exchange.client
     refused = Refused.of(flow, echo, words=settings.words) if settings.learns else None
     if refused is None:
         return None
     if running.settings.observe:
-        running.answer.request.extend(refused.change())
+        running.record.request.extend(refused.change())
         return None
 
     async def later(flow: http.HTTPFlow) -> bool:
         try:
-            return await refused.ask_again(flow, learned)
+            return await refused.ask_again(flow, learned, client)
         finally:
-            running.answer.request.extend(refused.edits)
+            running.record.request.extend(refused.edits)
 
     running.pending = True
     return later
@@ -105,7 +103,9 @@ class Refused:
             (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
         ]
 
-    async def ask_again(self, flow: http.HTTPFlow, learned: Learned) -> bool:
+    async def ask_again(
+        self, flow: http.HTTPFlow, learned: Learned, client: bytes
+    ) -> bool:
         """Put the answer to the changed request in the place of the refusal.
 
         Where none comes the refusal stays.
@@ -113,22 +113,23 @@ class Refused:
         Args:
             flow: The flow.
             learned: Takes what has helped.
+            client: Whose request it is.
 
         Returns:
             False if the client has left.
         """
         request, response = flow.request, flow.response
         assert response is not None
-        key, tried = key_of(flow, self.body), list[Change]()
+        key, tried = key_of(request, self.body, client), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
-            reply = await answer_to(flow, dumps(self.body))
+            reply = await request_again(flow, dumps(self.body))
             if reply is None:
                 return False
             if not isinstance(reply, Reply):
                 break
             request.content = dumps(self.body)
-            take(response, reply)
+            replace_response(response, reply)
             self.edits += edits
             tried += self.changes
             refused = reply.status in _REFUSED
@@ -146,45 +147,3 @@ def _beginning(response: http.Response) -> bytes:
     """Return the beginning of an answer's body; nothing if it cannot be decoded."""
     encoding = response.headers.get("content-encoding", "")
     return beginning(response.raw_content or b"", encoding, LARGE)
-
-
-async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
-    """Return the reply to the request of *flow* with another *body*, or why none came.
-
-    None if the client has left.
-    """
-    reply = await unless_gone(
-        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
-    )
-    if is_gone(flow):
-        return None
-    if not isinstance(reply, Reply):
-        reply = reply or f"no answer within {LIMIT} seconds"
-        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
-    return reply
-
-
-async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
-    """Return the reply to the request of *flow* with another *body*, or why none came."""
-    request = flow.request
-    given = [
-        (name.lower(), latin(value))
-        for name, value in request.headers.items(multi=True)
-    ]
-    dropped = hops_in(given) | _OWN
-    headers = [
-        ("host", host_of(request)),
-        *(each for each in given if each[0] not in dropped),
-        ("accept-encoding", "identity"),
-    ]
-    name = flow.server_conn.sni or request.host
-    way = way_to(flow, name)
-    way = replace(way, limit=min(way.limit or _BODY, _BODY))
-    url = f"{base_of(request)}{request.path}"
-    asking = Asking(request.method, url, headers, body, LIMIT)
-    try:
-        return await ask(asking, way, name=name)
-    except UpstreamError as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
-        return type(error).__name__

@@ -8,7 +8,8 @@ from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
 from ..records.flow_metadata import noted
 from ..records.snapshot import unpacked
-from .flows import asked_of, content_of, place_of, secrets_of
+from .message_body import content_of
+from .request_facts import asked_of, place_of, secrets_of
 
 _GOOD = range(200, 300)
 
@@ -65,7 +66,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     if told.get("fixes") and packed is None:
         raise ValueError("what came is not kept of it")
     came = unpacked(packed) if packed else left
-    asked = asked_of(flow, strict=strict)
+    asked = asked_of(flow, strict=strict, mapped_model=told.get("mapped_model"))
     # The request may have asked for it before it was changed.
     asked = replace(asked, usage=asked.usage or told.get("usage") is True)
     status = told.get("came_status") or response.status_code

@@ -7,7 +7,7 @@ from .pair_rows import FIRST, LAST
 from .snapshot import KEY, VERSION
 
 type Noted = dict[str, Any]
-"""What `Answer.metadata` returns, and `came_status`."""
+"""What `AnswerRecord.metadata` returns, and what `RunningAnswer` adds."""
 
 ENDS = {
     "client-left": "the client left",
@@ -90,6 +90,7 @@ _CHECKS: dict[str, Callable[[object], bool]] = {
     "fixes": _list_of(_made_of(_is(str), _is_count), _MOST),
     "request": _list_of(_made_of(_is(str), _is(str), _is(str)), _MOST),
     "usage": _is(bool),
+    "mapped_model": _or_none(_is(str)),
     "pairs": _list_of(_ROW, FIRST + LAST),
     "left_out": _is_count,
     "left_out_at": _is_count,

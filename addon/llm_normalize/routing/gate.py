@@ -15,7 +15,7 @@ from ..wire.json_text import dumps
 from .certificate_proof import is_proven
 from .keys import Secret, is_let_in
 from .own_address import is_cross_site, is_here, is_loopback
-from .routes import is_native, is_reverse
+from .routes import is_reverse
 
 logger = logging.getLogger(__name__)
 
@@ -75,9 +75,14 @@ def is_asked(request: http.Request) -> bool:
     return is_chat_request(request.method, request.path)
 
 
-def wants_key(flow: http.HTTPFlow) -> bool:
-    """Tell whether *flow* asks for what a key of the proxy's is for."""
-    return is_asked(flow.request) or is_list(flow.request) or is_native(flow)
+def wants_key(request: http.Request, *, is_native: bool) -> bool:
+    """Tell whether *request* asks for what a key of the proxy's is for.
+
+    Args:
+        request: The request.
+        is_native: Whether it is in the form of a provider of its own.
+    """
+    return is_asked(request) or is_list(request) or is_native
 
 
 def key_refused(

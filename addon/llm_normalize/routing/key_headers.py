@@ -1,16 +1,11 @@
-"""A key on a request: in its headers while that is under way, and in nothing saved."""
+"""What may stand beside a key on a request, and what a client could misuse it by."""
 
 import re
-from collections.abc import Callable
-from typing import Any
 from urllib.parse import unquote_plus
 
 from mitmproxy import http
 from mitmproxy.net.http import url
 from mitmproxy.proxy import mode_specs
-
-from ..text.echo import MASK
-from .keys import HEADER
 
 _CREDENTIAL = re.compile(
     r"(.*[_-])?(api[_-]?key|authori[sz]ation|(auth|access|api|subscription)[_-]key"
@@ -28,58 +23,12 @@ _STEERING = re.compile(
 Some servers take `_` for `-`.
 """
 
-type Fields = tuple[tuple[bytes, bytes], ...]
 
+def strip_for_key(flow: http.HTTPFlow) -> None:
+    """Leave nothing on the request of *flow* by which its client could misuse a key.
 
-class _Keyed(http.Headers):
-    """Headers that have a key for as long as it is due, and for nobody before that.
-
-    Args:
-        fields: The others.
-        key: The key.
-        is_due: Tells whether the request may have it now.
-    """
-
-    def __init__(
-        self, fields: Fields, key: str, is_due: Callable[[], bool] = lambda: False
-    ) -> None:
-        self._key = HEADER.encode(), f"Bearer {key}".encode()
-        self._is_due = is_due
-        super().__init__(fields)
-
-    @property
-    def fields(self) -> Fields:
-        """All fields, as mitmproxy sends them."""
-        return (*self._others, self._key) if self._is_due() else self._others
-
-    @fields.setter
-    def fields(self, fields: Fields) -> None:
-        self._others = tuple(each for each in fields if each != self._key)
-
-    def copy(self) -> http.Headers:  # type: ignore[override]
-        """Return a copy, which has what is due now."""
-        return http.Headers(self.fields)
-
-    def masked(self) -> http.Headers:
-        """Return the headers as they are saved."""
-        return http.Headers((*self._others, (self._key[0], MASK.encode())))
-
-
-def put(flow: http.HTTPFlow, key: str, is_due: Callable[[], bool]) -> None:
-    """Put *key* on the request of *flow*, in the place of what the client sent.
-
-    With it goes nothing by which a client could have it sent elsewhere, or echoed: `Host`
-    and authority are the server's own, credentials and what servers obey behind a proxy
-    are dropped.
-
-    Whoever saves or copies the flow meanwhile gets `***`: mitmproxy's own `-w` does, when
-    it ends. A copy of the request alone, which mitmproxy sends from HTTP/2 to HTTP/1, has
-    the key.
-
-    Args:
-        flow: The flow.
-        key: The key.
-        is_due: Tells whether the connection is one that may have it.
+    That is, have it sent elsewhere, or echoed: `Host` and authority are the server's own,
+    credentials and what servers obey behind a proxy are dropped.
     """
     request = flow.request
     mode = flow.client_conn.proxy_mode
@@ -87,33 +36,11 @@ def put(flow: http.HTTPFlow, key: str, is_due: Callable[[], bool]) -> None:
     name_server(request, is_absolute=asks_proxy)
     request.path = without_credentials(request.path)
     request.trailers = None
-    fields = tuple(
+    request.headers = http.Headers(
         (name, value)
         for name, value in request.headers.fields
         if _goes_along(name.decode("latin-1").lower(), value, asks_proxy=asks_proxy)
     )
-    request.headers = _Keyed(fields, key, is_due)
-    state: Callable[[], Any] = flow.get_state
-    copied: Callable[[], http.HTTPFlow] = flow.copy
-
-    def state_without_key() -> Any:
-        whole = state()
-        whole["request"]["headers"] = _masked(flow.request.headers).fields
-        return whole
-
-    def copy_without_key() -> http.HTTPFlow:
-        made = copied()
-        made.request.headers = _masked(flow.request.headers)
-        return made
-
-    flow.get_state = state_without_key  # type: ignore[method-assign]
-    flow.copy = copy_without_key  # type: ignore[method-assign]
-
-
-def take_off(flow: http.HTTPFlow) -> None:
-    """Take the key off again."""
-    flow.request.headers = _masked(flow.request.headers)
-    del flow.get_state, flow.copy  # the class's own count again
 
 
 def name_server(request: http.Request, *, is_absolute: bool) -> None:
@@ -151,7 +78,3 @@ def _goes_along(name: str, value: bytes, *, asks_proxy: bool) -> bool:
         return True
     is_split = any(each in value for each in b"\r\n\0")  # by HTTP/2 it may be
     return not (is_split or _CREDENTIAL.fullmatch(name) or _STEERING.search(name))
-
-
-def _masked(headers: http.Headers) -> http.Headers:
-    return headers.masked() if isinstance(headers, _Keyed) else headers

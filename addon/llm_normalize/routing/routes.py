@@ -7,6 +7,7 @@ below the base of its target.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from mitmproxy import http
@@ -17,9 +18,6 @@ from .hosts import HostPattern
 NATIVE = "workers-ai:"
 """What a target begins with that speaks a protocol of its own."""
 
-ROUTED = "llm_normalize_routed"
-"""Where a flow's metadata holds the URL that was asked, and the target of its route."""
-
 _PORTS = {"http": 80, "https": 443}
 _ROOT = re.compile(r"/v1(?=/|\?|$)")
 
@@ -27,13 +25,6 @@ _ROOT = re.compile(r"/v1(?=/|\?|$)")
 def is_reverse(mode: mode_specs.ProxyMode) -> bool:
     """Tell whether a client came in through a reverse proxy."""
     return isinstance(mode, mode_specs.ReverseMode)
-
-
-def is_native(flow: http.HTTPFlow) -> bool:
-    """Tell whether the request of *flow* is in the form of a provider of its own."""
-    route = flow.metadata.get(ROUTED)
-    is_post = flow.request.method == "POST"
-    return is_post and isinstance(route, list) and str(route[-1]).startswith(NATIVE)
 
 
 def shown(text: str) -> str:
@@ -99,6 +90,62 @@ class Target:
     def __str__(self) -> str:
         native = NATIVE if self.is_native else ""
         return f"{native}{self.scheme}://{self.netloc}{self.base}"
+
+
+@dataclass(slots=True)
+class Routed:
+    """A request that has a route.
+
+    Attributes:
+        scheme: As its client sent it, like the next four.
+        host: The host.
+        port: The port.
+        path: The path, with its query.
+        host_header: The `Host`, if there was one.
+        target: Where it goes instead.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    host_header: str | None
+    target: Target
+
+    @classmethod
+    def send(cls, request: http.Request, target: Target) -> Self:
+        """Send *request* to *target*, and return where its client sent it."""
+        made = cls(
+            request.scheme,
+            request.host,
+            request.port,
+            request.path,
+            request.host_header,
+            target,
+        )
+        request.scheme = target.scheme
+        request.host = target.host
+        request.port = target.port
+        request.path = target.path(request.path)
+        request.host_header = target.netloc
+        return made
+
+    def restore(self, request: http.Request) -> None:
+        """Let *request*, which is over, show where its client sent it."""
+        request.scheme, request.host = self.scheme, self.host
+        request.port, request.path = self.port, self.path
+        request.host_header = self.host_header
+
+    def state(self) -> list[str | int | None]:
+        """Return it in types that mitmproxy saves."""
+        asked = (self.scheme, self.host, self.port, self.path, self.host_header)
+        return [*asked, str(self.target)]
+
+    @classmethod
+    def of_state(cls, state: list[Any]) -> Self:
+        """Return what `state` was made of."""
+        scheme, host, port, path, host_header, target = state
+        return cls(scheme, host, port, path, host_header, Target.parse(target))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.exchange.answer_record import Answer
+from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.record_line import line
@@ -130,7 +130,7 @@ def _unsettled(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
 
 def rewriter(write: Callable[[Any], None] | None = None) -> Rewriter:
     """Return what a stream passes; *write* takes the records of its log, if it has one."""
-    answer = Answer("flow", "host", "/v1", "m", True, False, 1.0, write)
+    answer = AnswerRecord("flow", "host", "/v1", "m", True, False, 1.0, write)
     decoder = decoder_for("")
     assert decoder is not None
     pipeline = Pipeline(ASKED, FIXES, answer.step, "bench", answer.count)

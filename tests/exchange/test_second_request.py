@@ -1,16 +1,16 @@
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange.asking import (
+from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.second_request import (
     HOPS,
     base_of,
     hops_in,
     host_of,
     is_gone,
     latin,
-    take,
+    replace_response,
 )
-from llm_normalize.exchange.own_request import Reply
 from proxies import broken, chat_flow, headers_of, response_of
 
 
@@ -56,7 +56,7 @@ def test_client_that_has_left_is_gone_unless_it_is_a_replay() -> None:
 def test_reply_takes_the_place_of_the_answer() -> None:
     made = chat_flow(status=400)
     reply = Reply(200, "", [("Content-Type", "a/b"), ("Keep-Alive", "5")], b"{}")
-    take(response_of(made), reply)
+    replace_response(response_of(made), reply)
     assert (response_of(made).status_code, response_of(made).reason) == (200, "OK")
     assert headers_of(made) == {"content-type": "a/b", "content-length": "2"}
     assert response_of(made).raw_content == b"{}"

@@ -1,25 +1,78 @@
-"""A request of our own for a flow: as mitmproxy would send it, and its answer in place.
+"""A second request for a flow: as mitmproxy would send it, and its answer in place.
 
 mitmproxy cannot send a second request for a flow, nor stream a second answer into it:
 so the answer is collected, and put in the place of the first one.
 """
 
 import base64
+import logging
 import os
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from mitmproxy import ctx, http
 from mitmproxy.utils import human
 
 from ..chat.errors import phrase
-from .flows import client_left
-from .own_request import Proxy, Reply, Way
+from .disconnect import client_left
+from .own_request import Asking, Proxy, Reply, UpstreamError, Way, ask
+from .polling import LIMIT, unless_gone
+from .request_facts import quoted
+
+logger = logging.getLogger(__name__)
+
+_BODY = 64 * 1024 * 1024  # bytes of an answer to a request that is asked again
+# Headers that another connection, or another body, has of its own.
+_OWN = {"accept-encoding", "content-encoding", "expect", "host", "proxy-authorization"}
 
 HOPS = {
     "connection", "content-length", "keep-alive", "proxy-authenticate",
     "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 }  # fmt: skip
 """Headers that are the connection's, beside those that `connection` names."""
+
+
+async def request_again(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    """Return the reply to the request of *flow* with another *body*, or why none came.
+
+    None if the client has left.
+    """
+    reply = await unless_gone(
+        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
+    )
+    if is_gone(flow):
+        return None
+    if not isinstance(reply, Reply):
+        reply = reply or f"no answer within {LIMIT} seconds"
+        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
+    return reply
+
+
+async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
+    """Return the reply to the request of *flow* with another *body*, or why none came."""
+    request = flow.request
+    given = [
+        (name.lower(), latin(value))
+        for name, value in request.headers.items(multi=True)
+    ]
+    dropped = hops_in(given) | _OWN
+    headers = [
+        ("host", host_of(request)),
+        *(each for each in given if each[0] not in dropped),
+        ("accept-encoding", "identity"),
+    ]
+    name = flow.server_conn.sni or request.host
+    way = way_to(flow, name)
+    way = replace(way, limit=min(way.limit or _BODY, _BODY))
+    url = f"{base_of(request)}{request.path}"
+    asking = Asking(request.method, url, headers, body, LIMIT)
+    try:
+        return await ask(asking, way, name=name)
+    except UpstreamError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
+        return type(error).__name__
 
 
 def is_gone(flow: http.HTTPFlow) -> bool:
@@ -47,7 +100,7 @@ def latin(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
-def take(response: http.Response, reply: Reply) -> None:
+def replace_response(response: http.Response, reply: Reply) -> None:
     """Put *reply* in the place of *response*."""
     given = [(name.lower(), value) for name, value in reply.headers]
     dropped = hops_in(given)

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
@@ -12,7 +11,8 @@ from ..request.learned_rejections import Key, Learned, mark_of
 from ..request.rejected_parameters import apply
 from ..text.printable import brief
 from ..wire.json_text import Json, dumps, loads
-from .flows import content_of, place_of
+from .message_body import content_of
+from .request_facts import place_of
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,6 @@ logger = logging.getLogger(__name__)
 _CREDENTIALS = (
     "authorization", "x-api-key", "api-key", "x-goog-api-key", "proxy-authorization",
 )  # fmt: skip
-_CLIENTS: WeakKeyDictionary[http.HTTPFlow, bytes] = WeakKeyDictionary()
 _IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
 
 type Told = tuple[str, str, str]
@@ -44,6 +43,7 @@ def adapt(
     flow: http.HTTPFlow,
     adaptations: Sequence[type[Adaptation]],
     learned: Learned,
+    client: bytes,
     *,
     observe: bool,
 ) -> Adapted | None:
@@ -53,13 +53,14 @@ def adapt(
         flow: The flow; none of its request has left.
         adaptations: Those that are not skipped, in order.
         learned: What providers have refused.
+        client: Whose request it is, see `client_of`.
         observe: Change nothing, tell what would be changed.
 
     Returns:
         What was changed; None where nothing was.
     """
     try:
-        return _adapt(flow, adaptations, learned, observe=observe)
+        return _adapt(flow, adaptations, learned, client, observe=observe)
     except Exception:
         host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
@@ -70,6 +71,7 @@ def _adapt(
     flow: http.HTTPFlow,
     adaptations: Sequence[type[Adaptation]],
     learned: Learned,
+    client: bytes,
     *,
     observe: bool,
 ) -> Adapted | None:
@@ -101,7 +103,7 @@ def _adapt(
     for each in fitting:
         if each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each().edit(body)]
-    for change in learned.of(key_of(flow, body)) if knows else ():
+    for change in learned.of(key_of(request, body, client)) if knows else ():
         edits += [(LEARNED, *edit) for edit in apply(change, body)]
     if not edits:
         return None
@@ -127,21 +129,15 @@ def _read(text: bytes) -> Body | None:
     return body if isinstance(body, dict) else None
 
 
-def key_of(flow: http.HTTPFlow, body: Body) -> Key:
-    """Return under what it is remembered what the request of *flow* may not have."""
-    request = flow.request
+def key_of(request: http.Request, body: Body, client: bytes) -> Key:
+    """Return under what it is remembered what a *request* of *client* may not have."""
     model = body.get("model")
     name = model if isinstance(model, str) else ""
-    return request.host, request.port, name, client_of(flow)
+    return request.host, request.port, name, client
 
 
 def client_of(flow: http.HTTPFlow) -> bytes:
-    """Return whose request *flow* is: a mark of its credentials and of its address.
-
-    They count as they were when this was asked first.
-    """
-    if flow in _CLIENTS:
-        return _CLIENTS[flow]
+    """Return whose request *flow* is: a mark of its credentials and of its address."""
     request, address = flow.request, flow.client_conn.peername
     found = [
         *(request.headers.get(name, "") for name in _CREDENTIALS),
@@ -149,5 +145,4 @@ def client_of(flow: http.HTTPFlow) -> bytes:
         str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
     ]
     cookie = "" if any(found) else request.headers.get("cookie", "")
-    mark = mark_of([*found, cookie, address[0]])
-    return _CLIENTS.setdefault(flow, mark)
+    return mark_of([*found, cookie, address[0]])

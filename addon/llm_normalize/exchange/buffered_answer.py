@@ -1,5 +1,6 @@
-"""Answers in one piece, put in the place of the provider's."""
+"""Answers whose body was collected: repaired as a whole, or made into a stream."""
 
+import contextlib
 import logging
 from http import HTTPStatus
 
@@ -8,13 +9,21 @@ from mitmproxy import http
 from ..chat.errors import phrase
 from ..repair.body import LARGE, repair_body
 from ..repair.outcome import Step
-from ..wire.content_encoding import LargeBodyError, decode
+from ..wire.content_encoding import Decoder, LargeBodyError, decode
+from ..wire.event_boundary import EVENT
 from ..wire.json_text import is_container
-from .exchange import Running
-from .flows import content_of, quoted
+from ..wire.sse import LIMIT
+from .answer_path import is_good
+from .exchange import Exchange
+from .message_body import content_of
+from .native_provider import is_answer
+from .request_facts import quoted
+from .running_answer import RunningAnswer
+from .stream_rewriter import Turn
 
 logger = logging.getLogger(__name__)
 
+_WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
 _JSON = "application/json"
 type Figures = tuple[int, int, int]
 """Events, bytes received, bytes sent."""
@@ -23,6 +32,49 @@ _CONTAINERS = 200_000
 """Objects and arrays of a body that is repaired; log probabilities have many."""
 _OBJECTS = 1000
 """Objects and lines of a body that is repaired at once: some cost as much as a hundred."""
+
+
+def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
+    """Repair an answer whose body is complete, and return its figures.
+
+    Args:
+        exchange: The exchange.
+        running: The answer.
+    """
+    flow = exchange.flow
+    response = flow.response
+    assert response is not None
+    if not (flow.request.is_http2 or flow.request.is_http3):
+        # mitmproxy cannot send them by HTTP/1, and would fail at them.
+        response.trailers = None
+    if running.rewriter is None and not response.stream:
+        _make_stream(exchange, response, running)
+    rewriter = running.rewriter
+    if rewriter is None:
+        return repair_whole(response, running, running.label)
+    if not rewriter.bytes_in and response.raw_content:
+        # Made by another addon, or a server replay: it never passed the rewriter.
+        # A large one is in a thread, where no stream waits.
+        rewriter.turn = Turn(most=_WHOLE)
+        rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
+        rewriter.pipeline.largest_body = LIMIT
+        made = rewriter(response.raw_content) + rewriter(b"")
+        response.data.content = b"".join(made)
+    return running.figures()
+
+
+def _make_stream(
+    exchange: Exchange, response: http.Response, running: RunningAnswer
+) -> None:
+    """Turn an answer whose body is complete into a stream, if one was asked."""
+    if not (running.asked.stream and is_good(response)):
+        return
+    if exchange.is_native and not is_answer(response):
+        return
+    with contextlib.suppress(ValueError):
+        response.data.content = content_of(response)
+        running.stream_through(Decoder())
+        running.prepare_headers(response)
 
 
 def is_slow(response: http.Response) -> bool:
@@ -38,7 +90,9 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_whole(response: http.Response, running: Running, label: str) -> Figures:
+def repair_whole(
+    response: http.Response, running: RunningAnswer, label: str
+) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
 
     Returns:
@@ -52,7 +106,7 @@ def repair_whole(response: http.Response, running: Running, label: str) -> Figur
         content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
-            running.answer.is_error = status >= HTTPStatus.BAD_REQUEST
+            running.record.is_error = status >= HTTPStatus.BAD_REQUEST
             step = repair_body(content, status, running.asked, settings.fixes, label)
     except ValueError as error:
         why = quoted(
@@ -62,7 +116,7 @@ def repair_whole(response: http.Response, running: Running, label: str) -> Figur
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)
     if step is not None:
-        running.answer.step(step)
+        running.record.step(step)
         running.kept.take(content or b"")
         running.kept.add(content or b"" if settings.observe else step.after[0])
         if not settings.observe:
@@ -70,7 +124,7 @@ def repair_whole(response: http.Response, running: Running, label: str) -> Figur
     return 1 if content else 0, size, len(response.raw_content or b"")
 
 
-def _take(response: http.Response, step: Step, running: Running) -> None:
+def _take(response: http.Response, step: Step, running: RunningAnswer) -> None:
     """Put the repaired body in the place of the provider's, as what it is."""
     if step.status:
         response.status_code = step.status

@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
-from llm_normalize.exchange import flows, whole_body
-from llm_normalize.exchange.exchange import Running, Settings
+from llm_normalize.exchange import buffered_answer, message_body
+from llm_normalize.exchange.running_answer import RunningAnswer, Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import LARGE
 from llm_normalize.wire.content_encoding import LARGEST
@@ -11,9 +11,9 @@ from llm_normalize.wire.json_text import dumps
 from proxies import BAD_BODY, GOOD_BODY, chat_flow, fail, messages, response_of
 
 
-def running(*, observe: bool = False) -> Running:
+def running(*, observe: bool = False) -> RunningAnswer:
     settings = Settings(FIXES, observe, strict=False, log=None)
-    return Running.of(chat_flow(request={"model": "m"}), settings)
+    return RunningAnswer.of(chat_flow(request={"model": "m"}), settings)
 
 
 def repair(
@@ -24,7 +24,9 @@ def repair(
     if encoding:
         response.headers["content-encoding"] = encoding
     response.raw_content = data
-    figures = whole_body.repair_whole(response, running(observe=observe), "an answer")
+    figures = buffered_answer.repair_whole(
+        response, running(observe=observe), "an answer"
+    )
     return response.raw_content, figures
 
 
@@ -69,7 +71,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(flows, "LARGEST", 1000 if encoding else LARGEST)
+    monkeypatch.setattr(message_body, "LARGEST", 1000 if encoding else LARGEST)
     assert repair(data, encoding=encoding) == (data, (0, len(data), len(data)))
     (said,) = messages(caplog)
     assert said.startswith("an answer: the body cannot be decoded")
@@ -78,7 +80,7 @@ def test_a_body_that_cannot_be_read_passes_and_is_named(
 def test_a_large_body_that_is_not_encoded_passes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(flows, "LARGEST", 10)
+    monkeypatch.setattr(message_body, "LARGEST", 10)
     assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
     assert "larger than" in messages(caplog)[0]
 
@@ -86,7 +88,7 @@ def test_a_large_body_that_is_not_encoded_passes(
 def test_a_bug_lets_it_pass(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(whole_body, "repair_body", fail)
+    monkeypatch.setattr(buffered_answer, "repair_body", fail)
     assert repair(dumps(BAD_BODY))[0] == dumps(BAD_BODY)
     assert "repair failed" in messages(caplog, "ERROR")[0]
 
@@ -108,4 +110,4 @@ def test_what_takes_long_is_known_before(
 ) -> None:
     response = response_of(chat_flow(headers={"content-encoding": encoding}))
     response.raw_content = data
-    assert whole_body.is_slow(response) is slow
+    assert buffered_answer.is_slow(response) is slow

@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mitmproxy import flow, http
+from mitmproxy import contentviews, flow, http
 from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.stream_state import Asked
-from llm_normalize.exchange import answers, exchange, pending_result, whole_body
-from llm_normalize.exchange.answer_record import Answer
-from llm_normalize.exchange.answers import Answers
+from llm_normalize.exchange import (
+    answer_lifecycle,
+    buffered_answer,
+    pending_result,
+    running_answer,
+)
+from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.exchange.own_request import Reply
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, Example, Fix, chunk, wire
 from llm_normalize.repair.outcome import Step
@@ -172,18 +175,22 @@ def test_a_body_that_mitmproxy_stored_stays(proxy: Proxy) -> None:
     assert response_of(made).raw_content == b"stored"
 
 
-def test_a_view_can_ask_for_all_that_has_left_so_far(proxy: Proxy) -> None:
+def test_a_view_shows_all_that_was_sent_so_far(proxy: Proxy) -> None:
     made, body = chat_flow(), chat_flow(request={"model": "m"})
     proxy.addon.responseheaders(made)
     proxy.addon.responseheaders(body)
-    answers = proxy.addon._answers
+
+    def look(at: http.HTTPFlow) -> None:
+        data = contentviews.Metadata(flow=at, http_message=at.response)
+        contentviews.registry["before/after"].render_priority(b"", data)
+
     for at in range(0, len(BAD), 9):
         proxy.feed(made, BAD[at : at + 9])
-    answers.refresh(made)
+    look(made)
     assert response_of(made).raw_content == GOOD
     assert made.metadata[KEY]["changed"] == 4
-    answers.refresh(body)  # nothing of it has left
-    answers.refresh(chat_flow())
+    look(body)  # nothing of it has left
+    look(chat_flow())
     assert KEY not in body.metadata
 
 
@@ -313,7 +320,7 @@ def test_what_was_streamed_already_is_not_repaired_in_the_saved_flow(
 def test_a_bug_in_the_repair_of_a_body_lets_it_pass_and_keeps_its_record(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole_body, "repair_body", fail)
+    monkeypatch.setattr(buffered_answer, "repair_body", fail)
     made = chat_flow(request={"model": "m"})
     assert proxy.body(made, dumps(BAD_BODY)) == dumps(BAD_BODY)
     assert proxy.end() == "complete"
@@ -675,12 +682,6 @@ def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
     assert ends == {made.id: "complete" for made in flows}
 
 
-def test_without_streams_there_is_nothing_to_wait_for_at_a_reload() -> None:
-    idle: list[bool] = []
-    Answers(Stats()).hand_over(lambda: idle.append(True))
-    assert idle == [True]
-
-
 def test_a_log_may_be_missing(proxy: Proxy) -> None:
     proxy.set(normalize_pairs="")
     made = chat_flow()
@@ -735,13 +736,10 @@ def test_the_logs_stay_open_for_an_answer_that_is_fetched_during_a_reload(
     monkeypatch.setattr(pending_result, "result_of", ready)
     made = pending_flow()
     proxy.addon.responseheaders(made)
-    idle: list[bool] = []
     waits = proxy.addon.response(made)
     assert waits is not None
-    proxy.addon._answers.hand_over(lambda: idle.append(True))
-    assert idle == []
+    proxy.addon.done()
     proxy.context.master.event_loop.run_until_complete(waits)
-    assert idle == [True]
     assert proxy.end() == "complete"
 
 
@@ -760,12 +758,10 @@ def test_a_stream_that_breaks_off_after_a_reload_has_its_record(proxy: Proxy) ->
     made = chat_flow(status=201)
     proxy.addon.responseheaders(made)
     proxy.feed(made, BAD)
-    idle: list[bool] = []
-    proxy.addon._answers.hand_over(lambda: idle.append(True))
+    proxy.addon.done()
     broken(made, "Client disconnected.")
     # Another addon has taken over meanwhile, and knows nothing of it.
     proxy.addon.error(made)
-    assert idle == [True]
     (record,) = proxy.records("flow")
     assert (record["end"], record["status"]) == ("client-left", 201)
     assert record["events"] == 4
@@ -819,7 +815,7 @@ def test_large_body_is_repaired_in_a_thread_while_other_answers_pass(
         assert go_on.wait(10)
         return repair_body(*given)
 
-    monkeypatch.setattr(whole_body, "repair_body", repair)
+    monkeypatch.setattr(buffered_answer, "repair_body", repair)
     body = {**BAD_BODY, "padding": "x" * 7_000_000}
     made = chat_flow(request={"model": "m"}, headers={"content-type": "text/plain"})
 
@@ -852,7 +848,7 @@ def test_large_body_whose_client_leaves_meanwhile_is_not_complete(
         broken(made, "Client disconnected.", connected=False)
         return repair_body(*given)
 
-    monkeypatch.setattr(whole_body, "repair_body", repair)
+    monkeypatch.setattr(buffered_answer, "repair_body", repair)
     body = dumps({**BAD_BODY, "padding": "x" * 7_000_000})
     proxy.context.master.event_loop.run_until_complete(waiting(proxy, made, body))
     *_, record = proxy.records()
@@ -923,15 +919,15 @@ def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    step = Answer.step
+    step = AnswerRecord.step
 
-    def slow(self: Answer, taken: Step) -> None:
+    def slow(self: AnswerRecord, taken: Step) -> None:
         step(self, taken)
         if threading.current_thread() is not threading.main_thread():
             begun.set()
             assert go_on.wait(10)
 
-    monkeypatch.setattr(Answer, "step", slow)
+    monkeypatch.setattr(AnswerRecord, "step", slow)
     made, other = chat_flow(), chat_flow()
 
     async def play() -> list[Any]:
@@ -981,8 +977,8 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
     def slow_down(*_: object) -> None:
         threads.add(threading.current_thread())
 
-    monkeypatch.setattr(answers, "slow_down", slow_down)
-    monkeypatch.setattr(exchange, "show_anew", slow_down)
+    monkeypatch.setattr(answer_lifecycle, "slow_down", slow_down)
+    monkeypatch.setattr(running_answer, "show_anew", slow_down)
     made = chat_flow()
     proxy.addon.responseheaders(made)
     other_made(made)
@@ -995,7 +991,7 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(answers, "slow_down", fail)
+    monkeypatch.setattr(answer_lifecycle, "slow_down", fail)
     assert proxy.stream(chat_flow(), BAD) == GOOD
     (said,) = messages(caplog, "ERROR")
     assert said.endswith(": its provider is not slowed down")
@@ -1010,8 +1006,6 @@ def test_large_answer_of_another_addon_has_one_record_after_a_reload(
     other_made(made)
     waits = proxy.addon.response(made)
     assert waits is not None
-    idle: list[bool] = []
-    proxy.addon._answers.hand_over(lambda: idle.append(True))
+    proxy.addon.done()
     proxy.context.master.event_loop.run_until_complete(waits)
-    assert idle == [True]
     assert proxy.end() == "complete"

@@ -1,11 +1,13 @@
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mitmproxy import http
+from mitmproxy.io import FlowReader, FlowWriter
 
-from llm_normalize.routing.keyed_requests import KeyedRequests
 from llm_normalize.routing.keys import Secret
+from llm_normalize.routing.saved_flow_guard import GuardedKey
 from proxies import Proxy, broken, chat_flow, connected, messages, response_of
 
 KEY = "nvapi-canary-4711"
@@ -19,13 +21,69 @@ def proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
         yield made
 
 
-def keyed(scheme: str = "https") -> tuple[KeyedRequests, http.HTTPFlow]:
+def keyed(scheme: str = "https") -> tuple[GuardedKey, http.HTTPFlow]:
     made = chat_flow()
     made.response = None
     made.request.scheme = scheme
-    requests = KeyedRequests()
-    assert requests.add(made, SECRET)
-    return requests, made
+    key = GuardedKey.put_on(made, SECRET)
+    assert key is not None
+    return key, made
+
+
+def test_key_stands_in_the_headers_and_in_nothing_that_is_saved() -> None:
+    made = chat_flow()
+    made.request.headers["api-key"] = "the-clients-own"
+    key = GuardedKey.put_on(made, SECRET)
+    assert key is not None
+    assert made.copy().request.headers["authorization"] == "***"  # nor is it due
+    connected(made)
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    assert "api-key" not in made.request.headers
+    sent = made.request.copy()  # as mitmproxy sends it from HTTP/2 to HTTP/1
+    assert sent.headers["authorization"] == f"Bearer {KEY}"
+    file = io.BytesIO()
+    FlowWriter(file).add(made)
+    assert KEY.encode() not in file.getvalue()
+    assert b"nvapi-key" not in file.getvalue()
+    assert b"the-clients-own" not in file.getvalue()
+    file.seek(0)
+    (read,) = FlowReader(file).stream()
+    assert isinstance(read, http.HTTPFlow)
+    assert read.request.headers["authorization"] == "***"
+    assert KEY not in str(made.copy().request.headers)
+    made.backup()  # as before an edit by the user
+    assert KEY not in str(made.get_state())
+    key.take_off()
+    assert made.request.headers["authorization"] == "***"
+    assert made.get_state()["request"]["path"] == made.request.data.path
+
+
+def test_flow_without_a_key_is_saved_and_copied_as_it_is() -> None:
+    keyed()
+    made = chat_flow()
+    fields = made.request.headers.fields
+    assert made.get_state()["request"]["headers"] == fields
+    assert made.copy().request.headers.fields == fields
+
+
+def test_guard_is_put_in_place_once() -> None:
+    keyed()
+    guarded = http.HTTPFlow.get_state, http.HTTPFlow.copy
+    keyed()
+    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == guarded
+
+
+def test_headers_may_be_changed_while_the_key_is_due() -> None:
+    key, made = keyed()
+    headers = made.request.headers
+    early = made.server_conn
+    connected(made)
+    headers["x"] = "1"  # which reads all, and writes all
+    assert headers.copy()["authorization"] == f"Bearer {KEY}"
+    made.server_conn = early
+    assert KEY not in str(headers)
+    key.take_off()
+    assert made.request.headers["x"] == "1"
 
 
 def test_key_is_seen_by_nobody_before_the_connection_is_there() -> None:
@@ -54,24 +112,24 @@ def test_request_that_is_sent_elsewhere_brings_none() -> None:
 
 
 def test_no_more_is_known_of_a_flow_that_is_over() -> None:
-    requests, made = keyed()
+    key, made = keyed()
     connected(made)
     made.response = http.Response.make(200, KEY, {"x": KEY})
-    requests.answered(made)
+    key.hide_in_head()
     assert response_of(made).headers["x"] == "***"
-    requests.take_off(made)
-    requests.take_off(made)
+    key.take_off()
+    key.take_off()
     assert made.request.headers["authorization"] == "***"
-    requests.end(made)
-    requests.end(made)
+    key.close()
+    key.close()
     assert response_of(made).text == "***"
-    assert KEY not in repr(vars(requests))
+    assert KEY not in repr(vars(key))
 
 
 def test_headers_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    requests, made = keyed()
+    key, made = keyed()
     made.response = http.Response.make(200, b"", {"x": KEY, "y": "1"})
-    requests.answered(made)
+    key.hide_in_head()
     searched: list[bytes] = []
 
     def without(data: bytes, key: bytes, **_: bool) -> bytes:
@@ -81,30 +139,30 @@ def test_headers_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("llm_normalize.routing.key_echo.without", without)
     made.response.headers["later"] = KEY
     made.response.trailers = http.Headers(last=KEY)
-    requests.answered(made)
-    requests.end(made)
+    key.hide_in_head()
+    key.close()
     assert not {b"x", b"y", b"1"} & {*searched}
     assert made.response.headers["later"] == made.response.trailers["last"] == "***"
 
 
 def test_answer_that_never_was_echoes_in_its_error() -> None:
-    requests, made = keyed()
-    requests.answered(made)
+    key, made = keyed()
+    key.hide_in_head()
     broken(made, f"invalid header name: {KEY}")
-    requests.end(made)
+    key.close()
     assert KEY not in str(made.get_state())
 
 
 def test_what_is_under_way_has_no_key_when_mitmproxy_ends() -> None:
-    requests, made = keyed()
+    key, made = keyed()
     connected(made)
-    requests.done()
+    key.close()
     assert made.request.headers["authorization"] == "***"
-    requests, made = keyed()
+    key, made = keyed()
     connected(made)
     made.response = http.Response.make(200, KEY)
-    requests.take_off(made)
-    requests.done()
+    key.take_off()
+    key.close()
     assert KEY not in str(made.get_state())
 
 
@@ -113,6 +171,6 @@ def test_key_that_is_gone_is_said(
 ) -> None:
     monkeypatch.setenv("A_KEY", "")
     made = chat_flow()
-    assert not KeyedRequests().add(made, SECRET)
+    assert GuardedKey.put_on(made, SECRET) is None
     assert response_of(made).status_code == 500
     assert "the variable A_KEY is empty" in messages(caplog)[0]

@@ -1,0 +1,294 @@
+"""The life of an answer: it begins with its headers and ends in one record."""
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+
+from mitmproxy import http
+
+from ..records.record_line import Entry, Known
+from ..records.statistics import Stats
+from ..repair.outcome import Step
+from ..request.learned_rejections import Learned
+from ..text.printable import brief
+from ..wire.content_encoding import decoder_for
+from .adapted_request import Adapted, adapt
+from .answer_path import Path, path_of
+from .buffered_answer import Figures, is_slow, repair
+from .disconnect import client_left, gateway_status
+from .exchange import Exchange
+from .native_provider import whole_of
+from .pending_result import PENDING, fetch
+from .retry import Later, repeat_of
+from .running_answer import CORRUPT, RunningAnswer, Settings
+from .second_request import is_gone
+from .sending import slow_down
+from .stream_rewriter import Turn
+
+logger = logging.getLogger(__name__)
+
+_THREADS = 2
+"""Large answers that are repaired at a time."""
+
+
+class Answers:
+    """Begins and ends the answer of an exchange, and changes its request before that.
+
+    Args:
+        stats: Counts each answer at its end.
+    """
+
+    def __init__(self, stats: Stats) -> None:
+        self._stats = stats
+        self._learned = Learned()
+        self._aside = asyncio.Semaphore(_THREADS)
+        self._turn = Turn(_soon)
+        self._is_over = False
+
+    def adapt(self, exchange: Exchange, settings: Settings) -> None:
+        """Change a request, which is sent right after this, to what is accepted.
+
+        Args:
+            exchange: The exchange.
+            settings: What counts for it.
+        """
+        made, found = exchange.adapted, None
+        if made is None or not exchange.is_native:  # else it has another form now
+            found = adapt(
+                exchange.flow,
+                settings.adaptations,
+                self._learned,
+                exchange.client,
+                observe=settings.observe,
+            )
+        if made is not None and found is not None:
+            found = Adapted(made.original, [*made.edits, *found.edits])
+        exchange.adapted = found or made
+        exchange.is_expected = True
+
+    def begin(self, exchange: Exchange, settings: Settings) -> None:
+        """Take an answer whose headers have come; they are sent right after this."""
+        response = exchange.flow.response
+        assert response is not None
+        running = exchange.running = exchange.new_answer(settings)
+        path = path_of(exchange, running)
+        running.pending = path is Path.FETCHED
+        if path is Path.PASSED:
+            response.stream = response.stream or True
+        elif path is Path.STREAMED:
+            self._stream(exchange.flow, response, running)
+
+    def _stream(
+        self, flow: http.HTTPFlow, response: http.Response, running: RunningAnswer
+    ) -> None:
+        """Have an answer repaired as it arrives."""
+        decoder = decoder_for(response.headers.get("content-encoding", ""))
+        assert decoder is not None
+        rewriter = running.stream_through(decoder, self._turn)
+        rewriter.on_growth = running.grew
+        rewriter.on_much = functools.partial(self._slow_down, flow)
+        if not running.settings.observe:
+            running.prepare_headers(response)
+        response.stream = rewriter
+        # What is read while the hook is awaited would all be handed over at once.
+        rewriter.slow_down()
+        running.status = response.status_code
+
+    def _slow_down(self, flow: http.HTTPFlow) -> None:
+        """Let others have their turn before more of an answer is read."""
+        number = self._turn.begin()
+        slow_down(flow.client_conn, lambda: self._turn.number != number)
+
+    def end(self, exchange: Exchange) -> Awaitable[None] | None:
+        """Repair an answer in one piece, or close the record of a stream.
+
+        Returns:
+            What has to be awaited, of an answer that is not ready yet.
+        """
+        exchange.is_expected = False  # another addon may have answered
+        running, response = exchange.running, exchange.flow.response
+        if running is None or response is None:
+            exchange.running = None
+            return None
+        if not response.stream:  # else it has been sent already
+            if running.pending:
+                return self._fetch(exchange, running, fetch)
+            slow = is_slow(response)
+            # Nothing that refuses a stream is that large.
+            whole = slow and exchange.is_native
+            later = None if whole else self._later(exchange, running)
+            if slow or later is not None:
+                running.pending = True
+                return self._fetch(exchange, running, later)
+        exchange.running = None
+        self._end(response, running, repair(exchange, running))
+        return None
+
+    def _end(
+        self, response: http.Response, running: RunningAnswer, figures: Figures
+    ) -> None:
+        rewriter = running.rewriter
+        if rewriter is None:
+            status = response.status_code
+            running.keep(running.write(self._stats, status, "complete", figures))
+            return
+        if rewriter.given_up:
+            rewriter.pipeline.abandon()
+        end = "upstream-broke" if rewriter.given_up else "complete"
+        running.why = CORRUPT if rewriter.given_up else ""
+        record = running.close(self._stats, response.status_code, end)
+        running.keep(record)
+
+    def _later(self, exchange: Exchange, running: RunningAnswer) -> Later | None:
+        """Return what puts another answer in the place of the first one, if need be."""
+        later = whole_of(exchange.flow, running) if exchange.is_native else None
+        return later or repeat_of(exchange, running, self._learned)
+
+    async def _fetch(
+        self, exchange: Exchange, running: RunningAnswer, later: Later | None
+    ) -> None:
+        """Put another answer in the place of the first one, if need be, and repair it."""
+        flow = exchange.flow
+        response = flow.response
+        assert response is not None
+        try:
+            before = response.raw_content or b""
+            if later is not None and not await later(flow):
+                running.keep(running.close(self._stats, None, "client-left"))
+                return
+            after = [response.raw_content or b""]
+            running.came_status = response.status_code
+            if later is fetch:
+                running.record.step(Step(0, before, after, [PENDING]))
+            if is_slow(response):
+                figures = await self._repair_aside(exchange, running)
+                if is_gone(flow) and not self._is_over:
+                    events, came, _ = figures
+                    none = events, came, 0
+                    running.keep(running.write(self._stats, None, "client-left", none))
+                    return
+            else:
+                figures = repair(exchange, running)
+            if not self._is_over:  # else it has its record
+                self._end(response, running, figures)
+        finally:
+            exchange.running = None
+            running.on_end()
+
+    async def _repair_aside(
+        self, exchange: Exchange, running: RunningAnswer
+    ) -> Figures:
+        """Repair a large answer in a thread, so that no stream waits for it."""
+        answer, entries = running.record, list[Entry | Known]()
+        write = answer.write
+        running.before_repair = running.copy()
+        if write is not None:
+            answer.write = entries.append
+        async with self._aside:
+            figures = await asyncio.to_thread(repair, exchange, running)
+        running.before_repair = None
+        if write is not None and not self._is_over:
+            # The log takes them from one thread alone.
+            answer.write = write
+            for entry in entries:
+                write(entry)
+        return figures
+
+    def broke(
+        self,
+        exchange: Exchange,
+        settings: Callable[[], Settings],
+        status: int | None = None,
+    ) -> None:
+        """Close the record of an answer that broke off, or did not begin.
+
+        Args:
+            exchange: The exchange, whose flow has an error.
+            settings: Returns what would have counted for an answer that did not begin.
+            status: The status of what the client got instead, if not mitmproxy's.
+        """
+        flow, running = exchange.flow, exchange.running
+        stream = flow.response.stream if flow.response else None
+        before_reload = getattr(stream, "on_break", None)
+        exchange.running = None
+        if running is not None:
+            running.broke(self._stats, status)
+        elif before_reload is not None:
+            before_reload(flow)
+        elif exchange.is_expected:
+            running = exchange.new_answer(settings())
+            if status is None and client_left(flow):
+                running.why = "the client left before an answer"
+            running.close(self._stats, status or gateway_status(flow), "error")
+
+    def hand_over(
+        self, exchanges: Iterable[Exchange], idle: Callable[[], None]
+    ) -> None:
+        """Let open streams go on without hooks, as at a reload of the addon.
+
+        Args:
+            exchanges: Those that are open.
+            idle: Called when the last of them has ended, at once if there is none.
+        """
+        open_ones = []
+        for exchange in exchanges:
+            running, exchange.running = exchange.running, None
+            if running is not None and (running.rewriter or running.pending):
+                open_ones.append(running)
+        left = len(open_ones)
+
+        def ended() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                idle()
+
+        def stream_ended(running: RunningAnswer) -> None:
+            running.keep(running.close(self._stats, running.status, "complete"))
+            ended()
+
+        def stream_broke(running: RunningAnswer, _: object) -> None:
+            running.broke(self._stats)
+            ended()
+
+        for running in open_ones:
+            running.on_end = ended
+            if running.rewriter and not running.pending:
+                running.rewriter.on_end = functools.partial(stream_ended, running)
+                running.rewriter.on_break = functools.partial(stream_broke, running)
+        if not open_ones:
+            idle()
+
+    def close_all(self, exchanges: Iterable[Exchange]) -> None:
+        """Write the records of *exchanges*, which are open when mitmproxy ends."""
+        self._is_over = True
+        for exchange in exchanges:
+            self.abandon(exchange, "mitmproxy ended")
+
+    def abandon(self, exchange: Exchange, why: str) -> None:
+        """Write the record of an answer that will not come to its end."""
+        running, exchange.running = exchange.running, None
+        if running is None:
+            return
+        try:
+            # Nothing that a thread has repaired by now will be sent.
+            self._abandon(running.before_repair or running, why)
+        except Exception:  # the others have theirs
+            host = brief(running.record.host)
+            logger.exception("normalize: %s: an answer has no record", host)
+
+    def _abandon(self, running: RunningAnswer, why: str) -> None:
+        if running.rewriter is not None:
+            running.rewriter.pipeline.abandon()
+        running.why = why
+        record = running.close(self._stats, running.status, "upstream-broke")
+        running.keep(record)
+
+
+def _soon(act: Callable[[], None]) -> None:
+    """Call *act* in the next turn of the event loop."""
+    try:
+        asyncio.get_running_loop().call_soon(act)
+    except RuntimeError:  # there is none, so nobody waits
+        act()

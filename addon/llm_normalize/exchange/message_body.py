@@ -1,0 +1,69 @@
+"""Bodies of requests and answers, decoded within a bound."""
+
+import contextlib
+from weakref import WeakKeyDictionary
+
+from mitmproxy import ctx, http
+from mitmproxy.utils import human
+
+from ..wire.content_encoding import LARGEST, LargeBodyError, decode
+from ..wire.json_text import is_crowded
+
+CONTAINERS = 24_000
+"""Objects and arrays of what is read where all streams wait; a long talk has thousands."""
+
+_LOOKED_AT: WeakKeyDictionary[http.Message, tuple[bytes, tuple[object, ...], str]] = (
+    WeakKeyDictionary()
+)
+"""Messages whose body was looked at, with what was wrong with it, maybe nothing."""
+
+
+def largest() -> int:
+    """Return how many bytes a body may inflate to: what `body_size_limit` says."""
+    options = getattr(ctx, "options", None)  # there are none outside of mitmproxy
+    limit = human.parse_size(getattr(options, "body_size_limit", None))
+    return LARGEST if limit is None else limit
+
+
+def content_of(message: http.Message, containers: int = CONTAINERS) -> bytes:
+    """Return the decoded body of *message*, empty where none is there.
+
+    mitmproxy's `content` and `text` inflate without a bound, so they are not used.
+
+    Args:
+        message: A request or an answer.
+        containers: How many objects and arrays of JSON are too many.
+
+    Raises:
+        ValueError: It cannot be decoded, or is too large, or has too many values.
+    """
+    raw = message.raw_content or b""
+    most = largest()
+    if isinstance(message, http.Request):
+        # A long prompt is no bomb; but it is read where all streams wait.
+        most = max(min(most, LARGEST), len(raw))
+    encoding = message.headers.get("content-encoding", "")
+    bounds = encoding, most, containers
+    before, known, wrong = _LOOKED_AT.get(message, (b"", (), ""))
+    is_known = before is raw and known == bounds
+    if is_known and wrong:
+        raise LargeBodyError(wrong)
+    wrong = ""
+    found = b""
+    try:
+        found = decode(raw, encoding, most)
+        if not is_known and is_crowded(found, containers):
+            wrong = "it has too many values"
+    except LargeBodyError as error:
+        wrong = str(error)
+    _LOOKED_AT[message] = raw, bounds, wrong
+    if wrong:
+        raise LargeBodyError(wrong)
+    return found
+
+
+def request_body(request: http.Request) -> bytes | None:
+    """Return the decoded body of *request*; None if it was sent on unread."""
+    with contextlib.suppress(ValueError):
+        return None if request.raw_content is None else content_of(request)
+    return None

@@ -1,0 +1,100 @@
+"""The exchanges that are open, and which of them go to a selected host."""
+
+from collections.abc import Callable, Iterator
+
+from mitmproxy import http
+
+from ..routing.hosts import Hosts
+from ..routing.routes import is_reverse
+from .exchange import HANDED_OVER, Exchange
+
+MOST = 100_000
+"""Exchanges that are open at a time; more are flows that mitmproxy has never ended."""
+
+type _Place = tuple[str, int, str | None]
+
+
+class OpenExchanges:
+    """The exchange of each flow, from `requestheaders` until it is closed.
+
+    Args:
+        abandon: Closes an exchange whose flow never ended.
+
+    Attributes:
+        hosts: The hosts that are selected, for exchanges that begin from now on.
+    """
+
+    def __init__(self, abandon: Callable[[Exchange], None]) -> None:
+        self.hosts = Hosts([])
+        self._abandon = abandon
+        self._open: dict[str, tuple[Exchange, _Place]] = {}
+
+    def __iter__(self) -> Iterator[Exchange]:
+        """Yield those that are open; they may be closed meanwhile."""
+        return (exchange for exchange, _ in [*self._open.values()])
+
+    def begin(self, flow: http.HTTPFlow) -> Exchange:
+        """Return a new exchange, of a request whose headers have arrived."""
+        older = self._open.get(flow.id)
+        if older is None and len(self._open) >= MOST:
+            older = next(iter(self._open.values()))
+        if older is not None:
+            self._abandon(older[0])
+        return self._add(Exchange(flow))
+
+    def of(self, flow: http.HTTPFlow) -> Exchange:
+        """Return the exchange of *flow*.
+
+        Its host is looked up once, and once more where another addon has sent the request
+        elsewhere.
+        """
+        found = self._open.get(flow.id)
+        if found is None:
+            return self._add(Exchange.resume(flow))
+        exchange, place = found
+        if place != _place(flow.request) and exchange.route is None:
+            self._add(exchange)
+        return exchange
+
+    def get(self, flow: http.HTTPFlow) -> Exchange | None:
+        """Return the exchange of *flow* if it is open."""
+        exchange, _ = self._open.get(flow.id, (None, None))
+        return exchange
+
+    def close(self, exchange: Exchange) -> bool:
+        """Let *exchange* go; tell whether it was open until now."""
+        flow = exchange.flow
+        if self.get(flow) is exchange:
+            del self._open[flow.id]
+        flow.metadata.pop(HANDED_OVER, None)
+        was_open, exchange.is_open = exchange.is_open, False
+        return was_open
+
+    def clear(self) -> None:
+        """Let all go, at a reload or when mitmproxy ends."""
+        self._open.clear()
+
+    def _add(self, exchange: Exchange) -> Exchange:
+        flow = exchange.flow
+        exchange.is_on_selected_host = is_on_selected_host(flow, self.hosts)
+        if flow.live:  # else it was loaded from a file, and no hook will end it
+            self._open[flow.id] = exchange, _place(flow.request)
+        return exchange
+
+
+def _place(request: http.Request) -> _Place:
+    return request.host, request.port, request.host_header
+
+
+def is_on_selected_host(flow: http.HTTPFlow, hosts: Hosts) -> bool:
+    """Tell whether *flow* goes to one of *hosts*; a reverse proxy's upstream is one.
+
+    Not so a flow that is loaded from a file: mitmproxy runs its hooks, too
+    (mitmproxy/master.py, `load_flow`), but it has been repaired, or not, long ago.
+    """
+    request = flow.request
+    return bool(flow.live) and (
+        is_reverse(flow.client_conn.proxy_mode)
+        or hosts.include(request.host, request.port)
+        or hosts.include(request.pretty_host, request.port)
+    )

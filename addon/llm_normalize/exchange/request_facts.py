@@ -1,0 +1,77 @@
+"""What a request says of itself: its host, what it asks, and what in it is secret."""
+
+import re
+from dataclasses import replace
+
+from mitmproxy import http
+
+from ..chat.stream_state import Asked
+from ..text.echo import Echo
+from ..text.printable import brief
+from .message_body import request_body
+from .response_headers import answers_events
+
+_SECRET = 6
+"""Characters; shorter values are placeholders ("x", "none") and would garble lines."""
+
+_TELLING = re.compile(r"auth|key|token|secret|cookie|sig", re.IGNORECASE)
+"""Names of headers and query fields that carry a key."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def place_of(request: http.Request, host: str = "") -> str:
+    """Return the host of *request*, with its port unless that is its scheme's own.
+
+    Args:
+        request: The request.
+        host: Another name of that host than the one in its `Host`.
+    """
+    host = (host or request.pretty_host).strip("[]")
+    host = f"[{host}]" if ":" in host else host
+    is_usual = request.port == _PORTS.get(request.scheme)
+    return host if is_usual else f"{host}:{request.port}"
+
+
+def asked_of(
+    flow: http.HTTPFlow,
+    *,
+    strict: bool,
+    body: bytes | None = None,
+    mapped_model: str | None = None,
+) -> Asked:
+    """Return what the request of *flow* asked.
+
+    Args:
+        flow: The flow.
+        strict: Whether only fields that OpenAI defines are wanted.
+        body: The body of the request before it was changed, if it was.
+        mapped_model: The model asked for, where another one was sent.
+    """
+    request, response = flow.request, flow.response
+    body = request_body(request) if body is None else body
+    if body is None and response is not None:
+        # Sent on unread (stream_large_bodies, say): the answer tells what was asked.
+        asked = Asked(stream=answers_events(response))
+    else:
+        asked = Asked.from_body(body)
+    begun = response.timestamp_start if response else request.timestamp_start
+    if mapped_model is not None:
+        asked = replace(asked, model=mapped_model, is_mapped=True)
+    return replace(asked, id=flow.id, time=int(begun), strict=strict)
+
+
+def secrets_of(request: http.Request) -> tuple[str, ...]:
+    """Return what in the request's headers and query must not reach a log."""
+    fields = [*request.headers.items(multi=True), *request.query.items(multi=True)]
+    values = [value for name, value in fields if _TELLING.search(name)]
+    values += [value.partition(" ")[2].strip() for value in values]  # after its scheme
+    values += [value for _, value in request.cookies.items(multi=True)]
+    secrets = {value for value in values if len(value) >= _SECRET}
+    return tuple(sorted(secrets, key=len, reverse=True))
+
+
+def quoted(flow: http.HTTPFlow, text: str) -> str:
+    """Return words of the provider of *flow* for a log line: they may repeat the request."""
+    echo = Echo(request_body(flow.request), secrets_of(flow.request))
+    return brief(echo.hidden(text))

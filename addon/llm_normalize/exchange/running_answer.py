@@ -1,0 +1,318 @@
+"""One answer on its way: what was asked, what counts for it, and its record."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from mitmproxy import http
+from mitmproxy.flow import Error
+
+from ..chat.stream_state import Asked
+from ..records.flow_metadata import ENDS
+from ..records.pairs_log import PairsLog
+from ..records.record_line import Record
+from ..records.snapshot import KEY, Kept
+from ..records.statistics import Stats
+from ..repair.fix import Fix
+from ..repair.pipeline import Pipeline
+from ..request.adaptation import LEARNED, Adaptation
+from ..text.echo import MASK, Echo
+from ..text.printable import brief
+from ..wire.content_encoding import Decoder
+from .adapted_request import Adapted
+from .answer_record import AnswerRecord
+from .disconnect import break_off, client_left, gateway_status
+from .flow_list import note, show_anew
+from .message_body import request_body
+from .request_facts import asked_of, place_of, secrets_of
+from .response_headers import prepare_headers
+from .stream_rewriter import Rewriter, Turn
+
+logger = logging.getLogger(__name__)
+
+_TOO_LARGE = "Response body exceeds"
+"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
+
+CORRUPT = "what the provider sent is corrupt"
+
+_NAME = 1000  # characters of a name, in a record
+
+_REPAIRED, _OBSERVED = ":wrench:", ":mag:"
+"""Marks in the list of flows (mitmproxy/utils/emoji.py)."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What counts for an answer from its beginning to its end.
+
+    Attributes:
+        fixes: The fixes to apply, in order.
+        observe: Change nothing, report what would be changed.
+        strict: Drop fields that OpenAI does not define.
+        log: The pairs log, if there is one.
+        shown: Whether anybody can look at a flow's metadata once it is over.
+        adaptations: What to change in requests, in order.
+        words: Whether a refusal's words are read, and not only its fields for names:
+            not where clients share what is learned, behind a gate.
+    """
+
+    fixes: Sequence[type[Fix]]
+    observe: bool
+    strict: bool
+    log: PairsLog | None
+    shown: bool = True
+    adaptations: Sequence[type[Adaptation]] = ()
+    words: bool = True
+
+    @property
+    def learns(self) -> bool:
+        """Whether what a provider refuses may be left out."""
+        return any(each.name == LEARNED for each in self.adaptations)
+
+    def applies(self, name: str) -> bool:
+        """Tell whether the fix *name* is to be applied, not only observed."""
+        return not self.observe and any(fix.name == name for fix in self.fixes)
+
+
+@dataclass
+class RunningAnswer:
+    """One answer on its way.
+
+    Attributes:
+        flow: Its flow.
+        record: What is known of it.
+        asked: What its request asked.
+        settings: What counts for it.
+        kept: What came of it, and what left.
+        rewriter: What its body passes, if it is a stream.
+        pending: Whether another answer will come in its place.
+        came_status: The HTTP status that the provider sent, if any.
+        status: The HTTP status that has left for the client, if any.
+        on_end: Called when that has come to its end.
+        why: How it ended, in words, where `ENDS` does not say it.
+        before_repair: What was known of it before a thread began to repair it, which
+            alone may be read until the thread is done.
+    """
+
+    flow: http.HTTPFlow
+    record: AnswerRecord
+    asked: Asked
+    settings: Settings
+    kept: Kept
+    rewriter: Rewriter | None = None
+    pending: bool = False
+    came_status: int | None = None
+    status: int | None = None
+    on_end: Callable[[], None] = lambda: None
+    why: str = ""
+    before_repair: "RunningAnswer | None" = None
+    _shown: int = 0  # bytes that had left when it was shown last
+    _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
+
+    @classmethod
+    def of(
+        cls,
+        flow: http.HTTPFlow,
+        settings: Settings,
+        adapted: Adapted | None = None,
+        *,
+        mapped_model: str | None = None,
+        path: str | None = None,
+    ) -> "RunningAnswer":
+        """Return the answer of *flow*, whose headers may have come.
+
+        Args:
+            flow: The flow.
+            settings: What counts for the answer.
+            adapted: What was changed in its request.
+            mapped_model: The model asked for, where another one was sent.
+            path: The path asked for, if not the one that was sent.
+        """
+        original = adapted.original if adapted else None
+        asked = asked_of(
+            flow, strict=settings.strict, body=original, mapped_model=mapped_model
+        )
+        kept = Kept(both=settings.shown)
+        if path is None:
+            path = flow.request.path.partition("?")[0]
+        record = _record(flow, asked, settings, path)
+        record.echo = Echo(original or request_body(flow.request), record.secrets)
+        running = cls(flow, record, asked, settings, kept)
+        running.came_status = flow.response.status_code if flow.response else None
+        running.record.request.extend(adapted.edits if adapted else ())
+        return running
+
+    @property
+    def label(self) -> str:
+        """Its name in log lines."""
+        return f"normalize: {brief(place_of(self.flow.request))} (flow {self.flow.id})"
+
+    def stream_through(self, decoder: Decoder, turn: Turn | None = None) -> Rewriter:
+        """Have its body pass a rewriter, which is returned.
+
+        Args:
+            decoder: Undoes the content encoding.
+            turn: Bounds what is looked at, shared with other streams.
+        """
+        settings, record, flow = self.settings, self.record, self.flow
+        self.rewriter = Rewriter(
+            Pipeline(self.asked, settings.fixes, record.step, self.label, record.count),
+            decoder,
+            repair=not settings.observe,
+            give_up=lambda: break_off(flow),
+            label=self.label,
+            kept=self.kept,
+            turn=turn,
+        )
+        return self.rewriter
+
+    def prepare_headers(self, response: http.Response) -> None:
+        """Make the headers of *response* those of the stream that is sent."""
+        rename = self.settings.applies("content-type-wrong")
+        prepare_headers(self.flow.request, response, rename=rename)
+
+    def copy(self) -> "RunningAnswer":
+        """Return what is known of an answer of which nothing has passed a rewriter."""
+        kept = Kept(both=self.settings.shown)
+        return replace(self, record=self.record.copy(), kept=kept, rewriter=None)
+
+    def close(self, stats: Stats, status: int | None, end: str) -> Record:
+        """Write the record of a stream, or of an answer that never came."""
+        if self.rewriter is not None:
+            unread = self.rewriter.pipeline.raw_events
+            if unread:
+                logger.info(
+                    "normalize: %s: %d events passed unread (%s)",
+                    brief(self.record.host),
+                    unread.total(),
+                    ", ".join(f"{reason} {count}" for reason, count in unread.items()),
+                )
+        return self.write(stats, status, end, self.figures())
+
+    def figures(self) -> tuple[int, int, int]:
+        """Return how many events and bytes have come so far, and how many bytes left."""
+        rewriter = self.rewriter
+        if rewriter is None:
+            return 0, 0, 0
+        return rewriter.pipeline.events, rewriter.bytes_in, rewriter.bytes_out
+
+    def write(
+        self, stats: Stats, status: int | None, end: str, figures: tuple[int, int, int]
+    ) -> Record:
+        """Write the record, with its *figures*: events, bytes in, bytes out."""
+        record = self.record
+        line = record.close(status, end, *figures)
+        names = dict.fromkeys(name for name, _, _ in record.request)
+        stats.add(record.host, record.model, line["fixes"], names)
+        if said := self._said(line):
+            host, model = brief(record.host), brief(record.model)
+            logger.info("normalize: %s %s: %s", host, model, said)
+        return line
+
+    def broke(self, stats: Stats, instead: int | None = None) -> None:
+        """Close the record of an answer that broke off.
+
+        Args:
+            stats: Counts it.
+            instead: The status of what the client got in its place, if not mitmproxy's.
+        """
+        flow, rewriter = self.flow, self.rewriter
+        given_up = rewriter is not None and rewriter.given_up
+        is_left = instead is None and not given_up and client_left(flow)
+        if rewriter is not None and rewriter.pipeline.abandon():
+            host = brief(self.record.host)
+            who = f"the client of {host} left" if is_left else f"{host} broke off"
+            logger.warning("normalize: %s while a finish reason or usage waited", who)
+        status = flow.response.status_code if flow.response else None
+        message = flow.error.msg if flow.error else ""
+        refused = message.startswith(_TOO_LARGE)
+        if flow.response and (refused or not flow.response.stream):
+            # Nothing had been sent: the proxy answers in the provider's place.
+            status = instead or gateway_status(flow)
+        if refused:
+            self.why = "it is larger than mitmproxy's body_size_limit"
+        elif given_up:
+            self.why = CORRUPT
+        elif message == Error.KILLED_MESSAGE:
+            self.why = "it was killed"
+        self.keep(
+            self.close(stats, status, "client-left" if is_left else "upstream-broke")
+        )
+
+    def keep(self, line: Record) -> None:
+        """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
+        self._show(line)
+        if self.settings.shown:
+            mark = _OBSERVED if self.record.observe else _REPAIRED
+            is_changed = line["fixes"] or self.record.request
+            marks = _OBSERVED, _REPAIRED
+            note(self.flow, self._said(line), mark if is_changed else "", marks)
+
+    def _said(self, line: Record) -> str:
+        """Return what became of an answer, for a log line or a list of flows."""
+        said = []
+        if line["fixes"]:
+            verb = "would be repaired" if self.record.observe else "repaired"
+            fixes = ", ".join(
+                f"{name} {count}" for name, count in line["fixes"].items()
+            )
+            told = f"{line['changed']} of {line['events']} events {verb}"
+            said.append(f"{told} ({fixes})")
+        if self.record.request:
+            would = "would be " if self.record.observe else ""
+            edits = (f"{path} {would}{verb}" for _, verb, path in self.record.request)
+            said.append(f"request: {', '.join(map(brief, edits))}")
+        if line["end"] in ENDS:
+            said.append(self.why or ENDS[line["end"]])
+        return "; ".join(said)
+
+    def show(self) -> None:
+        """Let mitmweb and the console show what has been sent so far."""
+        self._show(self.record.told(self.status, "running", *self.figures()))
+
+    def _show(self, line: Record) -> None:
+        told = self.record.metadata(line, self.kept)
+        asked = self.asked
+        more = {
+            "came_status": self.came_status,
+            "usage": asked.usage,
+            "mapped_model": asked.model if asked.is_mapped else None,
+            "why": self.why,
+        }
+        self.flow.metadata[KEY] = {**told, **more}
+        response = self.flow.response
+        if self.rewriter is None or response is None:
+            return
+        if not response.raw_content or response.raw_content is self._body:
+            # Not the `content` setter: it would encode, and set a content-length.
+            response.data.content = self._body = self.kept.body
+
+    def grew(self) -> None:
+        """Have the flow shown anew where more than twice as much has left since."""
+        _, _, left = self.figures()
+        if self.settings.shown and left and left >= 2 * self._shown:
+            self._shown = left
+            self.show()
+            show_anew(self.flow)
+
+
+def _record(
+    flow: http.HTTPFlow, asked: Asked, settings: Settings, path: str
+) -> AnswerRecord:
+    request = flow.request
+    log = settings.log
+    secrets = secrets_of(request)
+    for secret in secrets:
+        path = path.replace(secret, MASK)
+    return AnswerRecord(
+        flow=flow.id,
+        host=place_of(request)[:_NAME],
+        path=path[:_NAME],
+        model=asked.model[:_NAME],
+        stream=asked.stream,
+        observe=settings.observe,
+        asked_at=request.timestamp_end or request.timestamp_start,
+        write=log.write if log is not None else None,
+        secrets=secrets,
+        shown=settings.shown,
+    )

@@ -1,0 +1,276 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mitmproxy import contentviews, http
+from mitmproxy.flow import Error
+from mitmproxy.utils import emoji
+
+from llm_normalize.exchange.running_answer import RunningAnswer, Settings
+from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.fixes import FIXES
+from llm_normalize.inspect.before_after import BeforeAfter
+from llm_normalize.inspect.transcript import Transcript
+from llm_normalize.records.record_line import Entry
+from llm_normalize.records.snapshot import KEY
+from llm_normalize.records.statistics import Stats
+from llm_normalize.repair.fix import wire
+from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import Decoder
+from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
+
+NO_LOG: dict[str, Any] = {"observe": False, "strict": False, "log": None}
+ALL = Settings(FIXES, **NO_LOG)
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    with Proxy(tmp_path) as made:
+        yield made
+
+
+def test_fix_is_applied_unless_it_is_skipped_or_only_observed() -> None:
+    first, second, *_ = FIXES
+    one = Settings([first], observe=False, strict=False, log=None)
+    assert one.applies(first.name)
+    assert not one.applies(second.name)
+    assert not one.applies("no-fix")
+    watching = Settings([first], observe=True, strict=False, log=None)
+    assert not watching.applies(first.name)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_is_known_of_an_answer_comes_from_its_flow(
+    strict: bool, stream: bool
+) -> None:
+    made = chat_flow(request={"model": "m", "stream": stream})
+    response_of(made).timestamp_start = 1790000000.9
+    settings = Settings(FIXES, observe=True, strict=strict, log=None)
+    running = RunningAnswer.of(made, settings)
+    assert (running.settings, running.rewriter, running.pending) == (
+        settings,
+        None,
+        False,
+    )
+    asked, answer = running.asked, running.record
+    assert (asked.id, asked.model, asked.stream) == (made.id, "m", stream)
+    assert (asked.time, asked.strict) == (1790000000, strict)
+    assert (answer.host, answer.path, answer.observe) == (
+        HOST,
+        "/v1/chat/completions",
+        True,
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"no JSON", b"[]", None])
+def test_request_that_says_nothing_asks_for_nothing(content: bytes | None) -> None:
+    made = chat_flow()
+    made.request.raw_content = content
+    made.response = None
+    made.request.timestamp_start = 1790000000.0
+    asked = RunningAnswer.of(made, ALL).asked
+    assert (asked.model, asked.time) == ("", 1790000000)
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
+    made = chat_flow(headers={"content-type": kind})
+    made.request.raw_content = None
+    assert RunningAnswer.of(made, ALL).asked.stream == (kind == "text/event-stream")
+
+
+def test_record_is_written_counted_and_kept() -> None:
+    made = chat_flow()
+    running = RunningAnswer.of(made, ALL)
+    running.record.step(Step(0, b"before", [b"after"], ["role-missing"]))
+    stats = Stats()
+    record = running.write(stats, 200, "complete", (1, 6, 5))
+    assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
+    assert record["fixes"] == {"role-missing": 1}
+    assert ["role-missing", "1"] in [row[-2:] for row in stats.rows()]
+    running.keep(record)
+    assert made.metadata[KEY]["fixes"] == [["role-missing", 1]]
+
+
+def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
+    for stored, kept in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
+        made = chat_flow()
+        response_of(made).data.content = stored
+        running = RunningAnswer.of(made, ALL)
+        pipeline = Pipeline(running.asked, FIXES)
+        running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+        running.rewriter(b"sent")
+        running.rewriter(b"")
+        running.keep(running.close(Stats(), 200, "complete"))
+        assert response_of(made).raw_content == kept
+    made.response = None
+    running.keep(running.close(Stats(), None, "error"))
+    assert made.metadata[KEY]["end"] == "error"
+
+
+def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
+    """Return the answer of *made*, streamed through a rewriter."""
+    running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))
+    pipeline = Pipeline(running.asked, FIXES, running.record.step)
+    running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+    return running
+
+
+def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[int] = []
+    made = chat_flow()
+
+    def show_anew(flow: http.HTTPFlow) -> None:
+        shown.append(len(response_of(flow).raw_content or b""))
+
+    monkeypatch.setattr("llm_normalize.exchange.running_answer.show_anew", show_anew)
+    running = streaming(made)
+    assert running.rewriter is not None
+    for _ in range(8):
+        running.rewriter(b"data: ?\n\n")
+        running.grew()
+    assert shown == [9, 18, 36, 72]
+    assert made.metadata[KEY]["end"] == "running"
+    running.show()
+    assert len(response_of(made).raw_content or b"") == 72
+    running.keep(running.close(Stats(), 200, "complete"))
+    assert made.metadata[KEY]["end"] == "complete"
+
+
+def test_what_nobody_can_look_at_is_not_shown_while_it_runs() -> None:
+    made = chat_flow()
+    running = streaming(made, shown=False)
+    assert running.rewriter is not None
+    running.rewriter(BAD)
+    running.grew()
+    assert KEY not in made.metadata
+    assert response_of(made).raw_content is None
+
+
+@pytest.mark.parametrize(
+    ("observe", "said", "mark"),
+    [
+        (False, "4 of 4 events repaired", ":wrench:"),
+        (True, "4 of 4 events would be repaired", ":mag:"),
+    ],
+)
+def test_list_of_flows_says_what_was_repaired(
+    observe: bool, said: str, mark: str
+) -> None:
+    made = chat_flow()
+    running = streaming(made, observe=observe)
+    assert running.rewriter is not None
+    running.rewriter(BAD)
+    running.keep(running.close(Stats(), 200, "complete"))
+    assert made.comment == f"normalize: {said} (data-space-missing 4)"
+    assert made.marked == mark
+    assert emoji.emoji[mark]
+
+
+@pytest.mark.parametrize(
+    ("message", "end", "words"),
+    [
+        ("Server disconnected.", "upstream-broke", "the provider broke off"),
+        ("Client disconnected.", "client-left", "the client left"),
+        (Error.KILLED_MESSAGE, "upstream-broke", "it was killed"),
+        (
+            "Response body exceeds mitmproxy's body_size_limit.",
+            "upstream-broke",
+            "it is larger than mitmproxy's body_size_limit",
+        ),
+    ],
+)
+@pytest.mark.parametrize("data", [GOOD, BAD])
+def test_list_of_flows_log_and_views_say_who_broke_off(
+    caplog: pytest.LogCaptureFixture, data: bytes, message: str, end: str, words: str
+) -> None:
+    caplog.set_level("INFO")
+    made = chat_flow()
+    broken(made, message)
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter(data[: data.index(b"\n\n") + 2])
+    running.broke(Stats())
+    assert made.metadata[KEY]["end"] == end
+    repaired = "1 of 1 events repaired (data-space-missing 1); " if data == BAD else ""
+    assert made.comment == f"normalize: {repaired}{words}"
+    assert made.marked == (":wrench:" if data == BAD else "")
+    assert caplog.messages[-1].endswith(f" m: {repaired}{words}")
+    for view, shown in (
+        (BeforeAfter(), f"stream, ended early: {words}\n"),
+        (Transcript(), f"broken off here: {words}\n"),
+    ):
+        metadata = contentviews.Metadata(flow=made, http_message=made.response)
+        assert shown in view.prettify(response_of(made).raw_content or b"", metadata)
+
+
+def test_corrupt_answer_is_not_called_a_client_that_left() -> None:
+    made = chat_flow()
+    broken(made, "Client disconnected.", connected=False)
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter.given_up = True
+    running.broke(Stats())
+    assert made.metadata[KEY]["end"] == "upstream-broke"
+    assert made.comment == "normalize: what the provider sent is corrupt"
+
+
+def test_users_own_words_and_marks_stay() -> None:
+    for comment, marked in (("mine", ""), ("", ":star:")):
+        made = chat_flow()
+        made.comment, made.marked = comment, marked
+        running = streaming(made)
+        assert running.rewriter is not None
+        running.rewriter(BAD)
+        running.keep(running.close(Stats(), 200, "complete"))
+        assert made.comment.startswith(comment or "normalize: ")
+        assert made.marked == (marked or ":wrench:")
+
+
+def test_nothing_is_said_of_an_answer_that_was_right() -> None:
+    made = chat_flow()
+    running = streaming(made)
+    assert running.rewriter is not None
+    running.rewriter(GOOD)
+    running.keep(running.close(Stats(), 200, "complete"))
+    assert (made.comment, made.marked) == ("", "")
+
+
+def test_figures_of_an_answer_that_never_came_are_zero() -> None:
+    record = RunningAnswer.of(chat_flow(), ALL).close(Stats(), None, "error")
+    figures = (record["events"], record["bytes_in"], record["bytes_out"])
+    assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)
+
+
+def test_record_goes_to_the_log_without_the_secrets_of_the_request() -> None:
+    lines: list[Entry] = []
+
+    class Log:
+        def write(self, entry: Entry) -> None:
+            lines.append(entry)
+
+    settings = Settings(FIXES, observe=False, strict=False, log=Log())  # type: ignore[arg-type]
+    made = chat_flow()
+    made.request.path = f"/nvapi-key{made.request.path}"
+    RunningAnswer.of(made, settings).close(Stats(), 200, "complete")
+    (entry,) = lines
+    assert entry.record["path"] == "/***/v1/chat/completions"
+    assert entry.record["flow"] == made.id
+    assert {"nvapi-key", "SECRET"} <= set(entry.secrets)
+    assert "nvapi-key" not in json.dumps(entry.record)
+
+
+def test_events_that_passed_unread_are_said_once(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    proxy.stream(chat_flow(), b"data: ?\n\n" + wire([{"object": "x"}]))
+    proxy.stream(chat_flow(), GOOD)
+    said = [each for each in caplog.messages if "unread" in each]
+    assert len(said) == 1
