@@ -185,7 +185,9 @@ def test_changelog_begins_with_the_version() -> None:
         r"(?m)^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", CHANGELOG
     )
     line = f"## {__version__} (unreleased)"
-    assert newest == __version__, f"add to addon/CHANGELOG.md, above the rest:\n\n{line}"
+    assert newest == __version__, (
+        f"add to addon/CHANGELOG.md, above the rest:\n\n{line}"
+    )
     assert CHANGELOG.index(f"\n## {newest} ") == CHANGELOG.index("\n## ")
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.form import meaning_of_stream
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
+from llm_normalize.form import meaning_of_stream
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from llm_normalize import form
 import test_captures as own
 import test_recorded as recorded
+from judge.quirks import QUIRKS, answers, damaged
+from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
-from judge.quirks import QUIRKS, answers, damaged
 from streams import feed
 from test_quirks import several
 

@@ -17,12 +17,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from llm_normalize import form
-from llm_normalize.chat.chunk import Chunk
-from llm_normalize.fixes import FIXES
-from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.fix import Fix
-from llm_normalize.wire.json_text import dumps
 from judge.quirks import (
     AMBIGUOUS,
     BODY_QUIRKS,
@@ -41,8 +35,14 @@ from judge.quirks import (
     encode,
     fits,
 )
-from streams import feed, repaired
 from judge.strict import meaning_of, taken
+from llm_normalize import form
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import Fix
+from llm_normalize.wire.json_text import dumps
+from streams import feed, repaired
 
 FEW = settings(
     max_examples=max(settings().max_examples // 10, 5),

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize import form
 from growth import MOST, growth
+from judge.quirks import Answer, answers, bodies
+from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.conversion import body_of, chunks_of
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import USAGE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
-from judge.quirks import Answer, answers, bodies
 from streams import feed, repaired
 
 TOKEN: Chunk = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
