@@ -16,7 +16,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange import answers, exchange, pending_result, whole_body
 from llm_normalize.exchange.answer_record import Answer
 from llm_normalize.exchange.answers import Answers
-from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.second_request import Reply
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY

@@ -17,7 +17,7 @@ from mitmproxy.test import tflow
 
 import form
 from llm_normalize.exchange.flows import ASKED
-from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.routing.routes import ROUTED
 from llm_normalize.wire.json_text import dumps, loads

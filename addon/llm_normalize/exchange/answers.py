@@ -19,7 +19,6 @@ from ..wire.content_encoding import Decoder, decoder_for
 from ..wire.event_boundary import EVENT
 from ..wire.sse import LIMIT
 from .adapting import Adapted, adapt, client_of
-from .asking import is_gone
 from .exchange import CORRUPT, Running, Settings
 from .flows import (
     answers_events,
@@ -34,6 +33,7 @@ from .flows import (
 from .native_provider import is_answer, whole_of
 from .pending_result import PENDING, fetch, is_pending
 from .retry import Later, repeat_of
+from .second_request import is_gone
 from .sending import slow_down
 from .stream_rewriter import Rewriter, Turn
 from .whole_body import Figures, is_slow, repair_whole

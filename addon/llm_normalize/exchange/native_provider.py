@@ -12,11 +12,10 @@ from ..chat.stream_state import Asked
 from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ..wire.json_text import Json, dumps, loads
 from .adapting import Adapted, Told, body_of
-from .asking import take
 from .exchange import Running
 from .flows import ASKED, content_of
-from .own_request import Reply
 from .retry import Later, answer_to
+from .second_request import Reply, replace_response
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")
@@ -72,7 +71,7 @@ def whole_of(flow: http.HTTPFlow, running: Running) -> Later | None:
         reply = await answer_to(flow, asking)
         if isinstance(reply, Reply):
             flow.request.content = asking
-            take(response, reply)
+            replace_response(response, reply)
         running.answer.request.append((NAME, "dropped", "stream"))
         return reply is not None
 

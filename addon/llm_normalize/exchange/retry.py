@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mitmproxy import http
 
@@ -15,11 +15,17 @@ from ..text.echo import Echo
 from ..wire.content_encoding import beginning
 from ..wire.json_text import dumps
 from .adapting import Told, body_of, key_of
-from .asking import base_of, hops_in, host_of, is_gone, latin, take, way_to
 from .exchange import Running
 from .flows import quoted, request_body
-from .own_request import Asking, Reply, UpstreamError, ask
 from .polling import LIMIT, unless_gone
+from .second_request import (
+    Reply,
+    UpstreamError,
+    is_gone,
+    replace_response,
+    request_with,
+    send,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +33,6 @@ TIMES = 3
 """How often one request is asked again, at most."""
 
 _REFUSED = (400, 422)
-_BODY = 64 * 1024 * 1024  # bytes of an answer to a request that is asked again
-# Headers that another connection, or another body, has of its own.
-_OWN = {"accept-encoding", "content-encoding", "expect", "host", "proxy-authorization"}
 
 type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
@@ -128,7 +131,7 @@ class Refused:
             if not isinstance(reply, Reply):
                 break
             request.content = dumps(self.body)
-            take(response, reply)
+            replace_response(response, reply)
             self.edits += edits
             tried += self.changes
             refused = reply.status in _REFUSED
@@ -166,24 +169,8 @@ async def answer_to(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
 
 async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
     """Return the reply to the request of *flow* with another *body*, or why none came."""
-    request = flow.request
-    given = [
-        (name.lower(), latin(value))
-        for name, value in request.headers.items(multi=True)
-    ]
-    dropped = hops_in(given) | _OWN
-    headers = [
-        ("host", host_of(request)),
-        *(each for each in given if each[0] not in dropped),
-        ("accept-encoding", "identity"),
-    ]
-    name = flow.server_conn.sni or request.host
-    way = way_to(flow, name)
-    way = replace(way, limit=min(way.limit or _BODY, _BODY))
-    url = f"{base_of(request)}{request.path}"
-    asking = Asking(request.method, url, headers, body, LIMIT)
     try:
-        return await ask(asking, way, name=name)
+        return await send(flow, request_with(flow, body), LIMIT)
     except UpstreamError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
