@@ -183,7 +183,9 @@ def flow_to(url: str, *, via: Any = None, sni: str | None = None) -> http.HTTPFl
     The server's certificate had the name *sni*.
     """
     made = tflow.tflow()
-    made.request = http.Request.make("GET", url, headers={"authorization": KEY})
+    made.request = http.Request.make(
+        "GET", url, headers=http.Headers(authorization=KEY)
+    )
     made.request.headers["host"] = "there"
     del made.request.headers["content-length"]
     made.server_conn.address = made.request.host, made.request.port
