@@ -271,6 +271,21 @@ def test_key_goes_by_whatever_way_to_the_server_that_it_is_for(
         assert got["host"] == target
 
 
+@pytest.mark.parametrize("alpn", ["http/1.1", "h2"])
+def test_request_that_is_sent_again_has_the_key_too(
+    regular: Mitmdump, secure: dict[str, Provider], alpn: str
+) -> None:
+    refusal = Script("", [b'{"detail":"Unsupported parameter: `seed`"}'], 400)
+    script = secure[alpn].script(*STREAM, turns=[refusal])
+    target = f"localhost:{secure[alpn].port}"
+    raw = connect(regular.port, tunnel=target, ca=regular.ca, alpn=["h2"])
+    with Http2Client(raw, target) as client:
+        reply = client.post(script.path, {**ASKED, "seed": 7})
+        assert (reply.status, reply.rest()[-14:]) == (200, b"data: [DONE]\n\n")
+    assert [each["authorization"] for each in sent(script)] == [f"Bearer {KEY}"] * 2
+    assert KEY not in regular.log + json.dumps(regular.pairs())
+
+
 # -- TLS that stays closed -------------------------------------------------------------
 
 

@@ -219,7 +219,6 @@ def test_the_same_request_is_sent_but_for_the_parameter(
         reply = client.post(path + "?a=b", body, more)
         assert (reply.status, reply.rest()) == (200, BODY)
     first, second = script.requests
-    assert second.headers.pop("connection") == "close"
     assert int(second.headers.pop("content-length")) == len(second.body)
     gone = ("connection", "content-length", "x-hop", "proxy-authorization")
     assert second.headers == without(first.headers, *gone)
@@ -437,18 +436,22 @@ def test_client_that_leaves_ends_the_asking(
     assert "seed" in bodies(script)[-1]  # nothing was proven
 
 
-def test_behind_tls_the_same_server_is_asked(
-    explicit: Mitmdump, secure: dict[str, Provider]
+@pytest.mark.parametrize("protocol", ["http/1.1", "h2"])
+def test_behind_tls_the_same_server_is_asked_in_the_same_protocol(
+    explicit: Mitmdump, secure: dict[str, Provider], protocol: str
 ) -> None:
-    upstream = secure["http/1.1"]
+    upstream = secure[protocol]
     script = upstream.script(*EVENTS, turns=[seed()])
     place = f"localhost:{upstream.port}"
+    begun = len(upstream.protocols)
     raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
     with Http2Client(raw, place) as client:
-        reply = client.post(script.path, asked("tls"), HEADERS)
+        reply = client.post(script.path, asked(protocol), HEADERS)
         assert (reply.status, reply.rest()) == (200, GOOD)
-    assert [each.headers["host"] for each in script.requests] == [place] * 2
-    assert json.loads(script.requests[1].body) == without(asked("tls"), "seed")
+    assert upstream.protocols[begun:] == [protocol] * 2
+    name = ":authority" if protocol == "h2" else "host"
+    assert [each.headers[name] for each in script.requests] == [place] * 2
+    assert json.loads(script.requests[1].body) == without(asked(protocol), "seed")
 
 
 # -- the table ---------------------------------------------------------------------

@@ -45,7 +45,6 @@ HAS_MITMPROXY = {"routing", "exchange", "inspect", "home", ""}
 """The rooms that import mitmproxy; the rest runs without it."""
 BRINGS = {
     "home": {"jinja2"},
-    "exchange": {"certifi", "tornado"},
     "wire": {"brotli", "zstandard", "compression", "backports"},
 }
 """What mitmproxy depends on itself, and which rooms use it."""

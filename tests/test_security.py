@@ -15,11 +15,19 @@ from mitmproxy.addons.block import Block
 from mitmproxy.test import taddons, tflow
 
 from llm_normalize.addon import Normalize
-from llm_normalize.exchange.own_request import Way, get
+from llm_normalize.exchange.second_request import send
 from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import DONE, chunk, wire
 from proxies import BAD, GOOD, Proxy, chat_flow, response_of
-from support import LOOPBACK, Http1Client, Mitmdump, Provider, connect, make_ca
+from support import (
+    LOOPBACK,
+    PATIENCE,
+    Http1Client,
+    Mitmdump,
+    Provider,
+    connect,
+    make_ca,
+)
 from web import Mitmweb
 
 ROOT = Path(__file__).parents[1]
@@ -201,13 +209,14 @@ def test_mitmweb_shows_flows_to_nobody_without_its_token(
 # -- a hostile provider --------------------------------------------------------------------
 
 
-def test_redirect_of_a_result_is_not_followed() -> None:
+def test_redirect_of_a_result_is_not_followed(tmp_path: Path) -> None:
     with Provider() as provider, Provider() as other:
         target = f"http://{LOOPBACK}:{other.port}/stolen"
         script = provider.script(status=302, headers={"location": target})
-        url = f"http://{LOOPBACK}:{provider.port}{script.path}"
-        headers = {"host": "x", "authorization": "Bearer SECRET"}
-        reply = asyncio.run(get(url, headers, Way()))
+        made = chat_flow(host="x")
+        made.request.url = f"http://{LOOPBACK}:{provider.port}{script.path}"
+        with Proxy(tmp_path):
+            reply = asyncio.run(send(made, made.request, PATIENCE))
         assert reply.status == 302
         assert other.protocols == []
 

@@ -11,8 +11,8 @@ import pytest
 import support
 from deploy import drain
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, Rig, broken, finish
-from llm_normalize.report import pairs
-from llm_normalize.report.log_reader import Notes
+from llm_normalize.report import log_reader
+from llm_normalize.report.collected import Collected, collected
 from support import Http1Client
 from workshop.deploy import haproxy, instances
 
@@ -200,6 +200,11 @@ def test_health_check_asks_no_provider(tmp_path: Path) -> None:
         assert provider.protocols == ["http/1.1"]
 
 
+def summed(place: Path) -> Collected:
+    paths = log_reader.find([str(place)])
+    return collected(log_reader.read(paths, log_reader.Notes()))
+
+
 def test_many_logs_are_read_as_one(tmp_path: Path) -> None:
     with (
         support.Provider() as provider,
@@ -212,8 +217,8 @@ def test_many_logs_are_read_as_one(tmp_path: Path) -> None:
         rig.wait_until(lambda: len(ANSWERED.findall(path.read_text("utf-8"))) >= 20)
     log = path.read_text("utf-8")
     assert len({each.pairs for each in made}) == 2
-    alone = [pairs.summed([str(each.pairs)], Notes()) for each in made]
-    summary = pairs.summed([str(tmp_path)], Notes())
+    alone = [summed(each.pairs) for each in made]
+    summary = summed(tmp_path)
     (group,) = summary.groups.values()
     parts = [part for each in alone for part in each.groups.values()]
     assert group.flows == sum(part.flows for part in parts) == 20

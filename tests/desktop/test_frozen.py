@@ -16,7 +16,7 @@ import test_layout
 from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, free_port, running
-from support import Http1Client, Provider
+from support import Http1Client, Provider, Script
 from workshop.release import files as build
 
 pytestmark = pytest.mark.xdist_group("frozen")  # they share what takes long to make
@@ -115,9 +115,8 @@ def test_it_is_frozen_and_has_all_that_the_addon_imports(
     line = said(tmp_path, mitmdump, "-s", str(asks)).partition("asked ")[2]
     missing, frozen = json.loads(line.splitlines()[0])
     assert frozen is True
-    # Without tornado the addon does all but ask by itself; the other one shows that what
-    # is in the list is not there by chance.
-    assert [each.partition(":")[0] for each in missing] == ["tornado", "sqlite3"]
+    # It shows that what is in the list is not there by chance.
+    assert [each.partition(":")[0] for each in missing] == ["sqlite3"]
 
 
 def test_it_repairs_and_logs_and_its_commands_work(
@@ -163,6 +162,27 @@ def test_it_repairs_and_logs_and_its_commands_work(
     assert {"fixes", "stats", "rerun", "capture", "view"} <= words, told
     assert "data-space-missing" in told
     assert list(captures.rglob("response.sse")), told
+
+
+def test_it_sends_a_refused_request_again(
+    mitmdump: Path, script: Path, tmp_path: Path
+) -> None:
+    port = free_port()
+    refusal = Script("", [b'{"detail":"Unsupported parameter: `seed`"}'], 400)
+    with Provider() as provider:
+        command = [str(mitmdump), "-s", str(script)]
+        command += ["--listen-host", LOCAL, "-p", str(port)]
+        command += ["--mode", f"reverse:http://{LOCAL}:{provider.port}"]
+        variables = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        with running(command, port, tmp_path, variables):
+            played = provider.script(broken(HEAD), broken(TAIL), turns=[refusal])
+            with Http1Client(support.connect(port)) as client:
+                reply = client.post(played.path, {**BODY, "seed": 7})
+                assert reply.rest() == ANSWER
+    assert ["seed" in json.loads(each.body) for each in played.requests] == [
+        True,
+        False,
+    ]
 
 
 def test_the_zip_was_read_only_as_far_as_it_must(script: Path) -> None:

@@ -20,7 +20,7 @@ from llm_normalize.exchange import (
     running_answer,
 )
 from llm_normalize.exchange.answer_record import AnswerRecord
-from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.second_request import Reply
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY

@@ -8,8 +8,8 @@ from llm_normalize.exchange import native_provider
 from llm_normalize.exchange.adapted_request import Adapted
 from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.native_provider import is_answer, translate, whole_of
-from llm_normalize.exchange.own_request import Reply
 from llm_normalize.exchange.running_answer import RunningAnswer, Settings
+from llm_normalize.exchange.second_request import Reply
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import chat_flow, response_of

@@ -16,7 +16,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 from llm_normalize import form
-from llm_normalize.exchange.own_request import Reply
+from llm_normalize.exchange.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (

@@ -1,19 +1,17 @@
 import asyncio
-import base64
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mitmproxy import http
+from mitmproxy.proxy.mode_specs import ProxyMode
 
 from llm_normalize.exchange import pending_result, polling
-from llm_normalize.exchange.own_request import Proxy as Upstream
-from llm_normalize.exchange.own_request import Reply, UpstreamError, Way
 from llm_normalize.exchange.pending_result import fetch, is_pending
+from llm_normalize.exchange.second_request import Reply, UpstreamError
 from llm_normalize.repair.fix import DONE, chunk, completion, wire
 from llm_normalize.wire.json_text import dumps
 from proxies import (
@@ -34,26 +32,16 @@ READY = Reply(200, "OK", [("Content-Type", "application/json")], b"{}")
 UNKNOWN = Reply(404, "Not Found")
 
 
-@dataclass
-class Asked:
-    url: str
-    headers: dict[str, str]
-    way: Way
-    name: str
-
-
 class Status:
-    """What stands in for `upstream.get`."""
+    """What stands in for `second_request.send`."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[http.Request] = []
         self.replies: list[Reply | Exception] = []
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def get(
-        self, url: str, headers: dict[str, str], way: Way, *, name: str = ""
-    ) -> Reply:
-        self.asked.append(Asked(url, headers, way, name))
+    async def send(self, _: http.HTTPFlow, request: http.Request, __: float) -> Reply:
+        self.asked.append(request)
         self.meanwhile()
         await asyncio.sleep(0)
         reply = self.replies.pop(0) if self.replies else READY
@@ -69,7 +57,7 @@ class Status:
 @pytest.fixture
 def status(monkeypatch: pytest.MonkeyPatch) -> Status:
     made = Status()
-    monkeypatch.setattr(pending_result, "get", made.get)
+    monkeypatch.setattr(pending_result, "send", made.send)
     for name in ("_FIRST_WAIT", "_LONGEST_WAIT", "_LOOK"):
         monkeypatch.setattr(polling, name, 0.001)
     return made
@@ -78,7 +66,6 @@ def status(monkeypatch: pytest.MonkeyPatch) -> Status:
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
     with Proxy(tmp_path) as made:
-        made.context.options.add_option("upstream_auth", str | None, None, "")
         yield made
 
 
@@ -86,7 +73,6 @@ def accepted(host: str = HOST, name: str = NAME, **more: Any) -> http.HTTPFlow:
     """Return a flow whose answer is not ready."""
     made = chat_flow(host=host, status=202, headers={"nvcf-reqid": name}, **more)
     made.server_conn.sni = None
-    made.server_conn.via = None
     return made
 
 
@@ -94,7 +80,7 @@ def fetched(proxy: Proxy, made: http.HTTPFlow) -> bool:
     return proxy.context.master.event_loop.run_until_complete(fetch(made))
 
 
-def one(status: Status) -> Asked:
+def one(status: Status) -> http.Request:
     (asked,) = status.asked
     return asked
 
@@ -125,30 +111,22 @@ def test_which_answers_are_not_ready(
 
 def test_host_that_answered_is_asked(proxy: Proxy, status: Status) -> None:
     assert fetched(proxy, accepted())
-    assert one(status).url == f"https://{HOST}:443{STATUS}{NAME}"
-    assert one(status).name == HOST
+    assert one(status).url == f"https://{HOST}{STATUS}{NAME}"
+    assert (one(status).method, one(status).raw_content) == ("GET", b"")
 
 
-@pytest.mark.parametrize(
-    ("host", "base", "header"),
-    [
-        ("nim.test", "https://nim.test:443", "nim.test"),
-        ("nim.test:8443", "https://nim.test:8443", "nim.test:8443"),
-        ("[::1]:8443", "https://[::1]:8443", "[::1]:8443"),
-    ],
-)
-@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("host", ["nim.test", "nim.test:8443", "[::1]:8443"])
+@pytest.mark.parametrize("name", ["nim.test", "kept.test"])
 def test_host_and_port_are_those_of_the_request(
-    proxy: Proxy, status: Status, host: str, base: str, header: str, told: bool
+    proxy: Proxy, status: Status, host: str, name: str
 ) -> None:
     made = accepted(host)
-    if told:
-        made.request.host_header = header = "kept.test"
-    else:
-        made.request.headers.pop("host", None)
+    made.request.host_header = name
     assert fetched(proxy, made)
-    assert one(status).url == f"{base}{STATUS}{NAME}"
-    assert one(status).headers["host"] == header
+    request = one(status)
+    assert (request.scheme, request.path) == ("https", STATUS + NAME)
+    assert (request.host, request.port) == (made.request.host, made.request.port)
+    assert request.headers["host"] == name
 
 
 def test_plain_http_stays_plain(proxy: Proxy, status: Status) -> None:
@@ -156,31 +134,6 @@ def test_plain_http_stays_plain(proxy: Proxy, status: Status) -> None:
     made.request.scheme, made.request.port = "http", 8000
     assert fetched(proxy, made)
     assert one(status).url == f"http://nim.test:8000{STATUS}{NAME}"
-
-
-def test_certificate_must_have_the_name_that_the_first_one_had(
-    proxy: Proxy, status: Status
-) -> None:
-    # A transparent proxy knows an address, and the name from the client's TLS.
-    made = accepted("192.0.2.7")
-    made.server_conn.sni = "nim.test"
-    assert fetched(proxy, made)
-    assert one(status).url.startswith("https://192.0.2.7:443/")
-    assert one(status).name == "nim.test"
-
-
-def test_server_has_to_prove_its_name_as_it_had_to_at_first(
-    proxy: Proxy, status: Status
-) -> None:
-    made = chat_flow()
-    made.server_conn.sni = "x.nvidia.com"
-    response_of(made).status_code = 202
-    response_of(made).headers["nvcf-reqid"] = NAME
-    status.replies = [Reply(202, ""), UNKNOWN, READY]
-    status.meanwhile = lambda: proxy.set(ssl_insecure=True)
-    assert asyncio.run(fetch(made))
-    assert len(status.asked) == 3
-    assert not any(each.way.insecure for each in status.asked)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +153,39 @@ def test_nvidias_own_address_is_asked_next(
     status.replies = [UNKNOWN, Reply(202), READY]
     assert fetched(proxy, made)
     assert status.urls[1:] == [HOME + NAME] * 2
-    home = status.asked[1]
-    assert home.headers == {**status.asked[0].headers, "host": "api.nvcf.nvidia.com"}
-    assert home.name == ""
+    first, home, _ = status.asked
+    assert home.headers.pop("host") == "api.nvcf.nvidia.com"
+    assert home.headers == first.headers
+
+
+def test_nvidias_own_address_is_named_as_by_the_version_of_the_request(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted()
+    made.request.http_version = "HTTP/2.0"
+    made.request.authority = HOST
+    status.replies = [UNKNOWN, READY]
+    assert fetched(proxy, made)
+    assert [each.authority for each in status.asked] == [HOST, "api.nvcf.nvidia.com"]
+    assert "host" not in status.asked[1].headers
+
+
+def test_password_for_the_proxy_goes_along_by_plain_http_alone(
+    proxy: Proxy, status: Status
+) -> None:
+    made = accepted()
+    made.request.scheme, made.request.port = "http", 80
+    made.client_conn.proxy_mode = ProxyMode.parse("upstream:http://p.test")
+    made.server_conn.via = ("http", ("p.test", 8080))
+    made.request.headers["proxy-authorization"] = "Basic x"
+    made.request.authority = HOST
+    status.replies = [UNKNOWN, READY]
+    assert fetched(proxy, made)
+    plain, home = status.asked
+    assert plain.headers["proxy-authorization"] == "Basic x"
+    assert (plain.url, plain.authority) == (f"http://{HOST}{STATUS}{NAME}", HOST)
+    assert "proxy-authorization" not in home.headers
+    assert (home.url, home.authority) == (HOME + NAME, "")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +238,7 @@ def test_hostile_name_is_quoted(
     error = UpstreamError("no")
     status.replies = [UNKNOWN, error, error, error]
     assert fetched(proxy, made)
-    assert status.urls[0] == f"https://{HOST}:443{STATUS}{quoted}"
+    assert status.urls[0] == f"https://{HOST}{STATUS}{quoted}"
     assert status.urls[1] == HOME + quoted
     assert response_of(made).status_code == 502
 
@@ -277,8 +260,7 @@ def test_nothing_of_the_client_is_sent_but_its_key(
         }
     )
     assert fetched(proxy, made)
-    assert one(status).headers == {
-        "host": HOST,
+    assert dict(one(status).headers) == {
         "authorization": "Bearer nvapi-key",
         "accept": "application/json",
         "accept-encoding": "identity",
@@ -296,92 +278,8 @@ def test_key_is_sent_byte_for_byte(proxy: Proxy, status: Status) -> None:
     made = accepted()
     made.request.headers.fields = ((b"authorization", b"Bearer \xc3\xbc\xff"),)
     assert fetched(proxy, made)
-    key = one(status).headers["authorization"]
-    assert key.encode("latin-1") == b"Bearer \xc3\xbc\xff"
-
-
-# -- the way -----------------------------------------------------------------------
-
-
-def test_way_is_straight_by_default(proxy: Proxy, status: Status) -> None:
-    assert fetched(proxy, accepted())
-    assert one(status).way == Way()
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("auth", [None, "user:pä:ss"])
-def test_way_leads_through_mitmproxys_own_proxy(
-    proxy: Proxy, status: Status, scheme: Any, auth: str | None
-) -> None:
-    made = accepted()
-    made.server_conn.via = (scheme, ("proxy.test", 3128))
-    proxy.set(upstream_auth=auth)
-    status.replies = [UNKNOWN, READY]
-    assert fetched(proxy, made)
-    word = base64.b64encode(auth.encode()).decode() if auth else ""
-    expected = Upstream(scheme, "proxy.test", 3128, f"Basic {word}" if word else "")
-    assert [each.way.proxy for each in status.asked] == [expected] * 2
-
-
-def test_proxy_of_another_kind_is_not_used(proxy: Proxy, status: Status) -> None:
-    made = accepted()
-    made.server_conn.via = ("tcp", ("proxy.test", 1080))
-    proxy.set(upstream_auth="user:pass")
-    assert fetched(proxy, made)
-    assert one(status).way.proxy is None
-
-
-def test_trust_is_mitmproxys_own(
-    proxy: Proxy, status: Status, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    proxy.set(
-        ssl_insecure=True,
-        ssl_verify_upstream_trusted_ca="~/ca.pem",
-        ssl_verify_upstream_trusted_confdir="~/cas",
-        body_size_limit="3k",
-    )
-    assert fetched(proxy, accepted())
-    way = one(status).way
-    assert (way.insecure, way.limit) == (True, 3072)
-    assert (way.ca_file, way.ca_path) == (
-        str(tmp_path / "ca.pem"),
-        str(tmp_path / "cas"),
-    )
-
-
-def test_client_certificate_may_be_one_for_all(
-    proxy: Proxy, status: Status, tmp_path: Path
-) -> None:
-    path = tmp_path / "me.pem"
-    path.touch()
-    proxy.set(client_certs=str(path))
-    assert fetched(proxy, accepted())
-    assert one(status).way.client_cert == str(path)
-
-
-def test_client_certificate_may_be_one_for_each_host(
-    proxy: Proxy, status: Status, tmp_path: Path
-) -> None:
-    home = tmp_path / "api.nvcf.nvidia.com.pem"
-    home.touch()
-    (tmp_path / f"{HOST}.pem").mkdir()  # no file
-    proxy.set(client_certs=str(tmp_path))
-    status.replies = [UNKNOWN, READY]
-    assert fetched(proxy, accepted())
-    assert [each.way.client_cert for each in status.asked] == [None, str(home)]
-
-
-def test_client_certificate_that_has_gone_is_not_shown(
-    proxy: Proxy, status: Status, tmp_path: Path
-) -> None:
-    path = tmp_path / "me.pem"
-    path.touch()
-    proxy.set(client_certs=str(path))
-    path.unlink()
-    assert fetched(proxy, accepted())
-    assert one(status).way.client_cert is None
+    fields = dict(one(status).headers.fields)
+    assert fields[b"authorization"] == b"Bearer \xc3\xbc\xff"
 
 
 # -- the result --------------------------------------------------------------------

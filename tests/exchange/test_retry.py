@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mitmproxy import http
 
-from llm_normalize.exchange import polling, second_request
+from llm_normalize.exchange import polling, retry
 from llm_normalize.exchange.adapted_request import key_of
-from llm_normalize.exchange.own_request import Asking, Reply, UpstreamError, Way
 from llm_normalize.exchange.retry import TIMES, Refused
+from llm_normalize.exchange.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.request.learned_rejections import Learned
 from llm_normalize.wire.json_text import dumps, loads
@@ -22,17 +23,15 @@ JSON = [("content-type", "application/json")]
 
 
 class Upstream:
-    """What stands in for `upstream.ask`."""
+    """What stands in for `second_request.send`."""
 
     def __init__(self) -> None:
-        self.asked: list[Asking] = []
-        self.ways: list[tuple[Way, str]] = []
+        self.asked: list[http.Request] = []
         self.replies: list[Reply | Exception] = []
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def ask(self, asking: Asking, way: Way, *, name: str = "") -> Reply:
-        self.asked.append(asking)
-        self.ways.append((way, name))
+    async def send(self, _: http.HTTPFlow, request: http.Request, __: float) -> Reply:
+        self.asked.append(request)
         self.meanwhile()
         await asyncio.sleep(0)
         reply = self.replies.pop(0)
@@ -42,13 +41,13 @@ class Upstream:
 
     @property
     def bodies(self) -> list[Any]:
-        return [loads(each.body) for each in self.asked]
+        return [loads(each.content or b"") for each in self.asked]
 
 
 @pytest.fixture
 def upstream(monkeypatch: pytest.MonkeyPatch) -> Upstream:
     made = Upstream()
-    monkeypatch.setattr(second_request, "ask", made.ask)
+    monkeypatch.setattr(retry, "send", made.send)
     monkeypatch.setattr(polling, "_LOOK", 0.001)
     return made
 
@@ -56,14 +55,11 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> Upstream:
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
     with Proxy(tmp_path) as made:
-        made.context.options.add_option("upstream_auth", str | None, None, "")
         yield made
 
 
 def refused(body: bytes = SEED, request: Any = ASKED, **more: Any) -> Any:
     made = chat_flow(request=request, status=400, headers=dict(JSON), **more)
-    made.server_conn.via = None
-    made.server_conn.sni = None
     response_of(made).raw_content = body
     return made
 
@@ -91,48 +87,17 @@ def test_answer_takes_the_place_of_the_refusal(
     assert (flow["status"], flow["fixes"]) == (200, {"content-null": 1})
 
 
-def test_own_request_is_the_clients(proxy: Proxy, upstream: Upstream) -> None:
-    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
-    made = refused(host="a.test:8443")
-    proxy.set(normalize_hosts=["a.test"], body_size_limit="3k", ssl_insecure=True)
-    made.request.headers.fields = (
-        (b"Host", b"kept.test"),
-        (b"Authorization", b"Bearer \xc3\xbc\xff"),
-        (b"X-Own", b"1"),
-        (b"X-Own", b"2"),
-        (b"Connection", b"X-Hop"),
-        (b"X-Hop", b"1"),
-        (b"Content-Length", b"999"),
-        (b"Content-Type", b"application/json"),
-        (b"Accept-Encoding", b"br"),
-        (b"Expect", b"100-continue"),
-        (b"Proxy-Authorization", b"Basic x"),
-    )
-    play(proxy, made)
-    (asking,) = upstream.asked
-    assert asking.method == "POST"
-    assert asking.url == "https://a.test:8443/v1/chat/completions?key=SECRET"
-    assert list(asking.headers) == [
-        ("host", "kept.test"),
-        ("authorization", "Bearer \xc3\xbc\xff"),
-        ("x-own", "1"),
-        ("x-own", "2"),
-        ("content-type", "application/json"),
-        ("accept-encoding", "identity"),
-    ]
-    ((way, name),) = upstream.ways
-    assert (way.limit, way.insecure, name) == (3072, True, "a.test")
-
-
-def test_answer_is_bounded_without_a_limit_of_mitmproxys(
+def test_request_is_the_clients_but_for_its_body(
     proxy: Proxy, upstream: Upstream
 ) -> None:
-    upstream.replies = [Reply(200, "OK", JSON, b"{}")]
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
     made = refused()
-    made.server_conn.sni = "sni.test"
+    url, headers = made.request.url, made.request.headers.copy()
     play(proxy, made)
-    ((way, name),) = upstream.ways
-    assert (way.limit, name) == (64 * 1024 * 1024, "sni.test")
+    (request,) = upstream.asked
+    assert (request.method, request.url) == ("POST", url)
+    assert request.headers["authorization"] == headers["authorization"]
+    assert upstream.bodies == [{"model": "m", "store": True, "stream": False}]
 
 
 def test_each_refusal_is_answered_until_none_is_left(
@@ -196,7 +161,7 @@ def test_without_an_answer_the_refusal_stays(
 def test_answer_that_takes_too_long_leaves_the_refusal(
     proxy: Proxy, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(second_request, "LIMIT", 0)
+    monkeypatch.setattr(retry, "LIMIT", 0)
     upstream.replies = [Reply(200, "OK", JSON, b"{}")]
     assert play(proxy, refused()).status_code == 400
 

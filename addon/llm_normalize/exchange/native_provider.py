@@ -14,10 +14,9 @@ from ..wire.json_text import Json, dumps, loads
 from .adapted_request import Adapted, Told, body_of
 from .exchange import Exchange
 from .message_body import content_of
-from .own_request import Reply
-from .retry import Later
+from .retry import Later, request_again
 from .running_answer import RunningAnswer
-from .second_request import replace_response, request_again
+from .second_request import Reply, replace_response
 
 NAME = "request-not-native"
 _STREAMING = ("stream", "stream_options")

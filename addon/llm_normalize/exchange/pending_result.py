@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 from mitmproxy import http
 
-from .own_request import get
+from ..routing.key_headers import name_server
 from .polling import Ask, result_of
-from .second_request import base_of, host_of, is_gone, latin, replace_response, way_to
+from .second_request import is_gone, replace_response, request_with, send
 
 PENDING = "answer-pending"
 _ID = "nvcf-reqid"
@@ -14,6 +14,9 @@ _PATH = "/v2/nvcf/pexec/status/"
 _HOME = "nvidia.com"
 _STATUS_HOST = "api.nvcf.nvidia.com"
 _ACCEPTED = 202
+_SILENCE = 120  # seconds; NVIDIA holds a question for a result back for a minute
+_SENT = (b"host", b"authorization", b"proxy-authorization", b"accept-encoding")
+"""Headers of the request that the question for its result has, too."""
 
 
 def is_pending(response: http.Response) -> bool:
@@ -43,24 +46,18 @@ def _asks(flow: http.HTTPFlow, name: str) -> list[Ask]:
     The client's key goes to the host that it was meant for, and to NVIDIA's status
     address only from a host of NVIDIA's.
     """
-    request = flow.request
-    headers = {
-        "host": host_of(request),
-        "accept": "application/json",
-        "accept-encoding": "identity",
-    }
-    if "authorization" in request.headers:
-        headers["authorization"] = latin(request.headers["authorization"])
-    sni = flow.server_conn.sni or request.host
-    url = f"{base_of(request)}{_PATH}{name}"
-    # The options count that did when the key was put on: who need not prove a name now,
-    # gets none.
-    way = way_to(flow, sni)
-    asks: list[Ask] = [lambda: get(url, headers, way, name=sni)]
-    known = sni.lower()  # where the host is but an address, too
+    request = request_with(flow, b"")
+    request.method, request.path = "GET", f"{_PATH}{name}"
+    request.headers = http.Headers(
+        [each for each in request.headers.fields if each[0].lower() in _SENT]
+    )
+    request.headers["accept"] = "application/json"
+    asks: list[Ask] = [lambda: send(flow, request, _SILENCE)]
+    known = (flow.server_conn.sni or request.host).lower()  # also behind an address
     if known != _STATUS_HOST and f".{known}".endswith(f".{_HOME}"):
-        there = {**headers, "host": _STATUS_HOST}
-        home = f"https://{_STATUS_HOST}{_PATH}{name}"
-        way_home = way_to(flow, _STATUS_HOST)
-        asks.append(lambda: get(home, there, way_home))
+        home = request.copy()
+        home.scheme, home.host, home.port = "https", _STATUS_HOST, 443
+        name_server(home, is_absolute=False)
+        home.headers.pop("proxy-authorization", None)
+        asks.append(lambda: send(flow, home, _SILENCE))
     return asks

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ..chat.errors import wrapped
 from ..wire.json_text import dumps
-from .own_request import Reply, UpstreamError
+from .second_request import Reply, UpstreamError
 
 LIMIT = 600
 """Seconds until a result is given up."""

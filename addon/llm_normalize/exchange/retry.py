@@ -1,6 +1,7 @@
 """A request that was refused for what need not be sent: it is asked again without it."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -16,9 +17,17 @@ from ..wire.json_text import dumps
 from .adapted_request import Told, body_of, key_of
 from .exchange import Exchange
 from .message_body import request_body
-from .own_request import Reply
+from .polling import LIMIT, unless_gone
+from .request_facts import quoted
 from .running_answer import RunningAnswer
-from .second_request import replace_response, request_again
+from .second_request import (
+    Reply,
+    UpstreamError,
+    is_gone,
+    replace_response,
+    request_with,
+    send,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -147,3 +156,29 @@ def _beginning(response: http.Response) -> bytes:
     """Return the beginning of an answer's body; nothing if it cannot be decoded."""
     encoding = response.headers.get("content-encoding", "")
     return beginning(response.raw_content or b"", encoding, LARGE)
+
+
+async def request_again(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    """Return the reply to the request of *flow* with another *body*, or why none came.
+
+    None if the client has left.
+    """
+    reply = await unless_gone(
+        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
+    )
+    if is_gone(flow):
+        return None
+    if not isinstance(reply, Reply):
+        reply = reply or f"no answer within {LIMIT} seconds"
+        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
+    return reply
+
+
+async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
+    """Return the reply to the request of *flow* with another *body*, or why none came."""
+    try:
+        return await send(flow, request_with(flow, body), LIMIT)
+    except UpstreamError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
+        return type(error).__name__

@@ -1,78 +1,77 @@
-"""A second request for a flow: as mitmproxy would send it, and its answer in place.
+"""A second request for a flow, sent as mitmproxy sent the first, and its answer.
 
-mitmproxy cannot send a second request for a flow, nor stream a second answer into it:
-so the answer is collected, and put in the place of the first one.
+mitmproxy can replay a flow (addons/clientplayback.py), but that runs all hooks for it
+again and shows another flow. So only what is below is used: the layers that speak HTTP,
+TLS and CONNECT, and the handler of connections. Certificates, keys of clients, proxies
+and their passwords are what mitmproxy's own hooks make of its options, and no flow
+appears anywhere.
+
+The answer is collected, and takes the place of the first one.
 """
 
-import base64
+import asyncio
 import logging
-import os
-import time
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Self
 
-from mitmproxy import ctx, http
+from mitmproxy import connection, ctx, http
+from mitmproxy.net.http.validate import validate_headers
+from mitmproxy.proxy import commands, events, layer, server, tunnel
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import tls
+from mitmproxy.proxy.layers.http._base import HttpConnection, ReceiveHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    HttpEvent,
+    RequestData,
+    RequestEndOfMessage,
+    RequestHeaders,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseHeaders,
+    ResponseProtocolError,
+)
+from mitmproxy.proxy.layers.http._http1 import Http1Client
+from mitmproxy.proxy.layers.http._http2 import Http2Client
+from mitmproxy.proxy.layers.http._upstream_proxy import HttpUpstreamProxy
+from mitmproxy.proxy.mode_specs import UpstreamMode
 from mitmproxy.utils import human
 
 from ..chat.errors import phrase
+from ..routing.certificate_proof import has_proven, is_proven
+from ..routing.own_address import address
 from .disconnect import client_left
-from .own_request import Asking, Proxy, Reply, UpstreamError, Way, ask
-from .polling import LIMIT, unless_gone
-from .request_facts import quoted
+from .outage import reason_of
 
-logger = logging.getLogger(__name__)
+_CONNECT = 30  # seconds
+_HEAD = 64 * 1024  # bytes
+_BODY = 64 * 1024 * 1024  # bytes
+_FINAL = 200  # a status below it is followed by another one
+_ID = 1  # of the only stream
 
-_BODY = 64 * 1024 * 1024  # bytes of an answer to a request that is asked again
-# Headers that another connection, or another body, has of its own.
-_OWN = {"accept-encoding", "content-encoding", "expect", "host", "proxy-authorization"}
-
-HOPS = {
+_HOPS = {
     "connection", "content-length", "keep-alive", "proxy-authenticate",
     "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
 }  # fmt: skip
 """Headers that are the connection's, beside those that `connection` names."""
+# Those of a request that another body, or an answer that is read at once, has of its own.
+_OWN = {"accept-encoding", "content-encoding", "expect"}
+
+type Commands = layer.CommandGenerator[None]
 
 
-async def request_again(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
-    """Return the reply to the request of *flow* with another *body*, or why none came.
-
-    None if the client has left.
-    """
-    reply = await unless_gone(
-        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
-    )
-    if is_gone(flow):
-        return None
-    if not isinstance(reply, Reply):
-        reply = reply or f"no answer within {LIMIT} seconds"
-        logger.warning("normalize: cannot ask again: %s", quoted(flow, reply))
-    return reply
+class UpstreamError(Exception):
+    """There was no complete reply; says why."""
 
 
-async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
-    """Return the reply to the request of *flow* with another *body*, or why none came."""
-    request = flow.request
-    given = [
-        (name.lower(), latin(value))
-        for name, value in request.headers.items(multi=True)
-    ]
-    dropped = hops_in(given) | _OWN
-    headers = [
-        ("host", host_of(request)),
-        *(each for each in given if each[0] not in dropped),
-        ("accept-encoding", "identity"),
-    ]
-    name = flow.server_conn.sni or request.host
-    way = way_to(flow, name)
-    way = replace(way, limit=min(way.limit or _BODY, _BODY))
-    url = f"{base_of(request)}{request.path}"
-    asking = Asking(request.method, url, headers, body, LIMIT)
-    try:
-        return await ask(asking, way, name=name)
-    except UpstreamError as error:
-        return str(error)
-    except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key
-        return type(error).__name__
+@dataclass
+class Reply:
+    """An HTTP response, its body not decoded."""
+
+    status: int = 0
+    reason: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes = b""
 
 
 def is_gone(flow: http.HTTPFlow) -> bool:
@@ -80,30 +79,30 @@ def is_gone(flow: http.HTTPFlow) -> bool:
     return flow.is_replay is None and client_left(flow)
 
 
-def base_of(request: http.Request) -> str:
-    """Return the URL of the server that *request* went to, without a path."""
-    return f"{request.scheme}://{_bracketed(request.host)}:{request.port}"
-
-
-def host_of(request: http.Request) -> str:
-    """Return the host header of *request*."""
-    port = "" if request.port in (80, 443) else f":{request.port}"
-    return request.host_header or f"{_bracketed(request.host)}{port}"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def latin(text: str) -> str:
-    """Return a header byte for byte: mitmproxy reads UTF-8, tornado writes Latin-1."""
-    return text.encode("utf-8", "surrogateescape").decode("latin-1")
+def request_with(flow: http.HTTPFlow, body: bytes) -> http.Request:
+    """Return the request of *flow* with another body, for another connection."""
+    request = flow.request.copy()
+    given = [(name.lower(), value) for name, value in request.headers.items(multi=True)]
+    dropped = _hops_in(given) | _OWN
+    if not _asks_proxy(flow):
+        dropped |= {"proxy-authorization"}
+    request.headers = http.Headers(
+        [
+            (name, value)
+            for name, value in request.headers.fields
+            if name.decode("latin-1").lower() not in dropped
+        ]
+    )
+    request.headers["accept-encoding"] = "identity"
+    request.trailers = None
+    request.content = body
+    return request
 
 
 def replace_response(response: http.Response, reply: Reply) -> None:
     """Put *reply* in the place of *response*."""
     given = [(name.lower(), value) for name, value in reply.headers]
-    dropped = hops_in(given)
+    dropped = _hops_in(given)
     response.status_code = reply.status
     response.reason = reply.reason or phrase(reply.status)
     response.headers = http.Headers(
@@ -118,40 +117,219 @@ def replace_response(response: http.Response, reply: Reply) -> None:
     response.data.content = reply.body
 
 
-def hops_in(headers: list[tuple[str, str]]) -> set[str]:
+def _hops_in(headers: list[tuple[str, str]]) -> set[str]:
     """Return the names of those of *headers*, in lower case, that are a connection's."""
     named = ",".join(value for name, value in headers if name == "connection").lower()
-    return HOPS | {name.strip() for name in named.split(",")}
+    return _HOPS | {name.strip() for name in named.split(",")}
 
 
-def way_to(flow: http.HTTPFlow, name: str) -> Way:
-    """Return the way to the server *name*, by mitmproxy's own options."""
-    options = ctx.options
+def _asks_proxy(flow: http.HTTPFlow) -> bool:
+    """Tell whether it is an upstream proxy that reads the request of *flow*."""
+    is_upstream = isinstance(flow.client_conn.proxy_mode, UpstreamMode)
     via = flow.server_conn.via
-    proxy = None
-    if via is not None and via[0] in ("http", "https"):
-        auth = options.upstream_auth
-        word = base64.b64encode(auth.encode()).decode() if auth else ""
-        proxy = Proxy(via[0], *via[1], auth=f"Basic {word}" if word else "")
-    limit = options.body_size_limit
-    return Way(
-        proxy=proxy,
-        insecure=options.ssl_insecure,
-        ca_file=_path(options.ssl_verify_upstream_trusted_ca),
-        ca_path=_path(options.ssl_verify_upstream_trusted_confdir),
-        client_cert=_client_cert(options.client_certs, name),
-        limit=human.parse_size(limit) if limit else None,
-    )
+    return is_upstream and via is not None and flow.request.scheme == "http"
 
 
-def _path(given: str | None) -> str | None:
-    return os.path.expanduser(given) if given else None  # noqa: PTH111
+async def send(flow: http.HTTPFlow, request: http.Request, silence: float) -> Reply:
+    """Return what *request* is answered with. No redirect is followed.
+
+    It goes where its own host is, by the same proxy and in the same version of HTTP as the
+    request of *flow* did. If a server proved its name then, this one has to, too.
+
+    Args:
+        flow: The flow that it is sent for.
+        request: The request.
+        silence: Seconds that are too many.
+
+    Raises:
+        UpstreamError: There is no complete reply.
+    """
+    place = f"{request.scheme}://{address(request.host, request.port)}"
+    try:
+        async with (
+            _Handler(flow, request) as handler,
+            asyncio.timeout(_CONNECT) as patience,
+        ):
+            await handler.server_event(events.Start())
+            return await _reply(handler.stream, patience, silence)
+    except TimeoutError:
+        raise UpstreamError(f"{place}: it took too long to answer") from None
+    except _FailedError as error:
+        raise UpstreamError(f"{place}: {error}") from None
 
 
-def _client_cert(given: str | None, name: str) -> str | None:
-    """Return the certificate to show, as mitmproxy finds it (addons/tlsconfig.py)."""
-    text = _path(given)
-    path = Path(text) if text else None
-    if path is not None and not path.is_file():
-        path = path / f"{name}.pem"
-    return str(path) if path is not None and path.is_file() else None
+async def _reply(stream: "_Stream", patience: asyncio.Timeout, silence: float) -> Reply:
+    """Return what *stream* receives, if something does before *patience* ends."""
+    reply, body = Reply(), bytearray()
+    most = human.parse_size(ctx.options.body_size_limit) or _BODY
+    loop = asyncio.get_running_loop()
+    while True:
+        event = await stream.received.get()
+        if event is None or isinstance(event, ResponseData):
+            patience.reschedule(loop.time() + silence)
+        if isinstance(event, ResponseHeaders):
+            reply = _head(event.response)
+        elif isinstance(event, ResponseData):
+            body += event.data
+            if len(body) > min(most, _BODY):
+                raise _FailedError("its answer is too large")
+        elif isinstance(event, ResponseProtocolError):
+            raise _FailedError(reason_of(event.message))
+        elif isinstance(event, ResponseEndOfMessage) and reply.status >= _FINAL:
+            reply.body = bytes(body)
+            return reply
+
+
+def _head(response: http.Response) -> Reply:
+    try:
+        if ctx.options.validate_inbound_headers:
+            validate_headers(response)
+    except ValueError:  # it quotes them
+        raise _FailedError(reason_of("invalid HTTP")) from None
+    fields = [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in response.headers.fields
+    ]
+    return Reply(response.status_code, response.reason, fields)
+
+
+class _FailedError(Exception):
+    """Why there is no reply, in words for a client."""
+
+
+class _Http1(Http1Client):
+    """Reads on after an answer that another one follows: mitmproxy takes it for the last.
+
+    https://www.rfc-editor.org/rfc/rfc9110#section-15.2
+    """
+
+    def mark_done(self, *, request: bool = False, response: bool = False) -> Commands:
+        if response and self.response and self.response.status_code < _FINAL:
+            self.response = None
+            self.state = self.read_headers
+            yield from self.state(events.DataReceived(self.conn, b""))
+        else:
+            yield from super().mark_done(request=request, response=response)
+
+
+class _Stream(layer.Layer):
+    """The innermost layer: connects, sends one request, and receives the answer.
+
+    Attributes:
+        received: What has been received; None for the connection.
+    """
+
+    def __init__(
+        self, context: Context, request: http.Request, *, proves: bool
+    ) -> None:
+        super().__init__(context)
+        self.received: asyncio.Queue[HttpEvent | None] = asyncio.Queue()
+        self._request = request
+        self._proves = proves
+        self._http: HttpConnection | None = None
+        self._unread: int | None = 0  # bytes of a head that is not complete
+
+    def fail(self, message: str) -> None:
+        """Let the answer end with an error, as mitmproxy reports it."""
+        code = ErrorCode.GENERIC_SERVER_ERROR
+        self.received.put_nowait(ResponseProtocolError(_ID, message, code))
+
+    def _handle_event(self, event: events.Event) -> Commands:
+        if isinstance(event, events.Start):
+            error = yield commands.OpenConnection(self.context.server)
+            if error:
+                self.fail(error)
+            else:
+                self.received.put_nowait(None)
+                yield from self._start(event)
+        elif self._http is not None:
+            yield from self._pass(self._http, event)
+
+    def _start(self, event: events.Start) -> Commands:
+        there, request = self.context.server, self._request
+        if self._proves and not is_proven(there, there.sni or ""):
+            self.fail("Certificate verify failed: it was not verified")
+            return
+        is_http2 = there.alpn == b"h2"
+        made = self._http = (Http2Client if is_http2 else _Http1)(self.context)
+        yield from self._pass(made, event)
+        body = request.raw_content
+        yield from self._pass(made, RequestHeaders(_ID, request, end_stream=not body))
+        if body:
+            yield from self._pass(made, RequestData(_ID, body))
+        yield from self._pass(made, RequestEndOfMessage(_ID))
+
+    def _pass(self, below: HttpConnection, event: events.Event) -> Commands:
+        """Let *below*, which speaks HTTP, handle *event*."""
+        for command in below.handle_event(event):
+            if isinstance(command, ReceiveHttp):
+                self._receive(command.event)
+            else:
+                yield command
+        if self._unread is not None and isinstance(event, events.DataReceived):
+            self._unread += len(event.data)
+            if self._unread > _HEAD:
+                self.fail("HTTP protocol error")
+
+    def _receive(self, event: HttpEvent) -> None:
+        if isinstance(event, ResponseHeaders) and event.response.status_code >= _FINAL:
+            self._unread = None
+        self.received.put_nowait(event)
+
+
+class _Handler(server.ConnectionHandler):
+    """The connection of one request, which is closed at the end of its context."""
+
+    def __init__(self, flow: http.HTTPFlow, request: http.Request) -> None:
+        client, first = flow.client_conn, flow.server_conn
+        super().__init__(Context(client, ctx.options))
+        context = Context(client, ctx.options)
+        place = request.host, request.port
+        context.server = connection.Server(address=place, via=first.via)
+        stack = tunnel.LayerStack()
+        if first.via:
+            sends_connect = not _asks_proxy(flow) or request.scheme == "https"
+            stack /= HttpUpstreamProxy.make(context, sends_connect)
+        if request.scheme == "https":
+            is_same = place == (flow.request.host, flow.request.port)
+            context.server.sni = (is_same and first.sni) or request.host
+            is_http2 = first.alpn == b"h2"
+            context.server.alpn_offers = tls.HTTP_ALPNS if is_http2 else tls.HTTP1_ALPNS
+            stack /= tls.ServerTLSLayer(context)
+        self.stream = _Stream(context, request, proves=has_proven(first))
+        stack /= self.stream
+        self.layer = stack[0]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        opened = [*self.transports.values()]
+        tasks = [each.handler for each in opened if each.handler]
+        for task in (*tasks, *self.wakeup_timer):
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for each in opened:
+            # A task that ends while it reports what it has read leaves its socket open.
+            if isinstance(each.writer, asyncio.StreamWriter):
+                each.writer.transport.abort()
+
+    async def handle_hook(self, hook: commands.StartHook) -> None:
+        """Let mitmproxy's addons prepare the connection."""
+        await ctx.master.addons.handle_lifecycle(hook)
+
+    async def server_event(self, event: events.Event) -> None:
+        """Handle *event*; a reset is not the end of an answer."""
+        if isinstance(event, events.ConnectionClosed):
+            reader = self.transports[event.connection].reader
+            if isinstance(reader, asyncio.StreamReader) and reader.exception():
+                self.stream.fail("connection closed")
+        await super().server_event(event)
+
+    def log(
+        self, message: str, level: int = logging.INFO, exc_info: object = None
+    ) -> None:
+        """Log nothing: it may quote what was sent. A crash of mitmproxy is the end."""
+        if exc_info:
+            self.stream.fail("HTTP protocol error")

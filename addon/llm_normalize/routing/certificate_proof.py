@@ -26,6 +26,11 @@ def remember(data: tls.TlsData) -> None:
     setattr(data.conn, _PROVEN, data.conn.sni if verified else None)
 
 
+def has_proven(server: connection.Server) -> bool:
+    """Tell whether *server* has proved any name."""
+    return getattr(server, _PROVEN, None) is not None
+
+
 def is_proven(server: connection.Server, host: str) -> bool:
     """Tell whether *server* has proved to be *host*, and certificates still count."""
     proven = getattr(server, _PROVEN, None)
