@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..home import trust_advice
+from ..text.command_line import quoted
 
 PATH = Path(__file__).with_name("clients.md")
 ADDRESS = "127.0.0.1:8080"
@@ -116,7 +116,7 @@ def _path(found: re.Match[str], confdir: str) -> str:
     """Return a path of the file's with the real folder, in a command as a shell takes it."""
     path = f"{confdir}{found['rest']}"
     if not (found["alone"] and found["end"]):
-        path = trust_advice.quoted(path)
+        path = quoted(path)
     return f"{found['alone']}{path}{found['end']}"
 
 
