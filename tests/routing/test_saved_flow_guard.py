@@ -1,3 +1,4 @@
+import importlib.util
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,11 +67,33 @@ def test_flow_without_a_key_is_saved_and_copied_as_it_is() -> None:
     assert made.copy().request.headers.fields == fields
 
 
-def test_guard_is_put_in_place_once() -> None:
+def test_guard_is_put_in_place_once_and_taken_away_with_the_addon(proxy: Proxy) -> None:
+    before = http.HTTPFlow.get_state, http.HTTPFlow.copy
     keyed()
     guarded = http.HTTPFlow.get_state, http.HTTPFlow.copy
+    assert not {*guarded} & {*before}
     keyed()
     assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == guarded
+    proxy.addon.done()
+    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == before
+    proxy.addon.done()
+    assert (http.HTTPFlow.get_state, http.HTTPFlow.copy) == before
+
+
+def test_guard_of_the_package_before_a_reload_guards_the_keys_of_the_next() -> None:
+    keyed()
+    spec = importlib.util.find_spec(GuardedKey.__module__)
+    assert spec is not None
+    assert spec.loader is not None
+    anew = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(anew)
+    made = chat_flow()
+    made.response = None
+    assert anew.GuardedKey.put_on(made, SECRET)
+    connected(made)
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(made.get_state())
+    assert KEY not in str(made.copy().request.headers)
 
 
 def test_headers_may_be_changed_while_the_key_is_due() -> None:

@@ -29,7 +29,7 @@ from ..routing.keys import Keys, Secret
 from ..routing.model_names import Models
 from ..routing.own_address import asked_host, is_address, is_here
 from ..routing.routes import Routed, Routes, is_reverse
-from ..routing.saved_flow_guard import GuardedKey
+from ..routing.saved_flow_guard import GuardedKey, unguard_flows
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
 from .adapted_request import Adapted
@@ -330,6 +330,7 @@ class Reach:
         for exchange in exchanges:
             if exchange.key is not None:
                 exchange.key.close()
+        unguard_flows()
         self._log_filter.logger.removeFilter(self._log_filter)
 
 

@@ -148,7 +148,7 @@ def _guard_flows() -> None:
     request of HTTP/2 by HTTP/1, mitmproxy sends a copy of the request alone, which needs
     the key (proxy/layers/http/_http1.py, `Http1Client.send`). So the two methods of
     `HTTPFlow` (mitmproxy/http.py, the same in 12.0 and 12.2) are wrapped, when a key is
-    put on for the first time, and for good: flows without a key notice nothing of it.
+    put on for the first time: flows without a key notice nothing of it.
     """
     if hasattr(http.HTTPFlow.get_state, _IS_GUARD):
         return
@@ -167,6 +167,15 @@ def _guard_flows() -> None:
         made.request.headers = _saved(flow.request.headers)
         return made
 
-    setattr(state_without_key, _IS_GUARD, True)
+    for each in (state_without_key, copy_without_key):
+        setattr(each, _IS_GUARD, True)
     http.HTTPFlow.get_state = state_without_key  # type: ignore[method-assign, assignment]
     http.HTTPFlow.copy = copy_without_key  # type: ignore[method-assign]
+
+
+def unguard_flows() -> None:
+    """Let mitmproxy's flows be as they were, when no request has a key any more."""
+    for name in ("get_state", "copy"):
+        method = getattr(http.HTTPFlow, name)
+        if hasattr(method, _IS_GUARD):
+            setattr(http.HTTPFlow, name, method.__wrapped__)
