@@ -1,10 +1,9 @@
 """A second request for a flow, sent as mitmproxy sent the first, and its answer.
 
-mitmproxy can replay a flow (addons/clientplayback.py), but that runs all hooks for it
-again and shows another flow. So only what is below is used: the layers that speak HTTP,
-TLS and CONNECT, and the handler of connections. Certificates, keys of clients, proxies
-and their passwords are what mitmproxy's own hooks make of its options, and no flow
-appears anywhere.
+mitmproxy can replay a flow (addons/clientplayback.py), but that runs all hooks of flows
+for it and shows it. So only what lies below is used: the layers that speak HTTP, TLS and
+CONNECT, and the handler of connections. Its hooks of connections run: by them mitmproxy's
+options decide which certificates are trusted and shown, and which password a proxy gets.
 
 The answer is collected, and takes the place of the first one.
 """
@@ -139,7 +138,7 @@ async def send(flow: http.HTTPFlow, request: http.Request, silence: float) -> Re
     Args:
         flow: The flow that it is sent for.
         request: The request.
-        silence: Seconds that are too many.
+        silence: Seconds without any byte of the answer's body after which it is given up.
 
     Raises:
         UpstreamError: There is no complete reply.
