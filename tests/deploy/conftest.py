@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 import support
-
 from deploy.rig import Rig
 from workshop.deploy import haproxy, instances
 
