@@ -44,7 +44,7 @@ def parse(given: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--peers",
         action="store_true",
-        help=f"also measure {' and '.join(PEERS)}; installs them in .venv-bench",
+        help=f"also measure {' and '.join(PEERS)}; installs them in .venv-clients",
     )
     parser.add_argument(
         "--only",

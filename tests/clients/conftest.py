@@ -5,11 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clients import environments, making
+from clients import programs
 from clients.matrix import AT_ONCE, CLIENTS, Matrix
 from clients.servers import Provider, Proxy
 from clients.tables import as_text, compact
 from peers import sources
+from workshop import environments
 
 MATRIX = pytest.StashKey[Matrix]()
 
@@ -40,7 +41,7 @@ def proxy(
 def matrix(
     provider: Provider, proxy: Proxy, request: pytest.FixtureRequest
 ) -> Iterator[Matrix]:
-    making.prune(environments.folders() | sources.folders())
+    environments.prune(programs.folders() | sources.folders())
     pool = ThreadPoolExecutor(AT_ONCE)
     made = Matrix(provider.url, proxy.url, pool)
     request.config.stash[MATRIX] = made
@@ -58,9 +59,9 @@ def pytest_terminal_summary(
     made = config.stash.get(MATRIX, None)
     if made is None:
         return
-    if making.NOTES:
+    if environments.NOTES:
         terminalreporter.section("clients: their environments")
-        for line in making.NOTES:
+        for line in environments.NOTES:
             terminalreporter.write_line(line)
     known = made.known()
     clients = [name for name in CLIENTS if any(name == client for client, _ in known)]

@@ -8,9 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from clients.environments import Runner, runners
 from clients.families import FAMILIES, Family, Json
 from clients.families.shapes import CREATED
+from clients.programs import Runner, runners
 
 CLIENTS = {name: runner for runner in runners() for name in runner.clients}
 AT_ONCE = 2  # programs; the proxy has one thread for all of them

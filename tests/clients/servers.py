@@ -3,7 +3,6 @@
 import http.server
 import itertools
 import json
-import os
 import re
 import threading
 import time
@@ -14,9 +13,8 @@ from typing import ClassVar, Self
 from clients.families import FAMILIES, Answer
 from clients.families.asking import as_asked
 from workshop import LOOPBACK, NORMALIZE, mitmdump
+from workshop.environments import AT_START
 
-# pytest sets a variable anew for each test, while threads here read them all.
-AT_START = dict(os.environ)
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
 _STATUS = "/v2/nvcf/pexec/status/"  # where NIM gives an answer that took long
 

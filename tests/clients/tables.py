@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from clients.environments import RUNNERS, Runner
 from clients.families import FAMILIES, GROUPS
 from clients.matrix import CLIENTS, Cell, Key
+from clients.programs import RUNNERS, Runner
 from workshop import markers
 
 FULL = Path(__file__).resolve().parent / "README.md"

@@ -10,12 +10,12 @@ import brotli
 import pytest
 
 from clients import tables
-from clients.environments import RUNNERS, runners
 from clients.families import FAMILIES, Answer, Family, Json
-from clients.making import EnvironmentLackingError
 from clients.matrix import CLIENTS, Cell, Key, Matrix
+from clients.programs import RUNNERS, runners
 from clients.servers import Proxy
 from llm_normalize import form
+from workshop.environments import EnvironmentLackingError
 
 # Where a client does not report the same although OpenAI could have sent what it got.
 EXCEPTIONS: dict[Key, str] = {}

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from clients import making, servers
-from clients.environments import RUNNERS
+from clients import servers
+from clients.programs import RUNNERS
 from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
 from test_browser import STREAM
+from workshop import environments
 
 KEY = "nvapi-canary-4711"
 HOST = "api.openai.com"
@@ -40,15 +41,15 @@ type Start = Callable[..., Mitmdump]
 def python() -> Path:
     """The interpreter that has the SDK."""
     lock = RUNNERS / "requirements-openai_3.txt"
-    folder = making.python_folder("openai_3", lock)
+    folder = environments.python_folder("openai_3", lock)
     try:
-        making.make_python(folder, lock)
-    except making.EnvironmentLackingError as error:
+        environments.make_python(folder, lock)
+    except environments.EnvironmentLackingError as error:
         reason = f"no environment for the SDK: {error}"
         if os.environ.get("CI"):
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
-    return Path(making.python_in(folder))
+    return Path(environments.python_in(folder))
 
 
 @pytest.fixture

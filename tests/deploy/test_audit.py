@@ -51,7 +51,9 @@ def service(holes: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
 
 
 def audit(url: str) -> subprocess.CompletedProcess[str]:
-    environment = workshop.variables(LLM_NORMALIZE_OSV=url, NO_PROXY="*")
+    environment = workshop.variables(
+        LLM_NORMALIZE_OSV=url, NO_PROXY="*", **workshop.MODULES
+    )
     return subprocess.run(
         workshop.module("workshop.release.audit"),
         env=environment,

@@ -22,11 +22,10 @@ from packaging.utils import canonicalize_name
 
 import nobody
 import support
-from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import free_port, is_open, wait_for
 from support import Http1Client
-from workshop import LOOPBACK
+from workshop import LOOPBACK, environments
 from workshop.deploy.instances import SETTINGS
 from workshop.release import locks
 
@@ -41,9 +40,9 @@ TOKEN = "made-up-token"
 @functools.cache
 def hadolint() -> str:
     lock = Path(__file__).with_name("requirements-container.txt")
-    folder = making.python_folder("hadolint", lock)
-    making.make_python(folder, lock)
-    return str(making.python_in(folder).with_name("hadolint"))
+    folder = environments.python_folder("hadolint", lock)
+    environments.make_python(folder, lock)
+    return str(environments.python_in(folder).with_name("hadolint"))
 
 
 def linted(text: str) -> str:

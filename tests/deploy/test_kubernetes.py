@@ -20,10 +20,9 @@ from typing import Any
 import pytest
 
 import support
-from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from support import Http1Client
-from workshop import LOOPBACK
+from workshop import LOOPBACK, environments
 from workshop.deploy.instances import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,9 +39,9 @@ READ = (
 def python() -> str:
     """Return the interpreter of an environment with the checker."""
     lock = Path(__file__).with_name("requirements-kubernetes.txt")
-    folder = making.python_folder("kubernetes", lock)
-    making.make_python(folder, lock)
-    return str(making.python_in(folder))
+    folder = environments.python_folder("kubernetes", lock)
+    environments.make_python(folder, lock)
+    return str(environments.python_in(folder))
 
 
 @functools.cache

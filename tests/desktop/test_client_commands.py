@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clients import making
 from desktop.outside import ASKED, NIM, UNLISTED, Outside
 from support import Http1Client, connect
+from workshop import environments
 
 PROGRAMS = Path(__file__).parent / "programs"
 TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
@@ -22,15 +22,15 @@ CA = "CA"  # what stands for the certificate's file
 def python() -> Path:
     """An interpreter with the packages that the addon does not need."""
     lock = PROGRAMS / "requirements-python.txt"
-    folder = making.python_folder("desktop", lock)
+    folder = environments.python_folder("desktop", lock)
     try:
-        making.make_python(folder, lock)
-    except making.EnvironmentLackingError as error:
+        environments.make_python(folder, lock)
+    except environments.EnvironmentLackingError as error:
         reason = f"no environment for the packages: {error}"
         if os.environ.get("CI"):
             pytest.fail(reason, pytrace=False)
         pytest.skip(reason)
-    return Path(making.python_in(folder))
+    return Path(environments.python_in(folder))
 
 
 def test_unlisted_host_shows_its_own_certificate(outside: Outside) -> None:

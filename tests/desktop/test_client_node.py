@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from clients import making
 from desktop.outside import Outside
+from workshop import environments
 
 pytestmark = pytest.mark.xdist_group(
     "client_node"
@@ -28,15 +28,15 @@ TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
 @pytest.fixture(scope="module")
 def client() -> list[str]:
     """How to start Node with a program that finds its packages."""
-    wheel = making.python_folder("desktop-node", LOCK)
-    folder = making.folder_of("desktop-npm", *(each.read_text() for each in FILES))
+    wheel = environments.python_folder("desktop-node", LOCK)
+    folder = environments.folder_of("desktop-npm", *(each.read_text() for each in FILES))
     try:
-        making.make_python(wheel, LOCK)
-        found = making.node_of(wheel)
+        environments.make_python(wheel, LOCK)
+        found = environments.node_of(wheel)
         assert found
         node, npm = found
-        making.make_node(folder, FILES, npm)
-    except making.EnvironmentLackingError as error:
+        environments.make_node(folder, FILES, npm)
+    except environments.EnvironmentLackingError as error:
         reason = f"no environment for Node: {error}"
         if os.environ.get("CI"):
             pytest.fail(reason, pytrace=False)

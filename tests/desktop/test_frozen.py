@@ -13,10 +13,10 @@ import pytest
 
 import support
 import test_layout
-from clients import making
 from deploy.rig import ANSWER, BODY, HEAD, TAIL, broken
 from desktop.starting import LOCAL, free_port, running
 from support import Http1Client, Provider, Script
+from workshop import environments
 from workshop.release import files as build
 
 pytestmark = pytest.mark.xdist_group("frozen")  # they share what takes long to make
@@ -60,19 +60,19 @@ def mitmdump() -> Path:
     """The frozen program, made anew only if what it is made of has changed."""
     lock = HERE / "requirements-frozen.txt"
     texts = [(HERE / name).read_text(encoding="utf-8") for name in KEPT]
-    folder = making.folder_of("frozen", *texts, sys.version)
+    folder = environments.folder_of("frozen", *texts, sys.version)
     program = folder / "dist" / "mitmdump" / "mitmdump"
     if program.exists():
-        making.used(folder)
+        environments.used(folder)
         return program
-    tools = making.python_folder("frozen-tools", lock)
-    making.make_python(tools, lock)
-    with making.making(folder) as part:
+    tools = environments.python_folder("frozen-tools", lock)
+    environments.make_python(tools, lock)
+    with environments.making(folder) as part:
         part.mkdir(parents=True)
         for name in KEPT:
             shutil.copy(HERE / name, part)
-        command = [str(making.python_in(tools)), "-m", "PyInstaller"]
-        making.run(
+        command = [str(environments.python_in(tools)), "-m", "PyInstaller"]
+        environments.run(
             "freezing mitmdump", *command, "--log-level", "WARN", KEPT[0], folder=part
         )
         shutil.rmtree(part / "build")

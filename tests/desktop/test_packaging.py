@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import _uv
-from clients import making
 from desktop.starting import LOCAL, assert_it_repairs, free_port, running
 from llm_normalize import __version__, cli
 from support import Provider
+from workshop import environments
 
 pytestmark = pytest.mark.xdist_group("packaging")  # they share what takes long to make
 
@@ -119,7 +119,7 @@ def test_wheel_of_the_sdist_is_the_wheel(built: Path, tmp_path: Path) -> None:
 
 @functools.cache
 def uv() -> _uv.Uv:
-    found = making.uv_at_hand()
+    found = environments.uv_at_hand()
     assert found is not None, "uv cannot be had with these settings of pip"
     return found
 
@@ -182,10 +182,10 @@ def test_uvx_runs_mitmproxys_own_programs_with_it(built: Path, tmp_path: Path) -
 
 def test_pipx_puts_it_beside_mitmproxy(built: Path, tmp_path: Path) -> None:
     lock = Path(__file__).with_name("requirements-pipx.txt")
-    folder = making.python_folder("pipx", lock)
-    making.make_python(folder, lock)
+    folder = environments.python_folder("pipx", lock)
+    environments.make_python(folder, lock)
     variables = environ(tmp_path)
-    pipx = [str(making.python_in(folder)), "-m", "pipx"]
+    pipx = [str(environments.python_in(folder)), "-m", "pipx"]
     run(variables, *pipx, "install", "--python", sys.executable, "mitmproxy")
     run(
         variables, *pipx, "inject", "--include-apps", "mitmproxy", str(built / NAMES[0])

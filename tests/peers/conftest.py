@@ -4,14 +4,15 @@ import os
 
 import pytest
 
-from clients import environments, making
-from clients.making import EnvironmentLackingError
+from clients import programs
 from peers import sources, stage
+from workshop import environments
+from workshop.environments import EnvironmentLackingError
 
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> stage.Played:
-    making.prune(environments.folders() | sources.folders())
+    environments.prune(programs.folders() | sources.folders())
     try:
         return stage.play(tmp_path_factory.mktemp("peers"))
     except EnvironmentLackingError as error:
@@ -27,7 +28,7 @@ def seen(played: stage.Played) -> dict[stage.Key, stage.Seen]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if making.NOTES:
+    if environments.NOTES:
         terminalreporter.section("peers: what was fetched and made")
-        for line in making.NOTES:
+        for line in environments.NOTES:
             terminalreporter.write_line(line)

@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from clients import making
+from workshop import environments
 
 SERVERS = Path(__file__).resolve().parent / "servers"
 LOCK = SERVERS / "requirements.txt"
@@ -30,12 +30,12 @@ def lock_of(name: str) -> Path:
 
 def source_folder(name: str) -> Path:
     """Return where a source is unpacked."""
-    return making.folder_of(f"peer-{name}", lock_of(name).read_text("utf-8"))
+    return environments.folder_of(f"peer-{name}", lock_of(name).read_text("utf-8"))
 
 
 def environment_folder() -> Path:
     """Return where the environment of the servers is."""
-    return making.python_folder("peers", LOCK)
+    return environments.python_folder("peers", LOCK)
 
 
 def folders() -> set[Path]:
@@ -50,8 +50,8 @@ def make_environment() -> Path:
         EnvironmentLackingError: It cannot be made.
     """
     folder = environment_folder()
-    making.make_python(folder, LOCK)
-    return making.python_in(folder)
+    environments.make_python(folder, LOCK)
+    return environments.python_in(folder)
 
 
 def fetch(name: str) -> Path:
@@ -62,15 +62,18 @@ def fetch(name: str) -> Path:
     """
     folder = source_folder(name)
     if not folder.exists():
-        with making.making(folder) as part, tempfile.TemporaryDirectory() as there:
+        with (
+            environments.making(folder) as part,
+            tempfile.TemporaryDirectory() as there,
+        ):
             pip = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-input")
             quiet = ("--disable-pip-version-check", "--quiet", "--retries", "2")
             pinned = ("--require-hashes", "-r", str(lock_of(name)))
-            making.run("fetching it with pip", *pip, *quiet, "-d", there, *pinned)
+            environments.run("fetching it with pip", *pip, *quiet, "-d", there, *pinned)
             part.mkdir()
             for archive in Path(there).iterdir():
                 _unpack(archive, ONLY[name], part)
-    making.used(folder)
+    environments.used(folder)
     return folder
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 
-from clients.environments import Runner, runners
+from clients.programs import Runner, runners
 from peers import rig, sources
 from peers.asking import Json, told
 from peers.cases import CLIENTS, Case

@@ -5,19 +5,14 @@ where that cannot be done, or one does not start, the others go on without it.
 """
 
 import contextlib
-import hashlib
 import json
 import re
-import shutil
 import socket
-import sys
-import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import _bootstrap
-from workshop import ROOT
+from workshop import environments
 from workshop.bench import machine
 from workshop.bench.children import Worker
 from workshop.bench.sides import Proxy
@@ -25,8 +20,6 @@ from workshop.bench.traffic import HOST
 from workshop.child import START, ChildError
 
 HERE = Path(__file__).resolve().parent
-HOME = ".venv-bench"
-STAMP = "holds"
 _PORT = re.compile(r"^listens on port (\d+)$")
 _LITELLM = "import sys; from litellm import run_server; sys.exit(run_server())"
 # Of its own accord it fetches a price list, and wants a key for its users.
@@ -39,43 +32,20 @@ _LITELLM_ENV = {
 _KEPT_ENV = ("LITELLM_", "OPENAI_", "DATABASE_", "REDIS_")
 
 
-class LackingError(Exception):
-    """A peer cannot be had; says why."""
-
-
 def lock(name: str) -> Path:
     """Return what pins all that the peer *name* needs."""
     return HERE / f"requirements-{name}.txt"
 
 
-def environment(name: str, root: Path = ROOT) -> Path:
+def environment(name: str) -> Path:
     """Return the python of the peer's environment, which is made if need be.
 
     Raises:
-        LackingError: It cannot be made.
+        EnvironmentLackingError: It cannot be made.
     """
-    folder = root / HOME / name
-    python = _bootstrap.program(folder, "python")
-    pins = lock(name).read_text(encoding="utf-8")
-    made_of = "".join((pins, sys.version, sysconfig.get_platform(), str(folder)))
-    digest = hashlib.sha256(made_of.encode()).hexdigest()
-    stamp = folder / STAMP
-    with contextlib.suppress(OSError):
-        if stamp.read_text(encoding="utf-8") == digest and python.exists():
-            return python
-    shutil.rmtree(folder, ignore_errors=True)
-    make = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install"]
-    # Nothing that is not pinned, and no code run to build it.
-    pip += ["--no-deps", "--only-binary", ":all:", "--retries", "2"]
-    try:
-        _bootstrap.run(f"making {HOME}/{name}", make)
-        _bootstrap.run(f"installing {name} there", [*pip, "-r", str(lock(name))])
-        stamp.write_text(digest, encoding="utf-8")
-    except (_bootstrap.SetupError, OSError) as error:
-        last = (getattr(error, "lines", None) or [str(error)])[-1].strip()
-        raise LackingError(f"its environment cannot be made: {last}") from error
-    return python
+    folder = environments.python_folder(f"bench-{name}", lock(name))
+    environments.make_python(folder, lock(name))
+    return environments.python_in(folder)
 
 
 def flask(python: Path, provider: int, folder: Path) -> tuple[Worker, int]:
@@ -146,7 +116,7 @@ def running(
             home.mkdir()
             try:
                 child, port = STARTS[name](environment(name), provider, home)
-            except (LackingError, ChildError) as error:
+            except (environments.EnvironmentLackingError, ChildError) as error:
                 last = "; ".join(list(getattr(error, "lines", ()))[-2:])
                 said(
                     f"{name} is not measured: {error}" + (f" ({last})" if last else "")

@@ -8,7 +8,6 @@ a service pip-audit asks it, in an environment of its own, made when first neede
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import urllib.request
@@ -24,7 +23,6 @@ OTHER_SERVICE = "LLM_NORMALIZE_OSV"
 NOT_DONE = 75  # EX_TEMPFAIL of sysexits.h
 _PATIENCE = 3  # seconds for a first answer
 _LONGEST = 120  # seconds for all packages
-FOLDER = _bootstrap.ROOT / ".venv-audit"
 
 
 def main() -> int:
@@ -81,18 +79,9 @@ def auditor() -> Path:
         SetupError: It cannot be made.
         OSError: Likewise.
     """
-    stamp = FOLDER / _bootstrap.STAMP
-    made_of = json.dumps([_bootstrap.lock("audit").read_text("utf-8"), sys.version])
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
-        return _bootstrap.program(FOLDER, "pip-audit")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    inner = str(_bootstrap.program(FOLDER, "python"))
-    make = [sys.executable, "-m", "venv", "--without-pip", str(FOLDER)]
-    _bootstrap.run(f"making {FOLDER.name}", make)
-    pip = [sys.executable, "-m", "pip", "--python", inner, "install", "--retries", "2"]
-    _bootstrap.install("installing pip-audit", [*pip, *_bootstrap.exactly("audit")])
-    stamp.write_text(made_of, encoding="utf-8")
-    return _bootstrap.program(FOLDER, "pip-audit")
+    here = _bootstrap.probe([sys.executable])
+    inner = _bootstrap.environment("audit", here, ("audit",))
+    return _bootstrap.program(inner.parent.parent, "pip-audit")
 
 
 def audited(service: str, program: Path) -> list[dict[str, Any]] | None:

@@ -1,4 +1,7 @@
-"""Folders with what the clients import: made once, and removed when out of use."""
+"""Environments of other programs: filled with what a lock pins, removed when out of use.
+
+That of the scripts themselves is made by `_bootstrap`, which runs on older Pythons.
+"""
 
 import contextlib
 import functools
@@ -15,9 +18,10 @@ from pathlib import Path
 
 import _bootstrap
 import _uv
-from clients import servers
 from workshop import ROOT
 
+# pytest sets a variable anew for each test, while threads here read them all.
+AT_START = dict(os.environ)
 CACHE = ROOT / ".venv-clients"
 KEPT = 24 * 3600  # seconds that a folder stays which no lock names any more
 NOTES: list[str] = []  # what was made and removed, for the end of the run
@@ -119,6 +123,7 @@ def make_node(folder: Path, files: Collection[Path], npm: tuple[str, ...]) -> No
 
 
 def uv_at_hand() -> _uv.Uv | None:
+    """Return the uv to use, asked for once; None where pip must do."""
     with _ONE_ASKS:
         return _uv_once()
 
@@ -190,7 +195,7 @@ def run(
     Raises:
         EnvironmentLackingError: It failed; the lines *telling* of its output say why.
     """
-    kept = {**servers.AT_START, "PIP_USER": "0", **(told or {})}
+    kept = {**AT_START, "PIP_USER": "0", **(told or {})}
     kept.pop("PIP_TARGET", None)
     done = subprocess.run(
         command,

@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 import _bootstrap
-import _uv  # making.py has led here
-from clients import environments, making, servers
+import _uv  # environments.py has led here
+from clients import programs, servers
+from workshop import environments
 
 NAME = "made_up-1.0-py3-none-any.whl"
 TWO_DAYS = 2 * 24 * 3600
@@ -99,10 +100,10 @@ def running(serving: Index) -> Iterator[Index]:
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
     """A package index that pip is told of, and a machine that is told nothing else."""
     with running(Index()) as serving:
-        for name in [*os.environ, *servers.AT_START]:
+        for name in [*os.environ, *environments.AT_START]:
             if name.startswith(("PIP_", "UV_")) or name.lower().endswith("_proxy"):
                 monkeypatch.delenv(name, raising=False)
-                monkeypatch.delitem(servers.AT_START, name, raising=False)
+                monkeypatch.delitem(environments.AT_START, name, raising=False)
         settings = {
             "HOME": str(tmp_path),
             "NO_PROXY": "*",
@@ -111,9 +112,9 @@ def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
         }
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
-            monkeypatch.setitem(servers.AT_START, name, value)
-        monkeypatch.setattr(making, "CACHE", tmp_path / "clients")
-        monkeypatch.setattr(making, "NOTES", [])
+            monkeypatch.setitem(environments.AT_START, name, value)
+        monkeypatch.setattr(environments, "CACHE", tmp_path / "clients")
+        monkeypatch.setattr(environments, "NOTES", [])
         yield serving
 
 
@@ -134,7 +135,7 @@ def uv_there(tmp_path: Path) -> _uv.Uv:
 def imported(folder: Path) -> str:
     code = "import made_up; print(made_up.WORDS)"
     done = subprocess.run(
-        [str(making.python_in(folder)), "-c", code],
+        [str(environments.python_in(folder)), "-c", code],
         capture_output=True,
         text=True,
         check=True,
@@ -151,23 +152,23 @@ def test_environment_is_filled_from_the_index_that_pip_is_told_of(
     by: str,
 ) -> None:
     uv = uv_there(tmp_path) if by == "uv" else None
-    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
-    folder = making.CACHE / "one"
-    making.make_python(folder, lock)
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
+    folder = environments.CACHE / "one"
+    environments.make_python(folder, lock)
     assert imported(folder) == "from the index"
     assert f"/files/{NAME}" in index.asked
-    assert [folder] == list(making.CACHE.iterdir())
+    assert [folder] == list(environments.CACHE.iterdir())
     assert (tmp_path / "cache").exists() == (by == "uv")
-    assert len(making.NOTES) == 1
+    assert len(environments.NOTES) == 1
 
 
 def test_what_is_made_already_is_not_asked_for(
     index: Index, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "uv_at_hand", lambda: None)
-    making.make_python(making.CACHE / "one", lock)
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: None)
+    environments.make_python(environments.CACHE / "one", lock)
     index.asked.clear()
-    making.make_python(making.CACHE / "one", lock)
+    environments.make_python(environments.CACHE / "one", lock)
     assert index.asked == []
 
 
@@ -180,21 +181,23 @@ def test_environment_that_cannot_be_filled_tells_no_password(
     by: str,
 ) -> None:
     uv = uv_there(tmp_path) if by == "uv" else None
-    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
     index.password = "another"
-    with pytest.raises(making.EnvironmentLackingError) as caught:
-        making.make_python(making.CACHE / "one", lock)
+    with pytest.raises(environments.EnvironmentLackingError) as caught:
+        environments.make_python(environments.CACHE / "one", lock)
     assert index.asked
     assert "filling it with pip failed" in str(caught.value)
-    assert "secret-word" not in "".join([str(caught.value), *making.NOTES])
-    assert any("so pip is to do it" in note for note in making.NOTES) == (by == "uv")
-    assert list(making.CACHE.iterdir()) == []
+    assert "secret-word" not in "".join([str(caught.value), *environments.NOTES])
+    assert any("so pip is to do it" in note for note in environments.NOTES) == (
+        by == "uv"
+    )
+    assert list(environments.CACHE.iterdir()) == []
 
 
 def test_error_that_quotes_a_password_is_masked() -> None:
     code = "raise SystemExit('https://joe:secret-word@host/ says no')"
-    with pytest.raises(making.EnvironmentLackingError) as caught:
-        making.run("asking", sys.executable, "-c", code)
+    with pytest.raises(environments.EnvironmentLackingError) as caught:
+        environments.run("asking", sys.executable, "-c", code)
     assert str(caught.value) == "asking failed: https://****@host/ says no"
 
 
@@ -203,7 +206,7 @@ def filled(folder: Path, by: str, lock: Path, tmp_path: Path) -> Path:
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True
     )
-    inner = str(making.python_in(folder))
+    inner = str(environments.python_in(folder))
     arguments = [*_bootstrap.EXACTLY, "-r", str(lock)]
     if by == "uv":
         uv = uv_there(tmp_path)
@@ -283,10 +286,10 @@ def test_pip_fills_it_anew_where_uv_fails(
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
     uv = _uv.Uv(str(broken), {})
-    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
-    making.make_python(making.CACHE / "one", lock)
-    assert imported(making.CACHE / "one") == "from the index"
-    assert "so pip is to do it" in making.NOTES[0]
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
+    environments.make_python(environments.CACHE / "one", lock)
+    assert imported(environments.CACHE / "one") == "from the index"
+    assert "so pip is to do it" in environments.NOTES[0]
     assert index.asked
 
 
@@ -296,9 +299,9 @@ def test_pip_fills_it_anew_where_uv_fails(
 @pytest.fixture
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """Makes a folder that was used last two days ago."""
-    monkeypatch.setattr(making, "CACHE", tmp_path)
-    monkeypatch.setattr(making, "NOTES", [])
-    monkeypatch.setattr(making, "uv_at_hand", lambda: None)
+    monkeypatch.setattr(environments, "CACHE", tmp_path)
+    monkeypatch.setattr(environments, "NOTES", [])
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: None)
 
     def make(name: str) -> Path:
         folder = tmp_path / name
@@ -313,21 +316,21 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
 
 def test_folder_that_no_lock_names_goes(old: Callable[[str], Path]) -> None:
     named, left, half = old("one-1"), old("one-0"), old("two-1.4711")
-    assert sorted(making.prune({named})) == [left.name, half.name]
-    assert list(making.CACHE.iterdir()) == [named]
-    assert len(making.NOTES) == 2
-    assert making.prune({named}) == []
+    assert sorted(environments.prune({named})) == [left.name, half.name]
+    assert list(environments.CACHE.iterdir()) == [named]
+    assert len(environments.NOTES) == 2
+    assert environments.prune({named}) == []
 
 
 def test_folder_that_another_run_may_be_using_stays(
     old: Callable[[str], Path],
 ) -> None:
     other = old("one-0")
-    making.used(other)
-    filling = making.CACHE / "two-1.4711"
+    environments.used(other)
+    filling = environments.CACHE / "two-1.4711"
     filling.mkdir()
-    assert making.prune(set()) == []
-    assert {other, filling} == set(making.CACHE.iterdir())
+    assert environments.prune(set()) == []
+    assert {other, filling} == set(environments.CACHE.iterdir())
 
 
 def test_folder_that_went_meanwhile_is_no_fault(
@@ -341,7 +344,7 @@ def test_folder_that_went_meanwhile_is_no_fault(
         return rename(folder, target)
 
     monkeypatch.setattr(Path, "rename", late)
-    assert making.prune(set()) == []
+    assert environments.prune(set()) == []
     assert not left.exists()
 
 
@@ -352,21 +355,21 @@ def test_cache_is_emptied_when_something_went(
     program = tmp_path / "uv"
     program.write_text('#!/bin/sh\necho "$* $UV_CACHE_DIR" >> "$0.asked"\n')
     program.chmod(0o755)
-    monkeypatch.setattr(making, "CACHE", tmp_path / "clients")
-    making.CACHE.mkdir()
+    monkeypatch.setattr(environments, "CACHE", tmp_path / "clients")
+    environments.CACHE.mkdir()
     uv = _uv.Uv(str(program), {"UV_CACHE_DIR": "here"})
-    monkeypatch.setattr(making, "uv_at_hand", lambda: uv)
-    assert making.prune(set()) == []
+    monkeypatch.setattr(environments, "uv_at_hand", lambda: uv)
+    assert environments.prune(set()) == []
     assert not (tmp_path / "uv.asked").exists()
     old("clients/one-0")
-    assert making.prune(set()) == ["one-0"]
+    assert environments.prune(set()) == ["one-0"]
     assert (tmp_path / "uv.asked").read_text() == "cache clean here\n"
 
 
 def test_every_client_names_its_folder() -> None:
-    folders = environments.folders()
+    folders = programs.folders()
     assert None not in folders
-    wanted = [runner.folder for runner in environments.runners() if runner.folder]
+    wanted = [runner.folder for runner in programs.runners() if runner.folder]
     assert len(folders) == len(set(wanted)) + 1  # and that of Node
     assert folders >= set(wanted)
 
@@ -375,17 +378,17 @@ def test_every_client_names_its_folder() -> None:
 def test_starting_a_client_marks_its_folder(
     old: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(environments, "_node", lambda _least: ("node", ("npm",)))
-    runner = next(each for each in environments.runners() if each.name == name)
+    monkeypatch.setattr(programs, "_node", lambda _least: ("node", ("npm",)))
+    runner = next(each for each in programs.runners() if each.name == name)
     assert runner.folder is not None
     folder = old(runner.folder.name)
-    python = making.python_in(folder)
+    python = environments.python_in(folder)
     python.parent.mkdir()
     python.touch()
     then = time.time() - TWO_DAYS
     os.utime(folder, (then, then))
     assert runner.command()[-1].endswith(("openai_3.py", "openai_node_7.mjs"))
-    assert making.prune(set()) == []
+    assert environments.prune(set()) == []
     assert folder.exists()
 
 

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clients import making, servers
-from clients.making import EnvironmentLackingError
+from clients import servers
+from workshop import environments
+from workshop.environments import EnvironmentLackingError
 
 RUNNERS = Path(__file__).resolve().parent / "runners"
 NODE = RUNNERS / "requirements-node.txt"
@@ -62,7 +63,7 @@ class Runner:
         """Where its environment is, None if it needs none."""
         if not self.lock.exists():
             return None
-        return making.python_folder(self.name, self.lock)
+        return environments.python_folder(self.name, self.lock)
 
     def command(self) -> list[str]:
         """Return how to start it, its environment made if need be.
@@ -72,8 +73,8 @@ class Runner:
         """
         python = Path(sys.executable)
         if self.folder is not None:
-            making.make_python(self.folder, self.lock)
-            python = making.python_in(self.folder)
+            environments.make_python(self.folder, self.lock)
+            python = environments.python_in(self.folder)
         return [str(python), "-s", str(RUNNERS / f"{self.name}.py")]
 
     def run(self, cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -126,7 +127,7 @@ class NodeRunner(Runner):
     def folder(self) -> Path:
         """Where its environment is."""
         texts = [path.read_text(encoding="utf-8") for path in self.files]
-        return making.folder_of(self.name, *texts)
+        return environments.folder_of(self.name, *texts)
 
     def command(self) -> list[str]:
         """Return how to start it, its environment made if need be.
@@ -140,7 +141,7 @@ class NodeRunner(Runner):
         with _FETCHING:
             node, npm = _node(int(least[1]))
         folder = self.folder
-        making.make_node(folder, self.files, npm)
+        environments.make_node(folder, self.files, npm)
         # Node looks for packages from where the file is.
         for path in RUNNERS.glob("*.mjs"):
             copy = folder / f"{path.name}.{os.getpid()}"
@@ -165,7 +166,7 @@ def runners() -> tuple[Runner, ...]:
 def folders() -> set[Path]:
     """Return where all environments are, made or not."""
     found = (runner.folder for runner in runners())
-    return {making.python_folder("node", NODE), *filter(None, found)}
+    return {environments.python_folder("node", NODE), *filter(None, found)}
 
 
 @functools.cache
@@ -174,10 +175,10 @@ def _node(least: int) -> tuple[str, tuple[str, ...]]:
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm and _major(node) >= least:
         return node, (npm,)
-    folder = making.python_folder("node", NODE)
+    folder = environments.python_folder("node", NODE)
     if os.environ.get("CI"):
-        making.make_python(folder, NODE)
-    found = making.node_of(folder)
+        environments.make_python(folder, NODE)
+    found = environments.node_of(folder)
     if found is not None:
         return found
     raise EnvironmentLackingError(

@@ -1,0 +1,34 @@
+"""What the workshop may import: the package, and of the tests their judge alone."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workshop import ROOT, SCRIPTS
+
+MODULES = sorted((SCRIPTS / "workshop").rglob("*.py"))
+TESTS = {path.stem for path in (ROOT / "tests").iterdir()} - {"workshop"}
+MAY = {"judge", "deploy.drain"}
+"""`deploy` is a folder of the scripts, too: what is shipped for a deployment."""
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_workshop_knows_of_the_tests_their_judge_alone(path: Path) -> None:
+    names = {each for each in imported(path) if each.partition(".")[0] in TESTS}
+    assert not {each for each in names if not MAY & {each, each.partition(".")[0]}}
+
+
+def test_path_is_changed_in_one_place() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in MODULES}
+    assert [path.parent.name for path, text in texts.items() if "sys.path.append" in text or "sys.path.insert" in text] == ["workshop"]  # fmt: skip
