@@ -367,7 +367,10 @@ def test_a_proxy_with_another_folder_is_noticed(
         line = checked.of("CA")
         assert line.mark == "FAIL"
         assert f"that of {running.confdir}" in line.saw
-        assert f"run.py check -p {running.port} --set confdir={running.confdir}" in line.mend
+        assert (
+            f"run.py check -p {running.port} --set confdir={running.confdir}"
+            in line.mend
+        )
 
 
 def test_variables_that_lead_elsewhere_are_noticed(desk: Desk, ca: Path) -> None:
