@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from desktop_units.machines import Recorded
 from desktop_units.stores import SYSTEMS, Simulated
 from llm_normalize.desktop import local_server, processes
-from llm_normalize.desktop.check import browsers, ca, port, programs
+from llm_normalize.desktop.check import browsers, ca, port, programs, variables
 from llm_normalize.desktop.check.finding import Finding, Mark, Way
 from llm_normalize.desktop.machine import HUNG, Machine
 from llm_normalize.desktop.proxy import state as proxy_state
@@ -29,6 +29,7 @@ from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions
 from llm_normalize.run import ports
 from llm_normalize.run.mitmproxy_options import Listens, Plan
+from llm_normalize.run.upstream_proxy import from_environment
 
 WAY = Way("127.0.0.1", 8080, ())
 
@@ -299,6 +300,18 @@ def test_a_system_that_names_no_process_is_asked_nothing_more(
     monkeypatch.setattr(psutil, "net_connections", refuse)
     assert taken(other) == "another program listens there"
     assert processes.listener(other) is None
+
+
+# -- a shell's variables
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "ALL_PROXY"])
+def test_of_two_spellings_the_same_one_counts_for_both(name: str) -> None:
+    environ = {name: "http://old.example:1", name.lower(): "http://corp.example:3128"}
+    assert from_environment(environ) == "corp.example:3128"
+    found = variables.judge(Recorded(system="linux", environ=environ), WAY)
+    says = f"{name.lower()}=http://corp.example:3128 leads to another proxy"
+    assert says in [each.saw for each in found]
 
 
 # -- without psutil

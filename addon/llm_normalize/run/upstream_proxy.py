@@ -5,6 +5,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ..desktop.proxy import variables
 from ..desktop.proxy.settings import ProxyError
 
 FROM_ENVIRONMENT = "env:"
@@ -83,7 +84,7 @@ def address(url: str) -> str:
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> str:
     """Return the host:port of the proxy that the variables name; empty for none."""
-    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
-        if found := address(environ.get(name, "")):
+    for name in ("HTTPS_PROXY", "ALL_PROXY"):
+        if found := address(variables.value(environ, name)):
             return found
     return ""

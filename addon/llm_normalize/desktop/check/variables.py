@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from .. import local_server
 from ..machine import Machine
+from ..proxy.variables import spelled, value
 from .finding import (
     Finding,
     Mark,
@@ -23,26 +24,16 @@ NODE = "NODE_USE_ENV_PROXY"
 KNOWS = "process.stdout.write(String(process.allowedNodeEnvironmentFlags.has(%r)))"
 
 
-def value(machine: Machine, name: str) -> str:
-    """Return a variable's value, lower case first, as curl and Python read it."""
-    return machine.environ.get(name.lower()) or machine.environ.get(name) or ""
-
-
-def spelled(machine: Machine, name: str) -> str:
-    """Return the spelling of a variable that counts."""
-    return name.lower() if machine.environ.get(name.lower()) else name
-
-
 def lead_here(machine: Machine, way: Way) -> bool:
     """Tell whether https:// of this shell's programs goes to the proxy."""
-    text = value(machine, "HTTPS_PROXY") or value(machine, "ALL_PROXY")
+    text = value(machine.environ, "HTTPS_PROXY") or value(machine.environ, "ALL_PROXY")
     found = address(text) if text else None
     return found is not None and way.is_here(found[1], found[2])
 
 
 def judge(machine: Machine, way: Way) -> list[Finding]:
     """Return the lines about the variables."""
-    names = [name for name in NAMES if value(machine, name)]
+    names = [name for name in NAMES if value(machine.environ, name)]
     if not names:
         saw = "this shell has no proxy variable: its programs ask straight"
         return [Finding(Mark.SKIP, STEP, saw)]
@@ -58,7 +49,8 @@ def judge(machine: Machine, way: Way) -> list[Finding]:
         findings.append(Finding(Mark.WARN, STEP, saw, mend))
     if all(each.mark is Mark.SKIP for each in findings):
         said = ", ".join(
-            f"{spelled(machine, name)}={masked(value(machine, name))}" for name in names
+            f"{spelled(machine.environ, name)}={masked(value(machine.environ, name))}"
+            for name in names
         )
         findings.insert(0, Finding(Mark.OK, STEP, f"{said} leads here"))
     return findings
@@ -77,8 +69,8 @@ def _differing(machine: Machine) -> Iterable[Finding]:
 
 def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
     """Return what is wrong with where a variable leads, None if it leads here."""
-    text = value(machine, name)
-    counts = spelled(machine, name)
+    text = value(machine.environ, name)
+    counts = spelled(machine.environ, name)
     says = f"{counts}={masked(text)}"
     right = variable(machine, counts, way.url)
     found = address(text)
@@ -129,12 +121,12 @@ def excludes(entry: str, host: str) -> bool:
 
 
 def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
-    listed = entries(value(machine, "NO_PROXY"))
+    listed = entries(value(machine.environ, "NO_PROXY"))
     past = {each: _hit(each, way.hosts) for each in listed if _hit(each, way.hosts)}
     kept = [each for each in listed if each not in past]
     lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
     wanted = [*kept, *(each for each in LOCAL if each not in kept)]
-    mend = variable(machine, spelled(machine, "NO_PROXY"), ",".join(wanted))
+    mend = variable(machine, spelled(machine.environ, "NO_PROXY"), ",".join(wanted))
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"
         yield Finding(Mark.FAIL, STEP, saw, mend)
