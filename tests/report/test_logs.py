@@ -1,9 +1,7 @@
-"""scripts/pairs.py: many before/after logs, read as one."""
+"""Before/after logs: which files are found, what is read, and how it is added up."""
 
 import gzip
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +10,12 @@ import pytest
 
 from llm_normalize.exchange.answer_record import Answer
 from llm_normalize.records.pairs_log import PairsLog
-
-SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
-if str(SCRIPTS) not in sys.path:
-    sys.path.append(str(SCRIPTS))
-
-from llm_normalize.report import log_reader as reader  # noqa: E402 - from scripts/
-from llm_normalize.report import pairs  # noqa: E402
+from llm_normalize.report import log_reader as reader
+from llm_normalize.report.as_json import as_json
+from llm_normalize.report.as_markdown import as_markdown
+from llm_normalize.report.as_text import as_text
+from llm_normalize.report.collected import Collected, collected
+from llm_normalize.report.group import Group
 
 
 def flow(**more: Any) -> dict[str, Any]:
@@ -59,12 +56,12 @@ def lines(*records: dict[str, Any]) -> bytes:
     return b"".join(json.dumps(each).encode() + b"\n" for each in records)
 
 
-def summed(*logs: Path | str) -> tuple[pairs.Summary, reader.Notes]:
+def summed(*logs: Path | str) -> tuple[Collected, reader.Notes]:
     notes = reader.Notes()
-    return pairs.summed(map(str, logs), notes), notes
+    return collected(reader.read(reader.find(map(str, logs)), notes)), notes
 
 
-def only(summary: pairs.Summary) -> pairs.Group:
+def only(summary: Collected) -> Group:
     (group,) = summary.groups.values()
     return group
 
@@ -231,32 +228,14 @@ def test_answers_of_many_logs_are_added_up_by_host_model_and_mode(
     assert group.fixed == {"content-null": 2, "id-missing": 1}
 
 
-@pytest.mark.parametrize(
-    ("times", "p50", "p99"),
-    [
-        ([], None, None),
-        ([7.0], 7.0, 7.0),
-        ([4.0, 1.0, 3.0, 2.0], 2.0, 4.0),
-        ([float(at) for at in range(1, 201)], 100.0, 198.0),
-    ],
-)
-def test_percentiles_are_of_the_nearest_rank(
-    times: list[float], p50: float | None, p99: float | None
-) -> None:
-    group = pairs.Group()
-    for each in times:
-        group.add(flow(first_ms=each))
-    group.add(flow(first_ms=None))
-    assert (group.percentile(0.5), group.percentile(0.99)) == (p50, p99)
-
-
 def test_changed_requests_are_counted_beside_the_answers(tmp_path: Path) -> None:
     request = {"type": "request", "host": "api.x", "model": "m", "fixes": ["x"]}
     (tmp_path / "a.jsonl").write_bytes(lines(request, flow()))
     summary, _ = summed(tmp_path)
     assert (only(summary).requests, only(summary).flows) == (1, 1)
-    models, _ = pairs.tables(summary)
-    assert models[0][6] == "requests"
+    rows = [line for line in as_markdown(summary, reader.Notes()) if line[:1] == "|"]
+    assert [each.strip() for each in rows[0].split("|")][7] == "requests"
+    assert [each.strip() for each in rows[2].split("|")][7] == "1"
 
 
 def test_values_that_are_not_what_they_should_be_count_as_none(tmp_path: Path) -> None:
@@ -273,37 +252,65 @@ NASTY = "\x1b[31m|m\nforged line\u202e\x9b`<b>"
 
 
 def test_no_name_of_a_model_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(
-        lines(flow(model=NASTY, host="\x07h", time="\x1b"))
-    )
-    summary, notes = summed(tmp_path)
-    for make in (pairs.as_text, pairs.as_markdown):
-        for line in make(summary, notes):
+    odd = flow(model=NASTY, host="\x07h", time="\x1b", fixes={NASTY: 1})
+    (tmp_path / "a.jsonl").write_bytes(lines(odd))
+    for make in (as_text, as_markdown):
+        for line in make(*summed(tmp_path)):
             assert line.isprintable()
-    assert "<b>" not in "".join(pairs.as_markdown(summary, notes)).replace(r"\<", "")
-    rows = [line for line in pairs.as_markdown(summary, notes) if "forged" in line]
+    shown = list(as_markdown(*summed(tmp_path)))
+    assert "<b>" not in "".join(shown).replace(r"\<", "")
+    rows = [line for line in shown if "forged" in line]
     assert [row.replace(r"\|", "").count("|") for row in rows] == [10, 7]
+
+
+def test_markdown_has_every_model_and_fix(tmp_path: Path) -> None:
+    many = [flow(model=f"m{at}") for at in range(30)]
+    more = flow(model="m0", end="melted", first_ms=None, fixes={"id-missing": 3})
+    (tmp_path / "a.jsonl").write_bytes(lines(*many, more, {"type": "lost", "count": 1}))
+    head, _, *table = as_markdown(*summed(tmp_path))
+    time = "2026-11-21 10:00:00"
+    assert head == f"31 answers in 1 file; {time} to {time}; 1 lost line"
+    split = table.index("")
+    models, fixes = table[:split], table[split + 1 :]
+    assert models[:3] == [
+        "| host | model | mode | answers | events | changed | complete | ? | first ms p50 | p99 |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| api.x | m0 | repair | 2 | 10 | 4 | 1 | 1 | 10.0 | 10.0 |",
+    ]
+    assert len(models) == 32
+    assert fixes[2:4] == [
+        "| api.x | m0 | repair | id-missing | 3 | 1 |",
+        "| api.x | m0 | repair | content-null | 2 | 1 |",
+    ]
+    assert len(fixes) == 33
+
+
+def test_markdown_of_nothing_is_its_heading(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b"")
+    assert list(as_markdown(*summed(tmp_path))) == ["0 answers in 1 file"]
+    clean = collected([flow(fixes={}, changed=0, model="")])
+    *_, last = as_markdown(clean, reader.Notes())
+    assert last.startswith(r"| api.x | - | repair | 1 | 5 | 0 |")
 
 
 def test_text_lines_up_and_says_what_was_met(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(
         lines(flow(), flow(model="longer", events=123456), {"type": "lost", "count": 1})
     )
-    head, _, *table = pairs.as_text(*summed(tmp_path))
-    assert head.startswith("2 answers in 1 file; 2026-11-21T10:00:00.000Z to ")
+    head, _, *table = as_text(*summed(tmp_path))
+    assert head.startswith("2 answers in 1 file; 2026-11-21 10:00:00 to ")
     assert head.endswith("; 1 lost line")
     place = table[0].index("model")
     assert [row[place:].split()[0] for row in table[:3]] == ["model", "longer", "m"]
-    assert table[1].split()[4] == "123456"
     assert len({len(row) for row in table[:3]}) == 1
 
 
 def test_json_has_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(lines(flow(), flow(end="error", first_ms=None)))
     summary, notes = summed(tmp_path)
-    told = json.loads("".join(pairs.as_json(summary, notes)))
-    assert told["files"] == [str((tmp_path / "a.jsonl").resolve())]
-    assert told["groups"] == [
+    made = json.loads(as_json(summary, notes))
+    assert made["files"] == [str((tmp_path / "a.jsonl").resolve())]
+    assert made["groups"] == [
         {
             "host": "api.x",
             "model": "m",
@@ -312,39 +319,10 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
             "events": 10,
             "changed": 4,
             "requests": 0,
+            "repaired": 2,
             "ends": {"complete": 1, "error": 1},
-            "first_ms": {"p50": 10.0, "p99": 10.0},
+            "first_ms": {"p50": 10.0, "p90": 10.0, "p99": 10.0},
+            "total_ms": {"p50": 20.0, "p90": 20.0, "p99": 20.0},
             "fixes": {"content-null": {"events": 4, "flows": 2}},
         }
     ]
-
-
-def start(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPTS / "pairs.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
-
-
-@pytest.mark.parametrize("form", ["text", "json", "markdown"])
-def test_command_prints_each_format(tmp_path: Path, form: str) -> None:
-    (tmp_path / "a.jsonl").write_bytes(lines(flow(model="müde 😀")))
-    done = start(str(tmp_path), "--format", form, env={"PYTHONIOENCODING": "ascii"})
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "content-null" in done.stdout
-
-
-def test_command_that_finds_nothing_says_so_and_fails(tmp_path: Path) -> None:
-    done = start(env={"HOME": str(tmp_path)})
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert "there is no before/after log" in done.stderr
-
-
-def test_command_whose_reader_has_gone_ends_without_a_word(tmp_path: Path) -> None:
-    many = (flow(model=f"model-{at}") for at in range(5000))
-    (tmp_path / "a.jsonl").write_bytes(lines(*many))
-    script = f'"{sys.executable}" "{SCRIPTS / "pairs.py"}" "{tmp_path}" | head -1'
-    done = subprocess.run(
-        ["/bin/sh", "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.startswith("5000 answers")
-    assert done.stderr == ""

@@ -18,7 +18,7 @@ type Told = Callable[[float], str]
 
 _WIDTH = 960
 _MARGIN = 12
-_LETTER = 6.4  # what one takes, of the size that the style sheet says
+_LETTER = 7.2  # what one takes at most, of the size that the style sheet says
 _GAP = 10  # between a label and what it names
 _LINE = 16  # of text
 _TIMES = 8  # that stand below bars
@@ -40,7 +40,7 @@ def dots(name: str, columns: Sequence[str], rows: Series, told: Told) -> Markup:
     room = [_WIDTH - _MARGIN - _COS * _length(each) - left for each in columns]
     step = min(_COLUMN, *(each / (at + 0.5) for at, each in enumerate(room)))
     bottom = _MARGIN + _ROW * len(rows)
-    drawing = _Drawing(name, bottom + _LINE + _SIN * max(map(_length, columns)))
+    drawing = _Drawing(name, bottom + 2 * _LINE + _SIN * max(map(_length, columns)))
     across = [left + step * (at + 0.5) for at in range(len(columns))]
     for x, title in zip(across, columns, strict=True):
         drawing.line(x, _MARGIN, x, bottom, "guide")
@@ -74,7 +74,9 @@ def stacked(name: str, labels: Sequence[str], series: Series, told: Told) -> Mar
     for at, label in enumerate(labels):
         x = left + slot * (at + 0.5)
         if at % max(1, -(-len(labels) // _TIMES)) == 0:
-            drawing.text(x, bottom + _LINE + 2, label, "below")
+            half = _length(label) / 2
+            inside = min(max(x, half), _WIDTH - half)
+            drawing.text(inside, bottom + _LINE + 2, label, "below")
         y = bottom
         for number, (title, values) in enumerate(series):
             height = values[at] * scale
