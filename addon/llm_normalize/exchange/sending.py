@@ -216,7 +216,7 @@ class Outlet:
 
 def handler_of(client: connection.Client) -> server.ConnectionHandler | None:
     """Return mitmproxy's handler of *client*, if it is connected."""
-    master = getattr(ctx, "master", None)  # there is none in scripts/doctor.py
+    master = getattr(ctx, "master", None)  # there is none in the doctor
     proxyserver = master and master.addons.get("proxyserver")
     found: server.ConnectionHandler | None = None
     if proxyserver is not None:
