@@ -1,12 +1,12 @@
 """The report as one HTML page that stands alone."""
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
-from markupsafe import Markup
 
 from ..fixes import FIXES
 from ..text.printable import visible
@@ -44,7 +44,7 @@ class Chart(NamedTuple):
     """
 
     title: str
-    drawing: Markup
+    drawing: str
     colours: list[str]
     note: str = ""
 
@@ -101,14 +101,12 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
     }
 
 
-def _code(said: str) -> Markup:
-    """Return *said* with what is between backticks as code."""
-    pieces = re.split(r"`([^`]*)`", visible(said))
-    marked = [
-        Markup("<code>{}</code>").format(piece) if at % 2 else Markup.escape(piece)
-        for at, piece in enumerate(pieces)
-    ]
-    return Markup("").join(marked)
+def _code(said: str) -> str:
+    """Return *said* as HTML, with what is between backticks as code."""
+    parts = re.split(r"`([^`]*)`", html.escape(visible(said)))
+    return "".join(
+        f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)
+    )
 
 
 def _fixes(found: Collected, whole: Group) -> list[dict[str, Any]]:
