@@ -99,10 +99,10 @@ def card_of(subject: str, kind: str, verdicts: Sequence[Verdict]) -> Card:
     card.broken = grouped((v.answer.name, each) for v in verdicts for each in v.broken)
     card.left = grouped((v.answer.name, each) for v in verdicts for each in v.left)
     card.fixes = ordered(found)
-    noted = [(v.answer.name, each) for v in verdicts for each in v.notes]
+    notes = [(v.answer.name, each) for v in verdicts for each in v.notes]
     # What holds for many is said once.
     names: dict[str, list[str]] = {}
-    for name, note in noted:
+    for name, note in notes:
         names.setdefault(brief(note), []).append(brief(name))
     for note, of in names.items():
         others = f" and {len(of) - 1} more" if len(of) > 1 else ""

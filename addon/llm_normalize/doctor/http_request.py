@@ -30,11 +30,11 @@ _SAFE = "%/:?#[]@!$&'()*+,;=~"  # what stands in a URL as it is
 
 
 class ConnectError(Exception):
-    """No connection came about; says why, and quotes nothing of the request."""
+    """There is no connection; says why, and quotes nothing of the request."""
 
 
 class DisconnectedError(Exception):
-    """The connection ended before the answer did, or what came is no HTTP."""
+    """The connection ended before the answer did, or what arrived is no HTTP."""
 
 
 class _Place(NamedTuple):
@@ -91,7 +91,7 @@ async def posted(
     """Give the answer to a POST of *body* to *url* once its head is there.
 
     Raises:
-        ConnectError: No connection came about.
+        ConnectError: There is no connection.
         DisconnectedError: The connection ended before the answer did.
         ValueError: No request can be made of *url* or *headers*.
     """

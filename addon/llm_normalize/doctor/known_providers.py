@@ -1,9 +1,6 @@
-"""Known providers: where they are, and where their key usually is.
+"""Known providers: where they are, and where their key usually is."""
 
-Written for Python 3.8, like the script that reads it first.
-"""
-
-# Name: base URL, and the variable in which its key is usually kept.
+# Name: base URL, and the variable that usually has its key.
 PROVIDERS = {
     "cerebras": ("https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
     "cohere": ("https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY"),

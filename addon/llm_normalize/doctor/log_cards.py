@@ -56,7 +56,9 @@ class _Changed:
         shown = [evidence(self.fixes, name) for name in fixes]
         differences = []
         if any(len(fixes) < each.together for each in shown):
-            differences = compared(_bytes(before) if isinstance(before, str) else None, blocks)
+            differences = compared(
+                _bytes(before) if isinstance(before, str) else None, blocks
+            )
         for each in shown:
             each.count += 1
             each.offer(place, fixes, differences)

@@ -1,6 +1,6 @@
-"""The provider that is asked: what came of each request, and when.
+"""The provider that is asked: its answer to each request, and when that arrived.
 
-Nothing is followed: the key is for the host that was named. What came is bounded in
+Nothing is followed: the key is for the host that was named. An answer is bounded in
 bytes and in time, and has no key in it any more when it leaves this module.
 """
 
@@ -50,9 +50,9 @@ class _Coming:
         Raises:
             CorruptBodyError: It cannot be decoded.
         """
-        for piece in self.decoder.feed(raw):
-            self.data += piece
-            if any(_says(item) for item in self._parser.feed(piece)):
+        for part in self.decoder.feed(raw):
+            self.data += part
+            if any(_says(item) for item in self._parser.feed(part)):
                 self.last = self.since()
                 self.first = self.last if self.first is None else self.first
             if len(self.data) > LARGE:

@@ -37,7 +37,7 @@ class Pair:
     Attributes:
         n: Its place; of one that was added, the place of the event before.
         fixes: The fixes that changed it.
-        before: Its bytes as they came; None for one that was added.
+        before: Its bytes as received; None for one that was added.
         after: What left in its place.
     """
 
@@ -55,7 +55,7 @@ class Repaired:
         status: The HTTP status.
         content_type: What it is called.
         data: The body; None where nothing can be sent.
-        events: Events that came.
+        events: Events that were received.
         fixes: Events that each fix changed.
         pairs: The changed events, as many as the addon keeps to be looked at.
         warnings: What the addon logged.

@@ -67,7 +67,7 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
         calls = [*was.calls, *_joined(was.calls)]
         calls += now.calls  # there, one without arguments has got those it lacked
         if any(_tells(call, said, more.arguments) for call in calls):
-            return  # it is told, as a tool call
+            return  # it is said, as a tool call
     if was.function_call or now.function_call:
         old_call = was.function_call or Call()
         new_call = now.function_call or Call()
@@ -82,10 +82,10 @@ def _joined(calls: list[Call]) -> Iterator[Call]:
 
 def _tells(call: Call, legacy: Call, rest: str) -> object:
     """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
-    told = (rest, call.arguments + rest)
+    said = (rest, call.arguments + rest)
     # Each event that tells the call again may tell all of this one, too.
     again = call.arguments and not legacy.arguments.replace(call.arguments, "")
-    return legacy.name in ("", call.name) and (again or legacy.arguments in told)
+    return legacy.name in ("", call.name) and (again or legacy.arguments in said)
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:
@@ -167,31 +167,31 @@ def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
         return
     for name, value in old.items():
         within_count = "_tokens." in name  # OpenAI's form has a number there
-        # Where OpenAI's form has a whole number, a fraction is told without its rest.
-        told = int(value) if name in _COUNTS and abs(value) < _HUGE else value
-        if new.get(name) not in (value, told) and not within_count:
+        # Where OpenAI's form has a whole number, a fraction is written without its rest.
+        whole = int(value) if name in _COUNTS and abs(value) < _HUGE else value
+        if new.get(name) not in (value, whole) and not within_count:
             yield f"usage: {name} {value} became {new.get(name)}"
 
 
 def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
-    told = [error.message for error in after.errors]
+    messages = [error.message for error in after.errors]
     for error in before.errors:
-        kept = [
+        same = [
             other
             for other in after.errors
             if all(text in other.message for text in error.texts)
         ]
-        if not kept:
+        if not same:
             yield f"error: {_show(error.message)} was lost"
-        elif error.code and all(other.code != error.code for other in kept):
-            yield f"error: code {error.code!r} became {kept[0].code!r}"
+        elif error.code and all(other.code != error.code for other in same):
+            yield f"error: code {error.code!r} became {same[0].code!r}"
     for text in before.unread:
-        if text not in after.unread and not any(text in other for other in told):
+        if text not in after.unread and not any(text in other for other in messages):
             yield f"unread: {_show(text)} was lost"
     failed = any(map(_has_failed, before.choices.values()))
     if before.errors or before.unread or failed:
         return
-    for text in told:
+    for text in messages:
         if not any(each in text for each in before.doubtful):
             yield f"error: {_show(text)} was made up"
 

@@ -44,8 +44,8 @@ def error_in(value: dict[str, object]) -> Error | None:
         return None
     if not texts and not (error or _tells_errors(value)):
         return None  # of those, there has to be an error even without words
-    told = isinstance(code, str | int) and not isinstance(code, bool)
-    return Error(texts, str(code) if told else "")
+    is_code = isinstance(code, str | int) and not isinstance(code, bool)
+    return Error(texts, str(code) if is_code else "")
 
 
 def _tells_errors(value: dict[str, object]) -> bool:
@@ -82,7 +82,7 @@ def leaves(value: object) -> Iterator[str]:
         for part in value.values() if isinstance(value, dict) else value:
             yield from leaves(part)
     elif value and isinstance(value, str | int) and not isinstance(value, bool):
-        # They are told as JSON, in which some characters are written in other ways.
+        # They are written as JSON, in which some characters are written in other ways.
         yield from filter(None, re.split(r'["\\\x00-\x1f]+', str(value)))
 
 

@@ -172,8 +172,8 @@ class _Reader:
         if error is not None:
             self.meaning.errors.append(error)
         if has_notes(value):
-            told = {key: value[key] for key in WORDS if value.get(key)}
-            self.meaning.doubtful += [*leaves(told)] or [""]
+            words = {key: value[key] for key in WORDS if value.get(key)}
+            self.meaning.doubtful += [*leaves(words)] or [""]
         usage = value.get("usage")
         if isinstance(usage, dict) and usage:
             self.meaning.usage = usage
@@ -381,7 +381,7 @@ def _opens_another(call: Call, call_id: str, name: str, *, whole: bool) -> bool:
         return call_id != call.id
     if call_id or not call.name:
         return False
-    # Without ids, only a second whole call can be told from a repeated name.
+    # Without ids, only a second whole call can be distinguished from a repeated name.
     return whole and _complete_object(call.arguments)
 
 

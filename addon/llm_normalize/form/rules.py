@@ -294,7 +294,7 @@ class _StreamCheck:
         bare = seen.bare and not seen.moderation
         # Nothing with choices behind it: so it stands after every finish reason.
         alone = bare and all(u.bare for u in self.usages if u.event > seen.event)
-        # Where no finish reason came, there is none to ride on.
+        # Without a finish reason, there is none to ride on.
         broken = self.failed or not self.complete
         unfinished = broken and not any(u.finishes for u in self.usages)
         riding = seen.finishes or (unfinished and not seen.bare)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 type Series = Sequence[tuple[str, Sequence[float]]]
 """Names, each with a value for each label."""
-type Told = Callable[[float], str]
+type Words = Callable[[float], str]
 """What stands for a value in a tooltip, and on an axis."""
 
 _WIDTH = 960
@@ -31,7 +31,7 @@ _SLANT = 35  # degrees
 _COS, _SIN = math.cos(math.radians(_SLANT)), math.sin(math.radians(_SLANT))
 
 
-def dots(name: str, columns: Sequence[str], rows: Series, told: Told) -> str:
+def dots(name: str, columns: Sequence[str], rows: Series, words_of: Words) -> str:
     """Return a grid of dots, the area of each its value."""
     left = _MARGIN + max(_length(title) for title, _ in rows) + 2 * _GAP
     # A slanted name below its column ends right of it, inside the drawing.
@@ -52,22 +52,22 @@ def dots(name: str, columns: Sequence[str], rows: Series, told: Told) -> str:
         for x, column, value in zip(across, columns, values, strict=True):
             if value:
                 radius = largest * math.sqrt(value / most)
-                words = f"{title}, {column}: {told(value)}"
+                words = f"{title}, {column}: {words_of(value)}"
                 drawing.shape("circle", 0, words, cx=x, cy=y, r=radius)
     return drawing.done()
 
 
-def stacked(name: str, labels: Sequence[str], series: Series, told: Told) -> str:
+def stacked(name: str, labels: Sequence[str], series: Series, words_of: Words) -> str:
     """Return bars over time, each of several parts."""
     ticks = _ticks(max(map(sum, zip(*(values for _, values in series), strict=True))))
-    left = _MARGIN + max(_length(told(each)) for each in ticks) + 2 * _GAP
+    left = _MARGIN + max(_length(words_of(each)) for each in ticks) + 2 * _GAP
     bottom = _MARGIN + _PLOT
     drawing = _Drawing(name, bottom + 3 * _LINE + _GAP)
     scale = _PLOT / ticks[-1]
     for each in ticks:
         y = bottom - each * scale
         drawing.line(left, y, _WIDTH - _MARGIN, y, "guide" if each else "axis")
-        drawing.text(left - _GAP, y + 4, told(each), "left")
+        drawing.text(left - _GAP, y + 4, words_of(each), "left")
     slot = (_WIDTH - _MARGIN - left) / max(_LEAST, len(labels))
     for at, label in enumerate(labels):
         x = left + slot * (at + 0.5)
@@ -80,7 +80,7 @@ def stacked(name: str, labels: Sequence[str], series: Series, told: Told) -> str
             height = values[at] * scale
             if height:
                 y -= height
-                words = f"{title}, {label}: {told(values[at])}"
+                words = f"{title}, {label}: {words_of(values[at])}"
                 width = 0.8 * slot
                 place = {"x": x - width / 2, "y": y, "width": width, "height": height}
                 drawing.shape("rect", number, words, **place)
@@ -88,10 +88,10 @@ def stacked(name: str, labels: Sequence[str], series: Series, told: Told) -> str
     return drawing.done()
 
 
-def bars(name: str, labels: Sequence[str], series: Series, told: Told) -> str:
+def bars(name: str, labels: Sequence[str], series: Series, words_of: Words) -> str:
     """Return horizontal bars, a group for each label, on a logarithmic scale."""
     marks = _marks([each for _, row in series for each in row])
-    names = [_rounded(told(each)) for each in marks]
+    names = [_rounded(words_of(each)) for each in marks]
     left = _MARGIN + max(map(_length, labels)) + _GAP
     right = _WIDTH - _MARGIN - _length(names[-1]) / 2
     group = len(series) * (_BAR + _BAR_GAP) + _GROUP_GAP
@@ -111,7 +111,7 @@ def bars(name: str, labels: Sequence[str], series: Series, told: Told) -> str:
         middle = top + (group - _GROUP_GAP) / 2
         drawing.text(left - _GAP, middle + 3, label, "left")
         for number, (title, values) in enumerate(series):
-            words = f"{title}, {label}: {told(values[at])}"
+            words = f"{title}, {label}: {words_of(values[at])}"
             drawing.shape(
                 "rect",
                 number,
@@ -150,8 +150,8 @@ def _steps(power: int) -> Iterator[float]:
         yield from (digit * 10.0**each for digit in (1, 2, 5))
 
 
-def _rounded(told: str) -> str:
-    return re.sub(r"\.0+(?= )", "", told)
+def _rounded(words: str) -> str:
+    return re.sub(r"\.0+(?= )", "", words)
 
 
 def _length(text: str) -> float:
