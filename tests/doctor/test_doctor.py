@@ -1222,8 +1222,9 @@ def test_colours_are_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in "".join(card_text.as_text(card))
 
 
-def test_reader_that_leaves_is_no_fault() -> None:
-    with child(str(ROOT / "tests" / "captures")) as process:
+@pytest.mark.parametrize("given", [str(ROOT / "tests" / "captures"), "--list"])
+def test_reader_that_leaves_is_no_fault(given: str) -> None:
+    with child(given) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

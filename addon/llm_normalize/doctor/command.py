@@ -228,8 +228,8 @@ def main(given: Sequence[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a console may lack a letter
         sys.stdout.reconfigure(errors="replace")
     if flags.list:
-        for name, (base, variable) in PROVIDERS.items():
-            print(f"{name:12} {base:56} {variable}".rstrip())
+        rows = (f"{name:12} {base:56} {of}" for name, (base, of) in PROVIDERS.items())
+        _write("\n".join(map(str.rstrip, rows)))
         return 0
     return _of_files(flags) if flags.files else _of_provider(flags)
 
@@ -266,16 +266,20 @@ def _print(
     else:
         text = "\n\n\n".join("\n".join(as_text(card)) for card in cards)
     # Once more at the end: nothing that was forgotten on the way gets out.
+    _write(provider.secrets.masked(text) if provider else text)
+    return code
+
+
+def _write(text: str) -> None:
     try:
-        print(provider.secrets.masked(text) if provider else text, flush=True)
+        print(text, flush=True)
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
 
 
 def _sorry(flags: argparse.Namespace, sentence: str, code: int) -> int:
     if flags.json:
-        print(json.dumps({"exit": code, "error": sentence, "cards": []}, indent=1))
+        _write(json.dumps({"exit": code, "error": sentence, "cards": []}, indent=1))
     else:
         say(f"{PROG}: {sentence}")
     return code
