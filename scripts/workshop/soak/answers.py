@@ -1,7 +1,7 @@
 """Answers as OpenAI sends them, their words drawn from seeded dice.
 
-The same answers as tests/quirks.py draws with hypothesis, so that its quirks can damage
-them; but every piece of text names its stream, so that one which strays is known.
+The same answers as tests/judge/quirks.py draws with hypothesis, so that its quirks can
+damage them; but every piece of text names its stream, so that one which strays is known.
 """
 
 import json
