@@ -29,7 +29,9 @@ TOLD = [{"role": "assistant", "content": ""}, {"content": "Mill brook."}, {}]
 def client() -> list[str]:
     """How to start Node with a program that finds its packages."""
     wheel = environments.python_folder("desktop-node", LOCK)
-    folder = environments.folder_of("desktop-npm", *(each.read_text() for each in FILES))
+    folder = environments.folder_of(
+        "desktop-npm", *(each.read_text() for each in FILES)
+    )
     try:
         environments.make_python(wheel, LOCK)
         found = environments.node_of(wheel)
