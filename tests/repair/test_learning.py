@@ -16,13 +16,13 @@ import test_recorded as recorded
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fast_path.learning import MOST, Templates, frozen
+from llm_normalize.repair.fast_path.learning import MOST, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import Step
 from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.wire.json_text import Number, dumps
+from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 
 STREAM = Asked(stream=True)
@@ -542,22 +542,6 @@ def test_stream_that_fits_goes_on_learning() -> None:
     play.say(HEAD, *said)
     assert play.fitted > len(said) * 0.8
     assert len(play.templates.known) == MOST
-
-
-def test_frozen_values_do_not_follow_what_becomes_of_them() -> None:
-    value: dict[str, Any] = {"a": [1, {"b"}], "c": Asked, "d": ("x",)}
-    kept = frozen(value)
-    assert kept == frozen(value)
-    value["a"][1].add("more")
-    assert kept != frozen(value)
-    assert frozen({"a": 1, "b": 2}) != frozen({"b": 2, "a": 1})
-
-
-def test_what_cannot_be_looked_into_is_never_the_same() -> None:
-    hidden = memoryview(b"")
-    assert frozen([hidden]) != frozen([hidden])
-    step = Step(0, b"")
-    assert frozen([step, None, Number("1.0")]) == frozen([step, None, Number("1.0")])
 
 
 def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:

@@ -93,16 +93,27 @@ class Fix:
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
     key: ClassVar[str] = ""
-    """Something without which a chunk's JSON gives `edit` and `replace` nothing to do.
+    """A key without which a chunk's JSON gives `edit` and `replace` nothing to do.
 
-    They are not asked then. A fix that keeps count of chunks has none.
+    They are not asked then. A part of a key will do, where several begin alike. There is
+    none for a fix that counts chunks, that adds what is missing, or that repairs what a
+    fix before it has made of other keys.
     """
+    edits_bodies: ClassVar[bool] = False
+    """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     rides: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
         self.seen = seen
+
+    def state(self) -> object:
+        """Return what decides, beside the next chunk, on what it makes of that.
+
+        As a value that compares, and that nothing changes later. A fix that keeps
+        anything between two chunks overrides it: it is asked after each event.
+        """
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -132,7 +143,7 @@ class Fix:
 
     def body(self, body: Chunk) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""
-        return False
+        return self.edits_bodies and self.edit(body)
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return what replaces the *body* of an error answer, or None to keep it.

@@ -13,7 +13,6 @@ from ..chat.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
-from .fast_path.learning import frozen
 from .fix import Fix
 from .outcome import Piece, Step
 
@@ -21,7 +20,6 @@ logger = logging.getLogger(__name__)
 
 _LONG = 64 * 1024  # bytes of a chunk in which no key is sought
 _OFF = "%s: fix %s failed and is off for this stream"
-_GIVEN = len(vars(Fix(Asked(), Seen())))  # attributes that every fix has, first of all
 
 
 class _Edit(NamedTuple):
@@ -74,18 +72,17 @@ class Chain:
         self._keys = sorted({each.fix.key.encode() for each in self._edits})
         self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
         self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
-        self._minds = [fix for fix in fixes if len(vars(fix)) > _GIVEN]
+        self._stateful = [fix for fix in fixes if type(fix).state is not Fix.state]
 
     @property
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
-        own = [[*vars(fix).values()][_GIVEN:] for fix in self._minds]
-        return frozen([len(self._off), own])
+        return len(self._off), [fix.state() for fix in self._stateful]
 
     @property
     def watched(self) -> set[str]:
         """Keys of a delta whose words decide, too."""
-        return {key for fix in self._minds for key in fix.watched}
+        return {key for fix in self._stateful for key in fix.watched}
 
     def frame(self, step: Step, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""

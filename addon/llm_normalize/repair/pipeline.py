@@ -18,7 +18,7 @@ from ..wire.json_text import Json, RepeatedKeyError, loads
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
 from .ending.finish_reasons import Finish
 from .ending.stream_end import Ending
-from .fast_path.learning import Templates, frozen
+from .fast_path.learning import Templates
 from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix
@@ -301,7 +301,7 @@ class Pipeline:
         ending = self._ending.state
         if ending is None:
             return None
-        return self._chain.state, ending, frozen(self.seen.state), self._parser.state
+        return self._chain.state, ending, self.seen.state, self._parser.state
 
     def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
         """Run *act*; on a bug send all that waits as it came, and repair no more."""

@@ -119,10 +119,11 @@ class Finish:
                 yield at, call
 
     @property
-    def state(self) -> list[object]:
-        """What decides on the next chunk, while nothing waits."""
-        told = (self.doubtful, self.doubted)
-        return [self.opened, self.finished, self._begun, self._thought, told]
+    def state(self) -> object:
+        """What decides on the next chunk, while nothing waits; to be compared later."""
+        known = frozenset(self.opened), frozenset(self.finished)
+        began = tuple(self._begun.items()), tuple(self._thought.items())
+        return known, began, self.doubtful, self.doubted
 
     @property
     def all_finished(self) -> bool:

@@ -28,7 +28,7 @@ from ...chat.chunk import (
     usage_of,
 )
 from ...chat.conversion import counts
-from ..fast_path.learning import frozen
+from ...wire.json_text import frozen
 from ..outcome import Piece, Step
 from .finish_reasons import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
 from .opening import Opening
@@ -184,8 +184,8 @@ class Ending:
         if self._usage.notes:
             return None
         envelope = self._envelope() | {"choices": None}
-        own = (self._done, self._cut, envelope)
-        return frozen([own, self._finish.state, self._usage.state])
+        own = (self._done, self._cut, frozen(envelope))
+        return own, self._finish.state, self._usage.state
 
     # -- a stream that does not come to its end ----------------------------------
 

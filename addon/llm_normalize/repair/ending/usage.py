@@ -44,12 +44,12 @@ class Usage:
         self._outlet = outlet
 
     @property
-    def state(self) -> list[object]:
+    def state(self) -> object:
         """What decides on the next chunk, while nothing waits.
 
         The figures themselves do not: later ones replace them.
         """
-        return [self.sent, bool(self.kept), self.fix]
+        return self.sent, bool(self.kept), self.fix
 
     def keep(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""

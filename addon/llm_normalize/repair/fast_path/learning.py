@@ -9,7 +9,6 @@ state makes it forget.
 import logging
 from collections.abc import Callable
 
-from ...wire.json_text import Number
 from ..outcome import Step
 from .template import Template
 from .variation import Lesson, learn, may_fit
@@ -19,24 +18,8 @@ logger = logging.getLogger(__name__)
 MOST = 8
 """Templates of a stream that are kept: two kinds of text of a few choices."""
 
-_ATOMS = (str, bytes, int, float, frozenset, Number, Step, type)
-
 _TRIES = 16  # events from which a stream may try to learn, however few fitted
 _FITTED = 4  # events that must have fitted for each try beyond those
-
-
-def frozen(value: object) -> object:
-    """Return *value* in a form that can be compared later, whatever becomes of it."""
-    if isinstance(value, dict):
-        return tuple((key, frozen(each)) for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(map(frozen, value))
-    if isinstance(value, set):
-        return frozenset(value)
-    if value is None or isinstance(value, _ATOMS):
-        return value
-    # What cannot be looked into may have changed: it equals nothing.
-    return frozen(vars(value)) if hasattr(value, "__dict__") else object()
 
 
 class Templates:
