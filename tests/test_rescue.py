@@ -17,10 +17,8 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import pipeline
-from llm_normalize.repair.ending.finish_reasons import Finish
-from llm_normalize.repair.ending.opening import Opening
+from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.stream_end import Ending
-from llm_normalize.repair.ending.usage import Usage
 from llm_normalize.repair.fast_path import variation
 from llm_normalize.repair.fast_path.learning import Templates
 from llm_normalize.repair.fast_path.patching import Patches
@@ -111,13 +109,13 @@ OUTPUT = {"take", "undo", "rescue", "bail", "restart"}  # what rescues has to wo
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, Event, EventParser, Finish, Leaving, Opening, Outlet,
-        Patches, Piece, Seen, Step, Template, Templates, Usage,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Leaving, Outlet, Patches,
+        Piece, Seen, Step, Template, Templates,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
 ] + [(variation, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
-METHODS = ("event", "edit", "replace", "flush", "end", "error")
+METHODS = ("event", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)
     for fix in FIXES
@@ -223,8 +221,8 @@ def test_what_waits_and_cannot_be_written_leaves_as_it_came() -> None:
     pipe = Pipeline(TOOLS, FIXES)
     stop = wire([chunk({"role": None}, finish="stop")])
     opened = pipe.feed(wire([chunk({"role": "assistant", "content": "Hi"})]) + stop)
-    assert pipe._ending._finish.waiting is not None
-    pipe._ending._finish.waiting.chunk = {"x": object()}
+    assert pipe._ending.state.finish is not None
+    pipe._ending.state.finish.chunk = {"x": object()}
     assert stop not in b"".join(opened)
     assert pipe.rescue() == stop
 

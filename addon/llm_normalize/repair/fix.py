@@ -2,10 +2,10 @@
 
 A fix is made anew for each stream, with what its request asked and what the stream has
 said. It overrides what it needs of `event`, `edit`, `replace`, `flush` (streams), `body`
-(an answer in one piece) and `error` (an error body); the defaults do nothing. Whatever
-must wait, end or add something is `repair/ending/stream_end.py`'s business: such a quirk is declared here
-like any other, without a method, and the ending asks by name whether it is to be
-repaired. (One fix keeps something itself: fragments of a call without a name.)
+(a body) and `error` (an error body); the defaults do nothing. Whatever must wait, end or
+add something does so in `at_end`, at the moments that it names: there is one state of
+what waits, `repair/ending/end_state.py`. (One fix holds something itself: fragments of a
+call without a name.)
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ from ..chat.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
+from .ending.end_state import EndState
+from .ending.moment import Moment
+from .outcome import Piece
 
 STREAM = Asked(stream=True)
 
@@ -103,6 +106,8 @@ class Fix:
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     rides: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
+    moments: ClassVar[tuple[Moment, ...]] = ()
+    """When it acts at the end of a stream, or of a choice."""
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
@@ -140,6 +145,10 @@ class Fix:
 
     def undo(self, n: int) -> None:
         """Hold nothing of event *n*, the last one, which passes as it came after all."""
+
+    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+        """Act on *piece* at one of its `moments`; that one says what the answer means."""
+        return False
 
     def body(self, body: Chunk) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""

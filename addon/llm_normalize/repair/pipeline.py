@@ -16,7 +16,6 @@ from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json, RepeatedKeyError, loads
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
-from .ending.finish_reasons import Finish
 from .ending.stream_end import Ending
 from .fast_path.learning import Templates
 from .fast_path.patching import Patches
@@ -91,7 +90,7 @@ class Pipeline:
         self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
         self._outlet = outlet = Outlet(leaving.emit, leaving.close)
-        self._ending = Ending(Finish(asked, self.seen, names, outlet, self._close))
+        self._ending = Ending(asked, self.seen, made, outlet, self._close)
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
@@ -298,7 +297,7 @@ class Pipeline:
         """Return what decides on the next event, to be compared; None while it waits."""
         if self._broken or self._leaving.last or self.seen.size > _COMPARED:
             return None
-        ending = self._ending.state
+        ending = self._ending.state.snapshot
         if ending is None:
             return None
         return self._chain.state, ending, self.seen.state, self._parser.state

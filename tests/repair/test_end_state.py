@@ -2,14 +2,16 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.chunk import Chunk, usage_of
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.repair.ending.finish_reasons import (
-    Finish,
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.ending.end_state import (
+    EndState,
     finished_of,
     is_bare_finish,
 )
-from llm_normalize.repair.fix import calling, chunk, head
+from llm_normalize.repair.ending.moment import Moment
+from llm_normalize.repair.fix import USAGE, Fix, calling, chunk, head
 from llm_normalize.repair.outcome import Outlet, Piece, Step
 
 STREAM = Asked(stream=True)
@@ -23,18 +25,19 @@ def both(first: Chunk, second: Chunk) -> Chunk:
 
 
 class Stream:
-    """The finish reasons of one stream, and what left of it."""
+    """The end of one stream, and what was sent of it."""
 
     def __init__(self, asked: Asked = STREAM, on: set[str] = ON) -> None:
         self.seen = Seen()
         self.sent: list[bytes] = []
         self.closed: list[Step] = []
         outlet = Outlet(lambda _, data: self.sent.append(data), self.closed.append)
-        self.finish = Finish(asked, self.seen, on, outlet, lambda *_: None)
+        fixes = [fix(asked, self.seen) for fix in FIXES if fix.name in on]
+        self.end = EndState(asked, self.seen, fixes, outlet, lambda *_: None)
 
     def hold(self, held: Chunk) -> Piece:
         piece = Piece(Step(0, b"raw"), held, b"raw")
-        self.finish.hold(piece)
+        self.end.hold_finish(piece)
         return piece
 
     def call(self, index: int = 0) -> None:
@@ -105,21 +108,21 @@ def test_finish_is_bare_if_every_choice_has_one_and_nothing_else(
 def test_all_have_finished_if_those_that_began_and_were_asked_for_have(
     opened: set[int], finished: set[int], n: int, expected: bool
 ) -> None:
-    finish = Stream(Asked(stream=True, n=n)).finish
-    finish.opened, finish.finished = opened, finished
-    assert finish.all_finished is expected
+    end = Stream(Asked(stream=True, n=n)).end
+    end.opened, end.finished = opened, finished
+    assert end.all_finished is expected
 
 
 def test_reason_of_a_choice_is_what_it_did() -> None:
     stream = Stream()
     stream.call(1)
-    assert (stream.finish.reason(0), stream.finish.reason(1)) == ("stop", "tool_calls")
+    assert (stream.end.reason(0), stream.end.reason(1)) == ("stop", "tool_calls")
 
 
 def test_reason_after_a_forced_tool_is_stop() -> None:
     stream = Stream(Asked(stream=True, tools=True, forced_tool=True))
     stream.call()
-    assert stream.finish.reason(0) == "stop"
+    assert stream.end.reason(0) == "stop"
 
 
 # -- the one that waits ------------------------------------------------------------
@@ -129,10 +132,10 @@ def test_finish_that_waited_leaves_as_it_came_and_once() -> None:
     stream = Stream()
     piece = stream.hold(STOP)
     assert (stream.sent, piece.step.waiting) == ([], 1)
-    stream.finish.release()
+    stream.end.release_finish()
     assert (stream.sent, stream.closed) == ([b"raw"], [piece.step])
-    assert (stream.finish.waiting, piece.step.waiting) == (None, 0)
-    stream.finish.release()
+    assert (stream.end.finish, piece.step.waiting) == (None, 0)
+    stream.end.release_finish()
     assert stream.sent == [b"raw"]
 
 
@@ -151,7 +154,7 @@ def test_stop_that_waited_while_a_tool_was_called_becomes_tool_calls(
     stream = Stream(asked, on)
     piece = stream.hold(chunk({}, finish=reason))
     stream.call()
-    stream.finish.release()
+    stream.end.release_finish()
     changed = after != reason
     assert reasons(piece) == [after]
     assert piece.step.fixes == (["finish-stop-with-calls"] if changed else [])
@@ -162,7 +165,7 @@ def test_stop_of_a_choice_without_calls_stays_beside_one_with_them() -> None:
     stream = Stream()
     piece = stream.hold(both(chunk({}, finish="stop"), OTHER_STOP))
     stream.call(0)
-    stream.finish.release()
+    stream.end.release_finish()
     assert reasons(piece) == ["tool_calls", "stop"]
 
 
@@ -180,7 +183,7 @@ def test_stop_that_waits_gives_way_to_a_more_telling_reason(
 ) -> None:
     stream = Stream()
     piece = stream.hold(chunk({}, finish=first))
-    stream.finish.overrule(chunk({}, finish=second), "some-fix")
+    stream.end.overrule(chunk({}, finish=second), "some-fix")
     assert reasons(piece) == [after]
     assert piece.step.fixes == (["some-fix"] if after != first else [])
     assert stream.sent == []
@@ -190,14 +193,14 @@ def test_reason_of_one_choice_does_not_overrule_another_s() -> None:
     stream = Stream()
     piece = stream.hold(both(chunk({}, finish="stop"), chunk({}, finish="stop")))
     piece.chunk["choices"][1]["index"] = 1
-    stream.finish.overrule(chunk({}, finish="length", index=1), "some-fix")
+    stream.end.overrule(chunk({}, finish="length", index=1), "some-fix")
     assert reasons(piece) == ["stop", "length"]
 
 
 def test_nothing_is_overruled_where_nothing_waits() -> None:
     stream = Stream()
-    stream.finish.overrule(STOP, "some-fix")
-    assert stream.finish.waiting is None
+    stream.end.overrule(STOP, "some-fix")
+    assert stream.end.finish is None
     assert stream.sent == []
 
 
@@ -205,39 +208,99 @@ def test_nothing_is_overruled_where_nothing_waits() -> None:
 
 
 def test_choices_that_began_and_did_not_finish_were_left_out() -> None:
-    finish = Stream().finish
-    finish.opened, finish.finished = {2, 0, 1}, {1}
-    assert finish.left_out() == [0, 2]
+    end = Stream().end
+    end.opened, end.finished = {2, 0, 1}, {1}
+    assert end.unfinished == [0, 2]
 
 
 def test_after_an_error_nothing_was_left_out() -> None:
     stream = Stream()
-    stream.finish.opened = {0}
+    stream.end.opened = {0}
     stream.seen.error = True
-    assert stream.finish.left_out() == []
+    assert stream.end.unfinished == []
 
 
 def test_without_its_fix_nothing_was_left_out() -> None:
-    finish = Stream(on=set()).finish
-    finish.opened = {0}
-    assert finish.left_out() == []
+    end = Stream(on=set()).end
+    end.opened = {0}
+    assert end.unfinished == []
 
 
 def test_choices_that_are_told_apart_are_bounded() -> None:
-    outlet = Outlet(lambda *_: None, lambda _: None)
-    finish = Finish(Asked(), Seen(), set(), outlet, lambda *_: None)
+    end = Stream().end
     for index in range(3000):
-        finish.open(Piece(Step(0, b""), chunk({}, index=index), b""), {index})
-    assert len(finish.opened) == 1024
+        end.begin(Piece(Step(0, b""), chunk({}, index=index), b""), {index})
+    assert len(end.opened) == 1024
 
 
-def test_reason_after_a_legacy_call_is_function_call() -> None:
-    seen = Seen()
-    seen.note(chunk({"function_call": {"name": "f", "arguments": ""}}))
-    outlet = Outlet(lambda *_: None, lambda _: None)
-    assert (
-        Finish(Asked(), seen, set(), outlet, lambda *_: None).reason(0)
-        == "function_call"
+@pytest.mark.parametrize(
+    ("forced", "reason"), [(False, "function_call"), (True, "stop")]
+)
+def test_reason_after_a_legacy_call_is_function_call(forced: bool, reason: str) -> None:
+    stream = Stream(Asked(forced_tool=forced))
+    stream.seen.note(chunk({"function_call": {"name": "f", "arguments": ""}}))
+    assert stream.end.reason(0) == reason
+
+
+# -- usage -------------------------------------------------------------------------
+
+ASKED = Asked(stream=True, usage=True)
+
+
+def used() -> Piece:
+    return Piece(Step(0, b""), chunk({}, usage=dict(USAGE)), b"")
+
+
+@pytest.mark.parametrize("value", [None, {}, 0])
+def test_usage_that_says_nothing_is_none(value: object) -> None:
+    assert usage_of({"usage": value}) is None
+    assert usage_of({}) is None
+
+
+@pytest.mark.parametrize("asked", [ASKED, STREAM])
+def test_usage_is_taken_off_where_openai_has_none(asked: Asked) -> None:
+    end, piece = Stream(asked).end, used()
+    end.take_off(piece, "a-fix")
+    assert piece.step.fixes == ["a-fix"]
+    assert (end.figures, end.figures_fix, end.usage_sent) == (USAGE, "a-fix", False)
+    assert piece.chunk.get("usage", "gone") == (None if asked.usage else "gone")
+
+
+def test_later_figures_replace_earlier_until_they_are_sent() -> None:
+    end = Stream().end
+    end.keep({"usage": {"total_tokens": 1}}, "a")
+    end.keep({"usage": {"total_tokens": 2}}, "b")
+    target: dict[str, object] = {}
+    end.ride(target)
+    assert target == {"usage": {"total_tokens": 2}}
+    assert (end.figures, end.usage_sent, end.figures_fix) == (None, True, "b")
+    end.keep({"usage": {"total_tokens": 3}}, "c")
+    assert end.figures is None
+
+
+def test_zeros_replace_no_figures() -> None:
+    end = Stream().end
+    end.keep({"usage": {"total_tokens": 0}}, "a")
+    assert end.figures == {"total_tokens": 0}
+    end.keep({"usage": {"total_tokens": 2}}, "b")
+    end.keep({"usage": {"total_tokens": 0}}, "c")
+    assert (end.figures, end.figures_fix) == ({"total_tokens": 2}, "b")
+
+
+# -- the fixes that act there --------------------------------------------------------
+
+
+@pytest.mark.parametrize("fix", [fix for fix in FIXES if fix.moments])
+def test_a_fix_that_acts_at_the_end_names_its_moments(fix: type[Fix]) -> None:
+    assert fix.at_end is not Fix.at_end
+    assert len(set(fix.moments)) == len(fix.moments)
+
+
+def test_every_moment_is_some_fix_s_and_the_others_act_at_none() -> None:
+    assert {each for fix in FIXES for each in fix.moments} == set(Moment)
+    idle = [fix for fix in FIXES if not fix.moments]
+    assert all(fix.at_end is Fix.at_end for fix in idle)
+    end = Stream().end
+    assert not any(
+        fix(STREAM, Seen()).at_end(Moment.FINISH, end, used()) for fix in idle
     )
-    forced = Asked(forced_tool=True)
-    assert Finish(forced, seen, set(), outlet, lambda *_: None).reason(0) == "stop"
