@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
     out: list[bytes]
     changed: list[tuple[int, bytes | None, tuple[bytes, ...], tuple[str, ...]]]
     events: int
-    unread: dict[str, int]
+    unread: Counter[Any]
 
 
 class Play:
@@ -97,7 +98,7 @@ def outcome(reads: Iterable[bytes], asked: Asked, fixes: Any = FIXES) -> Outcome
         for step in play.steps
         if step.changed
     ]
-    return Outcome(out, changed, play.pipeline.events, dict(play.pipeline.raw_events))
+    return Outcome(out, changed, play.pipeline.events, play.pipeline.raw_events)
 
 
 @contextmanager
@@ -424,6 +425,28 @@ def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
     assert not play.templates.known
     play.say(*map(text, WORDS))
     assert play.templates.known
+
+
+def test_an_event_is_tried_once_on_each_template(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.settle()
+    tried: list[bytes] = []
+    patch = Template.patch
+
+    def count(template: Template, raw: bytes) -> bytes | None:
+        tried.append(raw)
+        return patch(template, raw)
+
+    monkeypatch.setattr(Template, "patch", count)
+    event = wire([chunk({"content": " a", "name": "b"})])
+    known = len(play.templates.known)
+    assert play.pipeline.quick(event) is None
+    assert play.feed(event) == event
+    assert tried == [event] * known
+    assert play.feed(event[:9], event[9:]) == event  # nor is there more to be tried
+    assert tried == [event] * known + [event] * len(play.templates.known)
 
 
 def test_what_changes_nothing_costs_nothing() -> None:

@@ -2,10 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from ..chat.chunk import Chunk
 from ..wire.json_text import dumps
 from ..wire.sse import encode
+
+
+class Outcome(StrEnum):
+    """What became of an event: it was understood, or passes as it is, and why."""
+
+    UNDERSTOOD = "understood"
+    NOT_JSON = "not-json"
+    NOT_A_CHUNK = "not-a-chunk"
+    FOREIGN_LINE = "foreign-line"
+    REPEATED_KEY = "repeated-key"
+    BAD_ENCODING = "bad-encoding"
+    TOO_LARGE = "too-large"
+    TOO_MANY = "too-many"
+
+    @property
+    def may_be_framing(self) -> bool:
+        """Whether another framing may show what the event says."""
+        return self in (Outcome.NOT_JSON, Outcome.NOT_A_CHUNK)
 
 
 @dataclass(slots=True)

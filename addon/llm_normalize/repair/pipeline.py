@@ -22,7 +22,7 @@ from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix
 from .fix_chain import Chain, begin
-from .outcome import Outlet, Piece, Step
+from .outcome import Outcome, Outlet, Piece, Step
 from .output import Leaving
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Pipeline:
     ) -> None:
         self.seen = Seen()
         self.largest_body = BODY
-        self.raw_events: Counter[str] = Counter()
+        self.raw_events: Counter[Outcome] = Counter()
         """Events that passed unread, by reason."""
         self._parser = EventParser()
         self._label = label
@@ -102,6 +102,8 @@ class Pipeline:
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are told apart
         self._due = b""  # bytes of the block at hand that have not been sent
+        # What the event at hand says by OpenAI's framing, if that is not understood.
+        self._decoded: tuple[bytes, Json, Outcome] | None = None
 
     @property
     def events(self) -> int:
@@ -225,10 +227,10 @@ class Pipeline:
                 self._ending.make_way(self._parser.count, last=False)
                 self._ending.other()
                 if item.is_many:
-                    self._count_raw("too-many")
+                    self.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
-                    self._count_raw("too-large")
+                    self.raw_events[Outcome.TOO_LARGE] += 1
                 self._leaving.verbatim = True
                 self._leaving.pass_on(item.raw)
             case Comments():
@@ -242,7 +244,9 @@ class Pipeline:
                 self._step(item)
 
     def _step(self, event: Event) -> None:
-        patched = self._patches.of(event.raw, event.n)
+        patches = self._patches
+        is_new = event.raw != patches.unknown
+        patched = patches.of(event.raw, event.n) if is_new else None
         if patched is not None:
             self._parser.spare -= _KNOWN
             self._leaving.pass_on(patched)
@@ -261,6 +265,7 @@ class Pipeline:
             self._templates.forget()
         else:
             self._templates.watch(step)
+        patches.unknown = None
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
@@ -324,38 +329,36 @@ class Pipeline:
         step.fixes.clear()
         self._leaving.emit(step, due)
 
-    def _count_raw(self, reason: str) -> None:
-        self.raw_events[reason] += 1
-
-    def _pass(self, step: Step, data: bytes, reason: str) -> None:
+    def _pass(self, step: Step, data: bytes, reason: Outcome) -> None:
         """Send what is not understood as it is."""
         self._ending.other()
-        self._count_raw(reason)
+        self.raw_events[reason] += 1
         self._leaving.emit(step, data)
 
     # -- one block ---------------------------------------------------------------
 
     def _event(self, step: Step, event: Event) -> None:
         if event.is_value and len(event.raw) > self.largest_body:
-            self._pass(step, event.raw, "too-large")
+            self._pass(step, event.raw, Outcome.TOO_LARGE)
             return
         closed = event.closed  # a fix may close it
         self.seen.n, self.seen.is_value = event.n, event.is_value
+        self._decoded = None
         payload = event.payload()
         if payload is not None:
-            reason = self._payload(step, payload, event.raw)
-            if not reason:
+            outcome = self._payload(step, payload, event.raw)
+            if outcome is Outcome.UNDERSTOOD:
                 return
-            if reason not in ("not-json", "not-a-chunk"):
-                self._pass(step, event.raw, reason)
+            if not outcome.may_be_framing:
+                self._pass(step, event.raw, outcome)
                 return
         framed = self._frame(step, event)
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
             if not each.closed and each.data != DONE:
                 self._make_way(step.n)
-            reason = self._framed(step, each, raw)
-            if not reason:
+            outcome = self._framed(step, each, raw)
+            if outcome is Outcome.UNDERSTOOD:
                 continue
             if len(framed) == 1:
                 # Not ours to reframe: the client's parser may know what it is.
@@ -363,7 +366,7 @@ class Pipeline:
                 raw = event.raw
                 if not closed:
                     self._make_way(step.n)
-            self._pass(step, raw, reason)
+            self._pass(step, raw, outcome)
 
     def _frame(self, step: Step, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
@@ -371,7 +374,7 @@ class Pipeline:
         if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
             bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
             if not 0 < bare.count(b"\n") < LINES:
-                self._pass(step, event.raw, "too-many")
+                self._pass(step, event.raw, Outcome.TOO_MANY)
                 return []
             event = Event(bare, event.n, event.closed)
             step.fixed(_COMMENT)
@@ -382,7 +385,7 @@ class Pipeline:
         if len(framed) <= _PARTS:
             return framed
         step.fixes.clear()
-        self._pass(step, whole.raw, "too-many")
+        self._pass(step, whole.raw, Outcome.TOO_MANY)
         return []
 
     def _make_way(self, n: int) -> None:
@@ -390,34 +393,25 @@ class Pipeline:
         self._flush(n - 1)
         self._ending.make_way(n, last=True)
 
-    def _framed(self, step: Step, event: Event, raw: bytes) -> str:
-        """Send *event* as the framing fixes left it, or return why it is not understood."""
+    def _framed(self, step: Step, event: Event, raw: bytes) -> Outcome:
+        """Send *event* as the framing fixes made it, if it is understood."""
         if event.foreign:
-            return "foreign-line"
+            return Outcome.FOREIGN_LINE
         data = event.data
         if data is None:
             self._leaving.emit(step, raw)
-            return ""
+            return Outcome.UNDERSTOOD
         return self._payload(step, data, raw)
 
-    def _payload(self, step: Step, payload: bytes, raw: bytes) -> str:
-        """Send the event with this *payload*, or return why it is not understood."""
+    def _payload(self, step: Step, payload: bytes, raw: bytes) -> Outcome:
+        """Send the event with this *payload*, if it is understood."""
         if payload == DONE:
             self._flush(step.n - 1)
             self._ending.done(Piece(step, {}, raw))
-            return ""
-        if len(payload) > _FEW:
-            cost = _cost(payload)
-            self._parser.spare -= cost
-            if cost > MARKS // 2:
-                return "too-many"
-        value, reason = _read(payload)
-        if reason:
-            return reason
-        parts = _parts(value)
-        self._parser.spare -= parts * EVENT // 2
-        if parts > _CALL * _PARTS:
-            return "too-many"
+            return Outcome.UNDERSTOOD
+        value, outcome = self._value(payload)
+        if outcome is not Outcome.UNDERSTOOD:
+            return outcome
         if self._is_error(value):
             self._flush(step.n - 1)
             self._error(Piece(step, value, raw))
@@ -430,8 +424,28 @@ class Pipeline:
                     self.seen.note(piece.chunk)
                     self._ending.chunk(piece)
         else:
-            return "not-a-chunk"
-        return ""
+            return Outcome.NOT_A_CHUNK
+        self._decoded = None  # fixes have changed it
+        return Outcome.UNDERSTOOD
+
+    def _value(self, payload: bytes) -> tuple[Json, Outcome]:
+        """Return the value in *payload*, unless it costs too much or is none."""
+        if len(payload) > _FEW:
+            cost = _cost(payload)
+            self._parser.spare -= cost
+            if cost > MARKS // 2:
+                return None, Outcome.TOO_MANY
+        if self._decoded is not None and self._decoded[0] == payload:
+            _, value, outcome = self._decoded
+        else:
+            value, outcome = _decode(payload)
+            self._decoded = payload, value, outcome
+        if outcome is Outcome.UNDERSTOOD:
+            parts = _parts(value)
+            self._parser.spare -= parts * EVENT // 2
+            if parts > _CALL * _PARTS:
+                outcome = Outcome.TOO_MANY
+        return value, outcome
 
     def _is_error(self, value: Json) -> bool:
         if isinstance(value, dict) and choices(value):
@@ -475,16 +489,16 @@ class Pipeline:
                 raise
 
 
-def _read(payload: bytes) -> tuple[Json, str]:
-    """Return the value in *payload*, or why it is not read."""
+def _decode(payload: bytes) -> tuple[Json, Outcome]:
+    """Return the value in *payload*, or why there is none."""
     try:
-        return loads(payload), ""
+        return loads(payload), Outcome.UNDERSTOOD
     except RepeatedKeyError:
-        return None, "repeated-key"
+        return None, Outcome.REPEATED_KEY
     except UnicodeDecodeError:
-        return None, "bad-encoding"
+        return None, Outcome.BAD_ENCODING
     except (ValueError, RecursionError):
-        return None, "not-json"
+        return None, Outcome.NOT_JSON
 
 
 def _cost(payload: bytes) -> int:

@@ -38,6 +38,8 @@ class Patches:
     ) -> None:
         self.counted: Event | None = None
         """The last one, if it told usage: that is taken in when it has to be."""
+        self.unknown: bytes | None = None
+        """What no template knew last, to be tried once; None if they may be others now."""
         self._known = known
         self._parser = parser
         self._seen = seen
@@ -78,6 +80,7 @@ class Patches:
             if out is not data and out != data:
                 self._changed(n, data, out, template)
             return out
+        self.unknown = data
         return None
 
     def _changed(self, n: int, data: bytes, out: bytes, template: Template) -> None:
@@ -91,6 +94,8 @@ class Patches:
 
     def of_all(self, data: bytes, out: list[bytes]) -> bytes:
         """Add what leaves for the events of *data* that fit to *out*; return the rest."""
+        if data == self.unknown and data.find(b"\n\n") == len(data) - 2:
+            return data  # `of` was asked, and there is no other event in it
         while self._known and (end := data.find(b"\n\n") + 1):
             patched = self.of(data[: end + 1])
             if patched is None:
