@@ -64,7 +64,7 @@ PURE = [
     "tests/test_fix_states.py",
     "tests/test_fixes.py",
     "tests/test_form.py",
-    "tests/repair/test_learning.py",
+    "tests/repair/test_learned_templates.py",
     "tests/capture/test_redaction.py",
 ]
 # Left out there, too: they are about tools, which run on one version.

@@ -19,8 +19,8 @@ from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import pipeline
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.stream_end import Ending
-from llm_normalize.repair.fast_path import variation
-from llm_normalize.repair.fast_path.learning import Templates
+from llm_normalize.repair.fast_path import template_candidate
+from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
@@ -114,7 +114,7 @@ PLACES: list[tuple[Any, str]] = [
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
-] + [(variation, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
+] + [(template_candidate, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
 METHODS = ("event", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)

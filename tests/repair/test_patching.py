@@ -5,7 +5,7 @@ import pytest
 from llm_normalize.chat.stream_state import Seen
 from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
-from llm_normalize.repair.fast_path.variation import learn
+from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
 from llm_normalize.repair.outcome import Step
 from llm_normalize.repair.output import Leaving

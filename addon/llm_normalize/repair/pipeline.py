@@ -17,7 +17,7 @@ from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json, RepeatedKeyError, loads
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
 from .ending.stream_end import Ending
-from .fast_path.learning import Templates
+from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix

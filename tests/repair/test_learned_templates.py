@@ -17,7 +17,7 @@ import test_recorded as recorded
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fast_path.learning import MOST, Templates
+from llm_normalize.repair.fast_path.learned_templates import MOST, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
@@ -550,7 +550,7 @@ def test_stream_that_never_fits_stops_trying(monkeypatch: pytest.MonkeyPatch) ->
     def learn(step: Step, _: set[str]) -> None:
         learned.append(step)
 
-    monkeypatch.setattr("llm_normalize.repair.fast_path.learning.learn", learn)
+    monkeypatch.setattr("llm_normalize.repair.fast_path.learned_templates.learn", learn)
     play.say(HEAD, *[chunk({"content": " a"}, created=at + 1) for at in range(99)])
     assert 5 < len(learned) < 20
 

@@ -1,7 +1,7 @@
 import pytest
 
 from llm_normalize.chat.chunk import Chunk
-from llm_normalize.repair.fast_path.variation import Lesson, learn, may_fit
+from llm_normalize.repair.fast_path.template_candidate import Lesson, learn, may_fit
 from llm_normalize.repair.fix import calling, chunk, head, wire
 from llm_normalize.repair.outcome import Step
 

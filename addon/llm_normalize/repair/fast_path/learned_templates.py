@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ..outcome import Step
 from .template import Template
-from .variation import Lesson, learn, may_fit
+from .template_candidate import Lesson, learn, may_fit
 
 logger = logging.getLogger(__name__)
 
