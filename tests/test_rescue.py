@@ -25,8 +25,8 @@ from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import Outlet, Piece, Step
-from llm_normalize.repair.output import Leaving
+from llm_normalize.repair.outcome import Outgoing, Outlet, Step
+from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
@@ -105,12 +105,19 @@ STREAMS: dict[str, tuple[Asked, list[Any]]] = {
         ],
     ),
 }
-OUTPUT = {"take", "undo", "rescue", "bail", "restart"}  # what rescues has to work
+OUTPUT = {
+    "take",
+    "drain",
+    "undo",
+    "rescue",
+    "bail",
+    "restart",
+}  # what rescues has to work
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, EndState, Event, EventParser, Leaving, Outlet, Patches,
-        Piece, Seen, Step, Template, Templates,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Output, Outlet, Patches,
+        Outgoing, Seen, Step, Template, Templates,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
@@ -126,7 +133,7 @@ FIX_PLACES = [
 LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
-    if owner not in (Leaving, Outlet, Piece, Step)
+    if owner not in (Output, Outlet, Outgoing, Step)
     and name not in ("flush", "_draw", "_held", "_send_held", "ride")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
@@ -233,8 +240,8 @@ def test_what_waits_of_the_event_that_failed_leaves_with_it_alone(
     pipe = Pipeline(TOOLS, FIXES)
     hold = Outlet.hold
 
-    def fail(self: Outlet, piece: Piece) -> Piece:
-        hold(self, piece)
+    def fail(self: Outlet, outgoing: Outgoing) -> Outgoing:
+        hold(self, outgoing)
         raise RuntimeError
 
     monkeypatch.setattr(Outlet, "hold", fail)

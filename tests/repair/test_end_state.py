@@ -12,7 +12,7 @@ from llm_normalize.repair.ending.end_state import (
 )
 from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import USAGE, Fix, calling, chunk, head
-from llm_normalize.repair.outcome import Outlet, Piece, Step
+from llm_normalize.repair.outcome import Outgoing, Outlet, Step
 
 STREAM = Asked(stream=True)
 ON = {"finish-stop-with-calls", "finish-missing"}
@@ -35,18 +35,18 @@ class Stream:
         fixes = [fix(asked, self.seen) for fix in FIXES if fix.name in on]
         self.end = EndState(asked, self.seen, fixes, outlet, lambda *_: None)
 
-    def hold(self, held: Chunk) -> Piece:
-        piece = Piece(Step(0, b"raw"), held, b"raw")
-        self.end.hold_finish(piece)
-        return piece
+    def hold(self, held: Chunk) -> Outgoing:
+        outgoing = Outgoing(Step(0, b"raw"), held, b"raw")
+        self.end.hold_finish(outgoing)
+        return outgoing
 
     def call(self, index: int = 0) -> None:
         """Note that choice *index* has called a tool."""
         self.seen.note(chunk({"tool_calls": [head()]}, index=index))
 
 
-def reasons(piece: Piece) -> list[Any]:
-    return [choice["finish_reason"] for choice in piece.chunk["choices"]]
+def reasons(outgoing: Outgoing) -> list[Any]:
+    return [choice["finish_reason"] for choice in outgoing.chunk["choices"]]
 
 
 # -- what a chunk finishes ---------------------------------------------------------
@@ -130,11 +130,11 @@ def test_reason_after_a_forced_tool_is_stop() -> None:
 
 def test_finish_that_waited_leaves_as_it_came_and_once() -> None:
     stream = Stream()
-    piece = stream.hold(STOP)
-    assert (stream.sent, piece.step.waiting) == ([], 1)
+    outgoing = stream.hold(STOP)
+    assert (stream.sent, outgoing.step.waiting) == ([], 1)
     stream.end.release_finish()
-    assert (stream.sent, stream.closed) == ([b"raw"], [piece.step])
-    assert (stream.end.finish, piece.step.waiting) == (None, 0)
+    assert (stream.sent, stream.closed) == ([b"raw"], [outgoing.step])
+    assert (stream.end.finish, outgoing.step.waiting) == (None, 0)
     stream.end.release_finish()
     assert stream.sent == [b"raw"]
 
@@ -152,21 +152,21 @@ def test_stop_that_waited_while_a_tool_was_called_becomes_tool_calls(
     asked: Asked, on: set[str], reason: str, after: str
 ) -> None:
     stream = Stream(asked, on)
-    piece = stream.hold(chunk({}, finish=reason))
+    outgoing = stream.hold(chunk({}, finish=reason))
     stream.call()
     stream.end.release_finish()
     changed = after != reason
-    assert reasons(piece) == [after]
-    assert piece.step.fixes == (["finish-stop-with-calls"] if changed else [])
+    assert reasons(outgoing) == [after]
+    assert outgoing.step.fixes == (["finish-stop-with-calls"] if changed else [])
     assert (stream.sent == [b"raw"]) is not changed
 
 
 def test_stop_of_a_choice_without_calls_stays_beside_one_with_them() -> None:
     stream = Stream()
-    piece = stream.hold(both(chunk({}, finish="stop"), OTHER_STOP))
+    outgoing = stream.hold(both(chunk({}, finish="stop"), OTHER_STOP))
     stream.call(0)
     stream.end.release_finish()
-    assert reasons(piece) == ["tool_calls", "stop"]
+    assert reasons(outgoing) == ["tool_calls", "stop"]
 
 
 @pytest.mark.parametrize(
@@ -182,19 +182,19 @@ def test_stop_that_waits_gives_way_to_a_more_telling_reason(
     first: str, second: str, after: str
 ) -> None:
     stream = Stream()
-    piece = stream.hold(chunk({}, finish=first))
+    outgoing = stream.hold(chunk({}, finish=first))
     stream.end.overrule(chunk({}, finish=second), "some-fix")
-    assert reasons(piece) == [after]
-    assert piece.step.fixes == (["some-fix"] if after != first else [])
+    assert reasons(outgoing) == [after]
+    assert outgoing.step.fixes == (["some-fix"] if after != first else [])
     assert stream.sent == []
 
 
 def test_reason_of_one_choice_does_not_overrule_another_s() -> None:
     stream = Stream()
-    piece = stream.hold(both(chunk({}, finish="stop"), chunk({}, finish="stop")))
-    piece.chunk["choices"][1]["index"] = 1
+    outgoing = stream.hold(both(chunk({}, finish="stop"), chunk({}, finish="stop")))
+    outgoing.chunk["choices"][1]["index"] = 1
     stream.end.overrule(chunk({}, finish="length", index=1), "some-fix")
-    assert reasons(piece) == ["stop", "length"]
+    assert reasons(outgoing) == ["stop", "length"]
 
 
 def test_nothing_is_overruled_where_nothing_waits() -> None:
@@ -229,7 +229,7 @@ def test_without_its_fix_nothing_was_left_out() -> None:
 def test_choices_that_are_told_apart_are_bounded() -> None:
     end = Stream().end
     for index in range(3000):
-        end.begin(Piece(Step(0, b""), chunk({}, index=index), b""), {index})
+        end.begin(Outgoing(Step(0, b""), chunk({}, index=index), b""), {index})
     assert len(end.opened) == 1024
 
 
@@ -247,8 +247,8 @@ def test_reason_after_a_legacy_call_is_function_call(forced: bool, reason: str) 
 ASKED = Asked(stream=True, usage=True)
 
 
-def used() -> Piece:
-    return Piece(Step(0, b""), chunk({}, usage=dict(USAGE)), b"")
+def used() -> Outgoing:
+    return Outgoing(Step(0, b""), chunk({}, usage=dict(USAGE)), b"")
 
 
 @pytest.mark.parametrize("value", [None, {}, 0])
@@ -259,11 +259,11 @@ def test_usage_that_says_nothing_is_none(value: object) -> None:
 
 @pytest.mark.parametrize("asked", [ASKED, STREAM])
 def test_usage_is_taken_off_where_openai_has_none(asked: Asked) -> None:
-    end, piece = Stream(asked).end, used()
-    end.take_off(piece, "a-fix")
-    assert piece.step.fixes == ["a-fix"]
+    end, outgoing = Stream(asked).end, used()
+    end.take_off(outgoing, "a-fix")
+    assert outgoing.step.fixes == ["a-fix"]
     assert (end.figures, end.figures_fix, end.usage_sent) == (USAGE, "a-fix", False)
-    assert piece.chunk.get("usage", "gone") == (None if asked.usage else "gone")
+    assert outgoing.chunk.get("usage", "gone") == (None if asked.usage else "gone")
 
 
 def test_later_figures_replace_earlier_until_they_are_sent() -> None:

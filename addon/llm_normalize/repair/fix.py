@@ -18,7 +18,7 @@ from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
 from .ending.end_state import EndState
 from .ending.moment import Moment
-from .outcome import Piece
+from .outcome import Outgoing
 
 STREAM = Asked(stream=True)
 
@@ -146,8 +146,8 @@ class Fix:
     def undo(self, n: int) -> None:
         """Hold nothing of event *n*, the last one, which passes as it came after all."""
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
-        """Act on *piece* at one of its `moments`; that one says what the answer means."""
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Act on *outgoing* at one of its `moments`; that one says what the answer means."""
         return False
 
     def body(self, body: Chunk) -> bool:

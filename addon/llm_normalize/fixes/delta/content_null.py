@@ -6,7 +6,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _HI = chunk({"content": "Hi"})
 _NULL = chunk({"role": "assistant", "content": None})
@@ -88,14 +88,14 @@ class ContentNull(Fix):
                 changed = True
         return changed
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Let an opening wait; send it as the chunk behind it shows it to be."""
         if moment is Moment.OPENING:
-            waits = self.asked.tools and is_open_null(piece.chunk, end.new)
+            waits = self.asked.tools and is_open_null(outgoing.chunk, end.new)
             if waits:
-                end.hold_opening(piece)
+                end.hold_opening(outgoing)
             return waits
-        following = end.last.chunk if end.last and end.last is not piece else {}
-        if open_texts(piece.chunk, following):
-            piece.fixed(self.name)
+        following = end.last.chunk if end.last and end.last is not outgoing else {}
+        if open_texts(outgoing.chunk, following):
+            outgoing.fixed(self.name)
         return True

@@ -4,7 +4,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
 _ROLE = chunk({"role": "assistant", "content": ""})
@@ -41,7 +41,7 @@ class FinishEarly(Fix):
         Example.untouched("last", [_OPEN, _MORE, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Let it wait that is the last one, or one of many, or of a call that goes on."""
-        many = end.all_finished and end.is_doubtful(piece)
-        return moment is Moment.LAST_FINISH or end.lacks_arguments(piece) or many
+        many = end.all_finished and end.is_doubtful(outgoing)
+        return moment is Moment.LAST_FINISH or end.lacks_arguments(outgoing) or many

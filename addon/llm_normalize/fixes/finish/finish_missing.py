@@ -4,7 +4,7 @@ from ...chat.chunk import Chunk, calls, choices, index_of
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
@@ -58,10 +58,10 @@ class FinishMissing(Fix):
             choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
         return bool(open_ones)
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Add the reason that the choice implies."""
-        for choice in choices(piece.chunk):
+        for choice in choices(outgoing.chunk):
             choice["finish_reason"] = end.reason(index_of(choice))
-        piece.step.fixed(self.name)
-        end.add_finish(piece)
+        outgoing.step.fixed(self.name)
+        end.add_finish(outgoing)
         return True

@@ -4,7 +4,7 @@ from ...chat.chunk import usage_of
 from ...repair.ending.end_state import EndState, is_bare_finish
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -48,16 +48,16 @@ class FinishRepeated(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Drop it, but for what the first one lacks."""
         if moment is Moment.LAST_FINISH:
             return True
-        if not is_bare_finish(piece.chunk):
+        if not is_bare_finish(outgoing.chunk):
             return False
-        piece.fixed(self.name)
-        end.overrule(piece.chunk, self.name)
-        end.ride_on_first(piece, self.name)
-        end.keep_notes(piece.chunk, self.name)
-        if usage_of(piece.chunk):
-            end.keep_repeated(piece.chunk, self.name)
+        outgoing.fixed(self.name)
+        end.overrule(outgoing.chunk, self.name)
+        end.ride_on_first(outgoing, self.name)
+        end.keep_notes(outgoing.chunk, self.name)
+        if usage_of(outgoing.chunk):
+            end.keep_repeated(outgoing.chunk, self.name)
         return True

@@ -5,7 +5,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _CALL = head()
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
@@ -69,10 +69,10 @@ class FinishStopWithCalls(Fix):
         choice["finish_reason"] = "tool_calls"
         return True
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Repair the reason of a choice that has called a tool meanwhile."""
-        for choice in choices(piece.chunk):
+        for choice in choices(outgoing.chunk):
             calls_tools = end.reason(index_of(choice)) == "tool_calls"
             if calls_tools and self._repair(choice):
-                piece.fixed(self.name)
+                outgoing.fixed(self.name)
         return False

@@ -3,7 +3,7 @@
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -30,8 +30,8 @@ class DoneMissing(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Send it."""
-        piece.step.fixed(self.name)
-        end.add(piece)
+        outgoing.step.fixed(self.name)
+        end.add(outgoing)
         return True

@@ -3,7 +3,7 @@
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -23,7 +23,7 @@ class DoneRepeated(Fix):
         Example.untouched("once", [_TEXT, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Drop it."""
-        piece.fixed(self.name)
+        outgoing.fixed(self.name)
         return True

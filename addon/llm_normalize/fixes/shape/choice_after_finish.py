@@ -5,7 +5,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -38,13 +38,13 @@ class ChoiceAfterFinish(Fix):
         Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Take the choices out that say nothing."""
-        found = choices(piece.chunk)
+        found = choices(outgoing.chunk)
         over = {index_of(each) for each in found} & end.finished
         some = [each for each in found if index_of(each) not in over or speaks_in(each)]
         if len(some) == len(found):
             return False
-        piece.chunk["choices"] = some
-        piece.fixed(self.name)
+        outgoing.chunk["choices"] = some
+        outgoing.fixed(self.name)
         return True

@@ -4,7 +4,7 @@ from ...chat.chunk import Chunk, choices, index_of, says_nothing, take_errors
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
 
@@ -38,9 +38,9 @@ class EventEmpty(Fix):
             return [chunk, *errors] if errors else None
         return errors
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Drop a chunk that said nothing but usage."""
-        if says_nothing(piece.chunk):
-            piece.fixed(self.name)
+        if says_nothing(outgoing.chunk):
+            outgoing.fixed(self.name)
             return True
         return False

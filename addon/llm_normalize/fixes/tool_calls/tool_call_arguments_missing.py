@@ -4,7 +4,7 @@ from ...chat.chunk import Chunk, calls, envelope_of, function, messages
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _END = chunk({}, finish="tool_calls")
 _BARE = {**head(), "function": {"name": "f"}}
@@ -52,12 +52,12 @@ class ToolCallArgumentsMissing(Fix):
                     changed = True
         return changed
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
-        """Send `{}` for each call that the finish in *piece* ends."""
-        for index, at, call in end.hollow_calls(piece.chunk):
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Send `{}` for each call that the finish in *outgoing* ends."""
+        for index, at, call in end.hollow_calls(outgoing.chunk):
             call.add("{}")
             delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
             choice = {"index": index, "delta": delta, "finish_reason": None}
-            chunk = {**envelope_of(piece.chunk), "choices": [choice]}
-            end.send_before(piece, chunk, self.name)
+            chunk = {**envelope_of(outgoing.chunk), "choices": [choice]}
+            end.send_before(outgoing, chunk, self.name)
         return False

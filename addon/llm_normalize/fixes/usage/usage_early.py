@@ -4,7 +4,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _A = chunk({"role": "assistant", "content": "Hi"})
 _B = chunk({"role": "assistant", "content": "Ho"}, index=1)
@@ -36,7 +36,7 @@ class UsageEarly(Fix):
         ),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Let it wait."""
-        end.hold_usage(piece, self.name)
+        end.hold_usage(outgoing, self.name)
         return True

@@ -5,7 +5,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -52,10 +52,10 @@ class UsageEveryChunk(Fix):
         Example.untouched("with the finish", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off, also off a finish that turns out not to be the last."""
         if moment is Moment.USAGE_BESIDE_CHOICES:
-            end.take_off(piece, self.name)
-        elif usage_of(piece.chunk) and not end.all_finished:
-            end.take_back(piece, self.name)
+            end.take_off(outgoing, self.name)
+        elif usage_of(outgoing.chunk) and not end.all_finished:
+            end.take_back(outgoing, self.name)
         return True

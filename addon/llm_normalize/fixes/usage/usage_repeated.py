@@ -4,7 +4,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -31,13 +31,13 @@ class UsageRepeated(Fix):
         Example.untouched("once", [_TEXT, _STOP, _USAGE, DONE], asked=_ASKED),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Drop it, or take it off."""
         if not end.usage_sent:
             return False
-        piece.fixed(self.name)
+        outgoing.fixed(self.name)
         if moment is Moment.USAGE_AGAIN:
-            end.keep_notes(piece.chunk, self.name)
+            end.keep_notes(outgoing.chunk, self.name)
         else:
-            del piece.chunk["usage"]
+            del outgoing.chunk["usage"]
         return True

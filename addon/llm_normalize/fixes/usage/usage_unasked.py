@@ -4,7 +4,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -40,13 +40,13 @@ class UsageUnasked(Fix):
         Example.untouched("none", [_TEXT, _STOP, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Let it ride on the finish; behind the end it gets a choice that goes on."""
         if moment is Moment.USAGE_UNASKED:
-            piece.fixed(self.name)
-            end.keep(piece.chunk, self.name)
-            end.keep_rest(piece.chunk, self.name)
+            outgoing.fixed(self.name)
+            end.keep(outgoing.chunk, self.name)
+            end.keep_rest(outgoing.chunk, self.name)
         elif moment is Moment.USAGE_LATE and end.opened - end.finished:
-            piece.chunk["choices"] = end.bare_choices()
-            piece.fixed(self.name)
+            outgoing.chunk["choices"] = end.bare_choices()
+            outgoing.fixed(self.name)
         return True

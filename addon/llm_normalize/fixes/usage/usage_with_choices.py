@@ -4,7 +4,7 @@ from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
-from ...repair.outcome import Piece
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -42,7 +42,7 @@ class UsageWithChoices(Fix):
         Example.untouched("not asked for", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
 
-    def at_end(self, moment: Moment, end: EndState, piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Take it off."""
-        end.take_off(piece, self.name)
+        end.take_off(outgoing, self.name)
         return True

@@ -32,7 +32,7 @@ from ...chat.chunk import (
 from ...chat.conversion import counts
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, frozen
-from ..outcome import Outlet, Piece, Step
+from ..outcome import Outgoing, Outlet, Step
 from .moment import Moment
 
 CHOICES = "choices-empty"
@@ -49,7 +49,7 @@ class ActsAtEnd(Protocol):
     def moments(self) -> tuple[Moment, ...]:
         """When it is asked."""
 
-    def at_end(self, moment: Moment, end: "EndState", piece: Piece) -> bool:
+    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
         """Act, and answer."""
 
 
@@ -82,7 +82,7 @@ class EndState:
         asked: What the request asked.
         seen: What the stream has said, recorded by the pipeline.
         fixes: All fixes of the stream; those with `moments` act here.
-        outlet: Where pieces are sent and wait.
+        outlet: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a step.
     """
 
@@ -102,11 +102,11 @@ class EndState:
         for fix in fixes:
             for moment in fix.moments:
                 self._asked_at.setdefault(moment, []).append(fix)
-        self.opening: Piece | None = None
+        self.opening: Outgoing | None = None
         """The opening that waits."""
-        self.finish: Piece | None = None
+        self.finish: Outgoing | None = None
         """The bare finish that waits for what may follow."""
-        self.usage: Piece | None = None
+        self.usage: Outgoing | None = None
         """The usage chunk that waits for the finish reasons."""
         self._usage_fix = ""  # for which it waits
         self.figures: Json = None
@@ -115,7 +115,7 @@ class EndState:
         """The name of the fix that took it off."""
         self.notes: Chunk = {}
         """What dropped chunks said beside choices and usage, not sent yet."""
-        self.last: Piece | None = None
+        self.last: Outgoing | None = None
         """The last chunk."""
         self.opened: set[int] = set()
         """Indexes of the choices that have begun."""
@@ -135,20 +135,20 @@ class EndState:
         self._begun: dict[int, Step] = {}  # where a choice began to answer, or to call
         self._thought: dict[int, Step] = {}  # where it began to think
 
-    def ask(self, moment: Moment, piece: Piece) -> bool:
-        """Let the fixes act on *piece* that do at this *moment*; tell what they say."""
+    def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
+        """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
         fixes = self._asked_at.get(moment, ())
-        return any(fix.at_end(moment, self, piece) for fix in fixes)
+        return any(fix.at_end(moment, self, outgoing) for fix in fixes)
 
     def acts(self, moment: Moment) -> bool:
         """Tell whether any fix acts at this *moment*."""
         return moment in self._asked_at
 
     @property
-    def waiting(self) -> list[Piece]:
+    def waiting(self) -> list[Outgoing]:
         """All that waits."""
         found = (self.opening, self.finish, self.usage)
-        return [piece for piece in found if piece is not None]
+        return [outgoing for outgoing in found if outgoing is not None]
 
     @property
     def snapshot(self) -> object:
@@ -168,33 +168,33 @@ class EndState:
         """Return the envelope of the last chunk, for one that is added."""
         return envelope_of(self.last.chunk) if self.last else {}
 
-    def forget_waiting(self) -> list[Piece]:
+    def forget_waiting(self) -> list[Outgoing]:
         """Let nothing wait any more, and return what did."""
         waiting = self.waiting
         self.opening = self.finish = self.usage = None
         return waiting
 
-    def add(self, piece: Piece) -> None:
-        """Send *piece*, which the provider left out."""
-        self.outlet.send(piece)
-        self.outlet.close(piece.step)
+    def add(self, outgoing: Outgoing) -> None:
+        """Send *outgoing*, which the provider left out."""
+        self.outlet.send(outgoing)
+        self.outlet.close(outgoing.step)
 
     # -- choices ---------------------------------------------------------------
 
-    def begin(self, piece: Piece, indexes: set[int]) -> None:
+    def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Record which choices have begun, as far as choices are told apart."""
         self.new = indexes - self.opened
         if len(self.opened) < MANY:
             self.opened |= indexes
-        for index, _, delta in deltas(piece.chunk):
+        for index, _, delta in deltas(outgoing.chunk):
             if index not in self.opened:
                 continue
             opens = any(function(call).get("name") for call in calls(delta))
             says = index not in self._begun and any(delta.get(key) for key in ANSWER)
             if opens or says:
-                self._begun[index] = piece.step
+                self._begun[index] = outgoing.step
             if index not in self._thought and any(delta.get(key) for key in _THOUGHT):
-                self._thought[index] = piece.step
+                self._thought[index] = outgoing.step
 
     @property
     def all_finished(self) -> bool:
@@ -229,77 +229,77 @@ class EndState:
 
     # -- an opening --------------------------------------------------------------
 
-    def hold_opening(self, piece: Piece) -> None:
-        """Let *piece* wait for one event."""
-        self.opening = self.outlet.hold(piece)
+    def hold_opening(self, outgoing: Outgoing) -> None:
+        """Let *outgoing* wait for one event."""
+        self.opening = self.outlet.hold(outgoing)
 
     def send_opening(self) -> None:
         """Send the opening that waits, if any."""
-        piece, self.opening = self.opening, None
-        if piece is not None:
-            self.ask(Moment.OPENING_SENT, piece)
-            self.outlet.release(piece)
+        outgoing, self.opening = self.opening, None
+        if outgoing is not None:
+            self.ask(Moment.OPENING_SENT, outgoing)
+            self.outlet.release(outgoing)
 
     # -- finish reasons ----------------------------------------------------------
 
-    def is_doubtful(self, piece: Piece) -> bool:
-        """Tell whether the finish in *piece* may be one of many.
+    def is_doubtful(self, outgoing: Outgoing) -> bool:
+        """Tell whether the finish in *outgoing* may be one of many.
 
         It is if its choice began to think or to answer, or opened a call, in this very
         block, even without a name, or has said nothing: there are providers that put one
         on every chunk, or on every call.
         """
-        ended = finished_of(piece.chunk)
+        ended = finished_of(outgoing.chunk)
         begun = [self._begun.get(index) for index in ended]
         thought = [self._thought.get(index) for index in ended]
-        empty = None in begun and not usage_of(piece.chunk)
-        unnamed = NAME_LATE in piece.step.fixes
-        first = piece.step in begun or piece.step in thought
+        empty = None in begun and not usage_of(outgoing.chunk)
+        unnamed = NAME_LATE in outgoing.step.fixes
+        first = outgoing.step in begun or outgoing.step in thought
         return self.doubted or empty or unnamed or first
 
-    def lacks_arguments(self, piece: Piece | None) -> bool:
-        """Tell whether the finish in *piece* ends a call whose arguments may follow it."""
-        return piece is not None and any(self.hollow_calls(piece.chunk))
+    def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
+        """Tell whether the finish in *outgoing* ends a call whose arguments may follow it."""
+        return outgoing is not None and any(self.hollow_calls(outgoing.chunk))
 
-    def hold_finish(self, piece: Piece) -> None:
-        """Let *piece* wait."""
-        self.finish = self.outlet.hold(piece)
+    def hold_finish(self, outgoing: Outgoing) -> None:
+        """Let *outgoing* wait."""
+        self.finish = self.outlet.hold(outgoing)
 
     def release_finish(self) -> None:
         """Send the finish that waits, if any."""
-        piece, self.finish = self.finish, None
-        if piece is not None:
-            self.ask(Moment.WAITED_FINISH, piece)
-            self.send_finish(piece)
-            self.outlet.drop(piece)
+        outgoing, self.finish = self.finish, None
+        if outgoing is not None:
+            self.ask(Moment.WAITED_FINISH, outgoing)
+            self.send_finish(outgoing)
+            self.outlet.drop(outgoing)
 
-    def send_finish(self, piece: Piece) -> None:
+    def send_finish(self, outgoing: Outgoing) -> None:
         """Send a finish, after what the calls of its choice still lack.
 
         That is arguments where there are none, then calls that never got a name.
         """
-        self.ask(Moment.CLOSED_CALLS, piece)
-        self.close(piece.step, finished_of(piece.chunk))
-        self.outlet.send(piece)
+        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.close(outgoing.step, finished_of(outgoing.chunk))
+        self.outlet.send(outgoing)
 
-    def send_before(self, piece: Piece, chunk: Chunk, fix: str) -> None:
-        """Send *chunk*, which *fix* adds, before *piece*: in its step if it has bytes."""
-        if piece.step.before is None:
-            self.outlet.add(piece.step.n, chunk, fix)
+    def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
+        """Send *chunk*, which *fix* adds, before *outgoing*: in its step if it has bytes."""
+        if outgoing.step.before is None:
+            self.outlet.add(outgoing.step.n, chunk, fix)
         else:
-            piece.step.fixed(fix)
-            self.outlet.send(Piece(piece.step, chunk, None))
+            outgoing.step.fixed(fix)
+            self.outlet.send(Outgoing(outgoing.step, chunk, None))
 
-    def add_finish(self, piece: Piece) -> None:
-        """Send *piece*, a finish reason that the provider left out."""
-        chunk = piece.chunk
+    def add_finish(self, outgoing: Outgoing) -> None:
+        """Send *outgoing*, a finish reason that the provider left out."""
+        chunk = outgoing.chunk
         self.finished |= finished_of(chunk)
-        self.ask(Moment.CLOSED_CALLS, piece)
-        self.close_choices(piece.step.n, finished_of(chunk))
+        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.close_choices(outgoing.step.n, finished_of(chunk))
         if self.figures and self.all_finished and not self.asked.usage:
             self.ride(chunk)
         self.ride_notes(chunk)
-        self.add(piece)
+        self.add(outgoing)
 
     def close_choices(self, n: int, indexes: set[int] | None = None) -> None:
         """Send what the fixes hold of choices that end, all if None, after event *n*."""
@@ -310,22 +310,22 @@ class EndState:
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""
-        piece = self.finish
-        if piece is None:
+        outgoing = self.finish
+        if outgoing is None:
             return
         said = {index_of(each): each["finish_reason"] for each in choices(chunk)}
-        for choice in choices(piece.chunk):
+        for choice in choices(outgoing.chunk):
             reason = said.get(index_of(choice), "stop")
             if choice["finish_reason"] == "stop" != reason:
                 choice["finish_reason"] = reason
-                piece.fixed(fix)
+                outgoing.fixed(fix)
 
-    def ride_on_first(self, piece: Piece, fix: str) -> None:
-        """Let what the choices of *piece*, a repeated finish, bring ride on the first.
+    def ride_on_first(self, outgoing: Outgoing, fix: str) -> None:
+        """Let what the choices of *outgoing*, a repeated finish, bring ride on the first.
 
         Where that has been sent, log probabilities follow it, without a reason.
         """
-        found = {index_of(each): _rest_of(each) for each in choices(piece.chunk)}
+        found = {index_of(each): _rest_of(each) for each in choices(outgoing.chunk)}
         waiting = choices(self.finish.chunk) if self.finish else []
         for choice in waiting:
             rest = found.pop(index_of(choice), {})
@@ -339,8 +339,8 @@ class EndState:
             if isinstance(rest.get("logprobs"), dict) and any(rest["logprobs"].values())
         ]
         if more:
-            late = {**envelope_of(piece.chunk), "choices": more}
-            self.outlet.send(Piece(piece.step, late, None))
+            late = {**envelope_of(outgoing.chunk), "choices": more}
+            self.outlet.send(Outgoing(outgoing.step, late, None))
 
     # -- usage: figures taken off, and a chunk of its own --------------------------
 
@@ -364,9 +364,9 @@ class EndState:
             self.ride_on_finish()
             self.release_whole_finish()
 
-    def take_off(self, piece: Piece, fix: str) -> None:
-        """Keep the usage of *piece*, with choices, and take it off."""
-        chunk = piece.chunk
+    def take_off(self, outgoing: Outgoing, fix: str) -> None:
+        """Keep the usage of *outgoing*, with choices, and take it off."""
+        chunk = outgoing.chunk
         self.keep(chunk, fix)
         if self.asked.usage:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
@@ -376,13 +376,13 @@ class EndState:
             self.keep_notes(chunk, fix)
             for key in chunk.keys() - _FRAME:
                 del chunk[key]
-        piece.fixed(fix)
+        outgoing.fixed(fix)
 
-    def take_back(self, piece: Piece, fix: str) -> None:
+    def take_back(self, outgoing: Outgoing, fix: str) -> None:
         """Take the figures off a finish that waits, and keep them."""
         self.figures_fix = fix
-        self.figures, self.usage_sent = piece.chunk.pop("usage"), False
-        piece.fixed(fix)
+        self.figures, self.usage_sent = outgoing.chunk.pop("usage"), False
+        outgoing.fixed(fix)
 
     def ride(self, chunk: Chunk) -> None:
         """Put the figures on *chunk*."""
@@ -414,10 +414,10 @@ class EndState:
         """Whether all has finished, and no choice went on after that."""
         return self.all_finished and not self.doubted
 
-    def hold_usage(self, piece: Piece, fix: str) -> None:
-        """Let *piece*, a usage chunk, wait for *fix*."""
+    def hold_usage(self, outgoing: Outgoing, fix: str) -> None:
+        """Let *outgoing*, a usage chunk, wait for *fix*."""
         self.replace_usage()
-        self.usage = self.outlet.hold(piece)
+        self.usage = self.outlet.hold(outgoing)
         self._usage_fix = fix
 
     def replace_usage(self) -> None:
@@ -441,10 +441,10 @@ class EndState:
         """Send usage that found no place before event *n* was over."""
         envelope = self.envelope()
         if self.usage is not None:
-            piece, self.usage = self.usage, None
-            self.add_notes(piece)
+            outgoing, self.usage = self.usage, None
+            self.add_notes(outgoing)
             self.pass_usage()
-            self.outlet.release(piece)
+            self.outlet.release(outgoing)
         if self.figures and not self.opened - self.finished:
             self._add_figures(n, envelope)
         self.flush_notes(n)
@@ -483,11 +483,11 @@ class EndState:
         if self.is_over and counts(self.figures):
             self.ride_on_finish()
 
-    def add_notes(self, piece: Piece) -> None:
+    def add_notes(self, outgoing: Outgoing) -> None:
         """Put the notes on a new chunk."""
-        if self.notes and not errors_in({**self.notes, **piece.chunk}):
-            piece.fixed(CHOICES)
-            self.ride_notes(piece.chunk)
+        if self.notes and not errors_in({**self.notes, **outgoing.chunk}):
+            outgoing.fixed(CHOICES)
+            self.ride_notes(outgoing.chunk)
 
     def ride_notes(self, chunk: Chunk) -> None:
         """Put the notes on *chunk*."""

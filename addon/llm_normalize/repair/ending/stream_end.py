@@ -14,7 +14,7 @@ from ...chat.conversion import counts
 from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
-from ..outcome import Outlet, Piece, Step
+from ..outcome import Outgoing, Outlet, Step
 from .end_state import CHOICES, ActsAtEnd, EndState, finished_of, is_bare_finish
 from .moment import Moment
 
@@ -28,7 +28,7 @@ class Ending:
         asked: What the request asked.
         seen: What the stream has said, recorded by the pipeline.
         fixes: All fixes of the stream.
-        outlet: Where pieces are sent and wait.
+        outlet: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a step.
     """
 
@@ -45,46 +45,46 @@ class Ending:
 
     # -- what comes in ---------------------------------------------------------
 
-    def chunk(self, piece: Piece) -> None:
+    def chunk(self, outgoing: Outgoing) -> None:
         """Send a repaired chunk, hold it, or let it ride on another."""
         state = self.state
-        state.last = piece
+        state.last = outgoing
         state.send_opening()
-        indexes = {index_of(choice) for choice in choices(piece.chunk)}
+        indexes = {index_of(choice) for choice in choices(outgoing.chunk)}
         if state.done or self._seen.error:
-            self._late(piece, indexes)
+            self._late(outgoing, indexes)
         elif not indexes:
-            self._alone(piece)
+            self._alone(outgoing)
         else:
-            self._choices(piece, indexes)
+            self._choices(outgoing, indexes)
 
-    def _choices(self, piece: Piece, indexes: set[int]) -> None:
+    def _choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Take in a chunk with choices, which the stream's end has not passed."""
-        state, chunk = self.state, piece.chunk
-        state.add_notes(piece)
-        state.begin(piece, indexes)
+        state, chunk = self.state, outgoing.chunk
+        state.add_notes(outgoing)
+        state.begin(outgoing, indexes)
         finished = finished_of(chunk)
         repeats = finished and finished <= state.finished
-        if repeats and state.ask(Moment.REPEATED_FINISH, piece):
+        if repeats and state.ask(Moment.REPEATED_FINISH, outgoing):
             return
         over = not indexes.isdisjoint(state.finished)
-        if over and state.ask(Moment.FINISHED_CHOICES, piece) and not choices(chunk):
-            self._emptied(piece)
+        if over and state.ask(Moment.FINISHED_CHOICES, outgoing) and not choices(chunk):
+            self._emptied(outgoing)
             return
         state.finished |= finished & state.opened
-        if usage_of(chunk) and self._takes_off(piece, finished):
+        if usage_of(chunk) and self._takes_off(outgoing, finished):
             return
         bare = bool(finished) and is_bare_finish(chunk)
         if state.finish:
             self._pass_finish(state.finish, indexes, bare=bare)
         if bare:
-            self._bare_finish(piece)
-        elif not (state.new and state.ask(Moment.OPENING, piece)):
+            self._bare_finish(outgoing)
+        elif not (state.new and state.ask(Moment.OPENING, outgoing)):
             if finished:
-                state.close(piece.step, finished)
-            self._outlet.send(piece)
+                state.close(outgoing.step, finished)
+            self._outlet.send(outgoing)
 
-    def _pass_finish(self, waiting: Piece, indexes: set[int], *, bare: bool) -> None:
+    def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
         """Send the finish that waits before a chunk of other choices than its own.
 
         One of its own overtakes it, unless that is a bare finish, too.
@@ -98,7 +98,7 @@ class Ending:
             waiting.step.moved = True
             state.ask(Moment.OVERTAKEN_FINISH, waiting)
 
-    def _takes_off(self, piece: Piece, finished: set[int]) -> bool:
+    def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
         """Take usage off a chunk with choices where OpenAI would not have put it.
 
         Returns:
@@ -106,105 +106,113 @@ class Ending:
         """
         state = self.state
         if finished and state.all_finished and not self._asked.usage:
-            taken = state.ask(Moment.USAGE_ON_FINISH, piece)
-            if not taken and counts(usage_of(piece.chunk)):
+            taken = state.ask(Moment.USAGE_ON_FINISH, outgoing)
+            if not taken and counts(usage_of(outgoing.chunk)):
                 state.pass_usage()  # zeros may come before the figures
         else:
             at_end = finished and self._asked.usage
             beside = Moment.USAGE_BESIDE_CHOICES
-            taken = state.ask(Moment.USAGE_BESIDE_FINISH if at_end else beside, piece)
-        return taken and state.ask(Moment.EMPTIED, piece)
+            taken = state.ask(
+                Moment.USAGE_BESIDE_FINISH if at_end else beside, outgoing
+            )
+        return taken and state.ask(Moment.EMPTIED, outgoing)
 
-    def _bare_finish(self, piece: Piece) -> None:
+    def _bare_finish(self, outgoing: Outgoing) -> None:
         state = self.state
         state.release_finish()
-        if state.ask(Moment.FINISH, piece):
-            state.hold_finish(piece)
+        if state.ask(Moment.FINISH, outgoing):
+            state.hold_finish(outgoing)
         elif not state.all_finished or self._asked.usage or state.usage_sent:
-            state.send_finish(piece)
+            state.send_finish(outgoing)
         elif counts(state.figures):
-            piece.fixed(state.figures_fix)
-            state.ride(piece.chunk)
-            state.send_finish(piece)
-        elif state.ask(Moment.LAST_FINISH, piece):
-            state.hold_finish(piece)
+            outgoing.fixed(state.figures_fix)
+            state.ride(outgoing.chunk)
+            state.send_finish(outgoing)
+        elif state.ask(Moment.LAST_FINISH, outgoing):
+            state.hold_finish(outgoing)
         else:
-            state.send_finish(piece)
+            state.send_finish(outgoing)
 
-    def _alone(self, piece: Piece) -> None:
+    def _alone(self, outgoing: Outgoing) -> None:
         """Take in a chunk without choices: usage, or nothing."""
         state = self.state
-        if usage_of(piece.chunk):
+        if usage_of(outgoing.chunk):
             open_call = state.lacks_arguments(state.finish)
-            self._usage(piece, over=state.is_over and not open_call)
-        elif piece.raw is None and "moderation" not in piece.chunk:  # a fix dropped it
-            state.keep_notes(piece.chunk, CHOICES)
+            self._usage(outgoing, over=state.is_over and not open_call)
+        elif (
+            outgoing.raw is None and "moderation" not in outgoing.chunk
+        ):  # a fix dropped it
+            state.keep_notes(outgoing.chunk, CHOICES)
         else:
-            self._outlet.send(piece)
+            self._outlet.send(outgoing)
 
-    def _emptied(self, piece: Piece) -> None:
+    def _emptied(self, outgoing: Outgoing) -> None:
         """Take in a chunk whose choices are gone: its usage may not be the last."""
-        if usage_of(piece.chunk):
-            self._usage(piece, over=False)
+        if usage_of(outgoing.chunk):
+            self._usage(outgoing, over=False)
         else:
-            self.state.keep_rest(piece.chunk, CHOICES)
+            self.state.keep_rest(outgoing.chunk, CHOICES)
 
-    def _usage(self, piece: Piece, *, over: bool) -> None:
+    def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
         """Take in a usage chunk; *over* tells whether every choice has finished."""
         state = self.state
         if not self._asked.usage:
-            if not state.ask(Moment.USAGE_UNASKED, piece):
+            if not state.ask(Moment.USAGE_UNASKED, outgoing):
                 state.release_finish()
-                self._outlet.send(piece)
+                self._outlet.send(outgoing)
             return
-        if state.ask(Moment.USAGE_AGAIN, piece):
+        if state.ask(Moment.USAGE_AGAIN, outgoing):
             return
-        if not over and state.ask(Moment.USAGE_EARLY, piece):
+        if not over and state.ask(Moment.USAGE_EARLY, outgoing):
             return
         state.replace_usage()
         state.release_finish()
-        state.close(piece.step, None)
+        state.close(outgoing.step, None)
         state.pass_usage()
-        self._outlet.send(piece)
+        self._outlet.send(outgoing)
 
-    def _late(self, piece: Piece, indexes: set[int]) -> None:
+    def _late(self, outgoing: Outgoing, indexes: set[int]) -> None:
         """Take in a chunk after `[DONE]` or an error: it passes, but for empty choices."""
         state = self.state
-        bare = not any(each.get("delta") for each in choices(piece.chunk))
-        if bare and (usage_of(piece.chunk) or not indexes):
-            state.close_choices(piece.step.n)  # usage and notes follow the calls
-        if self._asked.usage or not usage_of(piece.chunk):
-            state.ask(Moment.FINISHED_CHOICES, piece)
-        if not indexes and not self._asked.usage and usage_of(piece.chunk):
-            state.ask(Moment.USAGE_LATE, piece)
-        empty = piece.raw is None and piece.chunk.keys() <= ENVELOPE | {"choices"}
-        if choices(piece.chunk) or usage_of(piece.chunk) or not (indexes or empty):
-            self._outlet.send(piece)
+        bare = not any(each.get("delta") for each in choices(outgoing.chunk))
+        if bare and (usage_of(outgoing.chunk) or not indexes):
+            state.close_choices(outgoing.step.n)  # usage and notes follow the calls
+        if self._asked.usage or not usage_of(outgoing.chunk):
+            state.ask(Moment.FINISHED_CHOICES, outgoing)
+        if not indexes and not self._asked.usage and usage_of(outgoing.chunk):
+            state.ask(Moment.USAGE_LATE, outgoing)
+        empty = outgoing.raw is None and outgoing.chunk.keys() <= ENVELOPE | {"choices"}
+        if (
+            choices(outgoing.chunk)
+            or usage_of(outgoing.chunk)
+            or not (indexes or empty)
+        ):
+            self._outlet.send(outgoing)
 
-    def done(self, piece: Piece) -> None:
+    def done(self, outgoing: Outgoing) -> None:
         """Take in the provider's `[DONE]`."""
         state = self.state
-        if state.done and state.ask(Moment.REPEATED_DONE, piece):
+        if state.done and state.ask(Moment.REPEATED_DONE, outgoing):
             return
-        unfinished, n = state.unfinished, piece.step.n - 1
+        unfinished, n = state.unfinished, outgoing.step.n - 1
         self._settle(last=not unfinished)
         for index in unfinished if not self._seen.error else ():
             choice = {"index": index, "delta": {}, "finish_reason": None}
             chunk = state.envelope() | {"choices": [choice]}
-            state.ask(Moment.UNFINISHED, Piece(Step(n, None), chunk, None))
+            state.ask(Moment.UNFINISHED, Outgoing(Step(n, None), chunk, None))
         state.flush_notes(n)
         state.close_choices(n)
         if not self._seen.error:
             state.flush_usage(n)
         state.done = True
-        self._outlet.send(piece)
+        self._outlet.send(outgoing)
 
-    def error(self, piece: Piece) -> None:
+    def error(self, outgoing: Outgoing) -> None:
         """Take in an error event: nothing may be added to the stream after it."""
-        self._send_all(piece.step.n - 1)
-        self.state.flush_usage(piece.step.n - 1)
+        self._send_all(outgoing.step.n - 1)
+        self.state.flush_usage(outgoing.step.n - 1)
         self._seen.error = True
-        self._outlet.send(piece)
+        self._outlet.send(outgoing)
 
     def other(self) -> None:
         """Take in an event that is not understood.
@@ -232,7 +240,7 @@ class Ending:
             return
         state.flush_usage(count)
         sure = state.all_finished and not state.doubtful
-        done = Piece(Step(count, None), {}, encode(DONE))
+        done = Outgoing(Step(count, None), {}, encode(DONE))
         # More may follow an empty HTTP/2 frame, see exchange/stream_rewriter.py.
         state.done = sure and state.ask(Moment.MISSING_DONE, done)
 
@@ -267,15 +275,15 @@ class Ending:
         """Close what waits in a stream that broke off; tell whether that is a loss."""
         opening = self.state.opening
         waiting = self.state.forget_waiting()
-        for piece in waiting:
-            self._outlet.drop(piece)
-        is_loss = any(piece is not opening for piece in waiting)
+        for outgoing in waiting:
+            self._outlet.drop(outgoing)
+        is_loss = any(outgoing is not opening for outgoing in waiting)
         return is_loss or bool(self.state.figures)
 
     def join(self, step: Step, data: bytes) -> None:
         """Add a line end's last byte to what waits of *step*."""
-        for piece in self.state.waiting:
-            if piece.step is not step or piece.raw is None:
+        for outgoing in self.state.waiting:
+            if outgoing.step is not step or outgoing.raw is None:
                 continue
-            if piece.raw.endswith(b"\r"):
-                piece.raw += data
+            if outgoing.raw.endswith(b"\r"):
+                outgoing.raw += data
