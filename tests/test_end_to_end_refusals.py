@@ -389,7 +389,7 @@ def test_answer_that_is_too_large_is_not_taken(
 
 
 @pytest.mark.parametrize("skip", ["parameter-learned", f"{LOOPBACK}:parameter-learned"])
-def test_learning_can_be_turned_off(
+def test_learned_templates_can_be_turned_off(
     reverse: Mitmdump, provider: Provider, skip: str
 ) -> None:
     script = provider.script(*EVENTS, turns=[seed(), seed()])

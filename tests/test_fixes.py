@@ -106,6 +106,48 @@ def test_names_are_unique() -> None:
     assert len({fix.name for fix in FIXES}) == len(FIXES)
 
 
+STATEFUL = [fix for fix in FIXES if fix.state is not Fix.state]
+OWN = {*vars(Fix(STREAM, Seen()))}
+
+
+def attributes_of(fix: Any) -> dict[str, Any]:
+    """Return a copy of what *fix*, or a part of it, has beyond what every fix has."""
+    return {
+        name: attributes_of(each) if hasattr(each, "__dict__") else copy.deepcopy(each)
+        for name, each in vars(fix).items()
+        if name not in OWN
+    }
+
+
+@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+def test_fix_declares_a_state_if_it_has_attributes(fix: type[Fix]) -> None:
+    assert (fix in STATEFUL) is bool(attributes_of(fix(STREAM, Seen())))
+
+
+@pytest.mark.parametrize("fix", STATEFUL, ids=lambda fix: fix.name)
+def test_declared_state_follows_the_attributes_and_is_a_snapshot(
+    fix: type[Fix],
+) -> None:
+    changes = 0
+    for example in [each for other in FIXES for each in other.examples]:
+        seen = Seen()
+        made = fix(example.asked, seen)
+        events = [each for each in example.before if isinstance(each, dict)]
+        for seen.n, event in enumerate(events if example.kind == "stream" else ()):
+            if not isinstance(event.get("choices"), list):
+                continue
+            old, old_state = attributes_of(made), made.state()
+            before = repr(old_state)
+            chunk = copy.deepcopy(event)
+            made.edit(chunk)
+            made.replace(chunk)
+            seen.note(chunk)
+            assert repr(old_state) == before
+            assert (attributes_of(made) == old) is (made.state() == old_state)
+            changes += made.state() != old_state
+    assert changes
+
+
 CALL = {
     "index": 0,
     "id": "call_1",

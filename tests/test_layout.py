@@ -60,7 +60,11 @@ STDLIB = {
     "textwrap", "threading", "time", "typing", "urllib", "weakref", "zlib",
 }  # fmt: skip
 LINES = 520
-FIX_LINES = 84
+FIX_LINES = 102
+CONTRACT = {
+    "repair/fix", "repair/ending/end_state", "repair/ending/moment", "repair/outcome",
+}  # fmt: skip
+"""What a fix knows of the repair: what it overrides, and what that gets."""
 
 
 def name(path: Path) -> str:
@@ -150,7 +154,7 @@ def test_every_room_is_stated_and_says_what_is_inside() -> None:
 def test_fix_knows_no_other_fix(path: Path) -> None:
     absolute, own = imports(path)
     assert not [each for each in own if each.startswith("fixes")]
-    assert {each for each in own if each.startswith("repair")} <= {"repair/fix"}
+    assert {each for each in own if each.startswith("repair")} <= CONTRACT
     assert absolute <= STDLIB
 
 

@@ -17,18 +17,16 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
 from llm_normalize.repair import pipeline
-from llm_normalize.repair.ending.finish_reasons import Finish
-from llm_normalize.repair.ending.opening import Opening
+from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.stream_end import Ending
-from llm_normalize.repair.ending.usage import Usage
-from llm_normalize.repair.fast_path import variation
-from llm_normalize.repair.fast_path.learning import Templates
+from llm_normalize.repair.fast_path import template_candidate
+from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import Outlet, Piece, Step
-from llm_normalize.repair.output import Leaving
+from llm_normalize.repair.outcome import Outgoing, Outlet, Step
+from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
@@ -107,17 +105,24 @@ STREAMS: dict[str, tuple[Asked, list[Any]]] = {
         ],
     ),
 }
-OUTPUT = {"take", "undo", "rescue", "bail", "restart"}  # what rescues has to work
+OUTPUT = {
+    "take",
+    "drain",
+    "undo",
+    "rescue",
+    "bail",
+    "restart",
+}  # what rescues has to work
 PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
-        Boundary, Chain, Ending, Event, EventParser, Finish, Leaving, Opening, Outlet,
-        Patches, Piece, Seen, Step, Template, Templates, Usage,
+        Boundary, Chain, Ending, EndState, Event, EventParser, Output, Outlet, Patches,
+        Outgoing, Seen, Step, Template, Templates,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
-] + [(variation, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
-METHODS = ("event", "edit", "replace", "flush", "end", "error")
+] + [(template_candidate, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
+METHODS = ("event", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)
     for fix in FIXES
@@ -128,7 +133,7 @@ FIX_PLACES = [
 LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
-    if owner not in (Leaving, Outlet, Piece, Step)
+    if owner not in (Output, Outlet, Outgoing, Step)
     and name not in ("flush", "_draw", "_held", "_send_held", "ride")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]
@@ -223,8 +228,8 @@ def test_what_waits_and_cannot_be_written_leaves_as_it_came() -> None:
     pipe = Pipeline(TOOLS, FIXES)
     stop = wire([chunk({"role": None}, finish="stop")])
     opened = pipe.feed(wire([chunk({"role": "assistant", "content": "Hi"})]) + stop)
-    assert pipe._ending._finish.waiting is not None
-    pipe._ending._finish.waiting.chunk = {"x": object()}
+    assert pipe._ending.state.finish is not None
+    pipe._ending.state.finish.chunk = {"x": object()}
     assert stop not in b"".join(opened)
     assert pipe.rescue() == stop
 
@@ -235,8 +240,8 @@ def test_what_waits_of_the_event_that_failed_leaves_with_it_alone(
     pipe = Pipeline(TOOLS, FIXES)
     hold = Outlet.hold
 
-    def fail(self: Outlet, piece: Piece) -> Piece:
-        hold(self, piece)
+    def fail(self: Outlet, outgoing: Outgoing) -> Outgoing:
+        hold(self, outgoing)
         raise RuntimeError
 
     monkeypatch.setattr(Outlet, "hold", fail)

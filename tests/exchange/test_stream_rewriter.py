@@ -14,7 +14,7 @@ from llm_normalize.exchange.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Kept, unpacked
 from llm_normalize.repair import pipeline
-from llm_normalize.repair.fast_path.learning import Templates
+from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.outcome import Step
 from llm_normalize.repair.pipeline import Pipeline

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from llm_normalize.records import pair_rows
-from llm_normalize.records.pair_rows import Rows
+from llm_normalize.records.pair_rows import LastPair, Row, Rows
 
 
 def add(made: Rows, n: int, block: bytes = b"b", count: int = 1) -> Any:
@@ -16,7 +16,7 @@ def test_a_row_is_a_pair_and_how_many_more_were_changed_alike() -> None:
     made = Rows()
     add(made, 0)
     add(made, 1, count=3)
-    assert made.told() == {
+    assert made.stored() == {
         "pairs": [
             [0, 1.5, ["x"], b"b", [b"a"], 0, []],
             [1, 1.5, ["x"], b"b", [b"a"], 2, [3, b"b", [b"a"]]],
@@ -26,13 +26,19 @@ def test_a_row_is_a_pair_and_how_many_more_were_changed_alike() -> None:
     }
 
 
-def test_what_was_told_does_not_change_later() -> None:
+def test_what_was_stored_does_not_change_later() -> None:
     made = Rows()
     row = add(made, 0)
-    told = made.told()
+    stored = made.stored()
     made.count(row, 1, (1, None, ()))
-    assert told["pairs"][0][5:] == [0, []]
-    assert made.told()["pairs"][0][5:] == [1, [1, None, []]]
+    assert stored["pairs"][0][5:] == [0, []]
+    assert made.stored()["pairs"][0][5:] == [1, [1, None, []]]
+
+
+def test_a_row_is_read_as_it_was_stored() -> None:
+    for last in (None, LastPair(4, b"b", [b"a"])):
+        row = Row(1, 1.5, ["x"], None, [b"a"], 3 if last else 0, last)
+        assert Row.from_stored(row.stored()) == row
 
 
 def test_the_first_and_the_last_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,9 +46,9 @@ def test_the_first_and_the_last_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -
     made = Rows()
     for n in range(100):
         add(made, n)
-    told = made.told()
-    assert [row[0] for row in told["pairs"]] == [0, 1, 2, *range(50, 100)]
-    assert (told["left_out"], told["left_out_at"]) == (47, 3)
+    stored = made.stored()
+    assert [row[0] for row in stored["pairs"]] == [0, 1, 2, *range(50, 100)]
+    assert (stored["left_out"], stored["left_out_at"]) == (47, 3)
 
 
 def test_events_of_a_row_that_was_left_out_are_left_out(
@@ -54,7 +60,7 @@ def test_events_of_a_row_that_was_left_out_are_left_out(
     for n in range(1, 1 + pair_rows.LAST):
         add(made, n)
     made.count(row, 4, (60, b"b", ()))
-    assert made.told()["left_out"] == 5
+    assert made.stored()["left_out"] == 5
 
 
 def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,16 +71,16 @@ def test_large_rows_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     add(made, 1, b"x" * 5)
     add(made, 2, b"x" * 4)
     add(made, 3, b"")  # it would fit, but the gap is there
-    told = made.told()
-    assert [row[0] for row in told["pairs"]] == [0, 2, 3]
-    assert (told["left_out"], told["left_out_at"]) == (1, 1)
+    stored = made.stored()
+    assert [row[0] for row in stored["pairs"]] == [0, 2, 3]
+    assert (stored["left_out"], stored["left_out_at"]) == (1, 1)
 
 
 def test_the_same_pair_again_and_again_is_one_row() -> None:
     made = Rows()
     for n, before in enumerate((None, b"b", b"b", b"b", b"c", b"b")):
-        made.take(n, 1.5, ["x"], before, [b"a"])
-    assert [(row[0], row[5], row[6]) for row in made.told()["pairs"]] == [
+        made.add_or_count(n, 1.5, ["x"], before, [b"a"])
+    assert [(row[0], row[5], row[6]) for row in made.stored()["pairs"]] == [
         (0, 0, []),
         (1, 2, [3, b"b", [b"a"]]),
         (4, 0, []),
@@ -89,4 +95,4 @@ def test_last_pair_of_a_row_is_not_kept_if_it_is_long(
     made = Rows()
     row = add(made, 0)
     made.count(row, 1, (1, b"x" * 5, [b"y"]))
-    assert made.told()["pairs"][0][5:] == [1, [1, b"b", [b"a"]]]
+    assert made.stored()["pairs"][0][5:] == [1, [1, b"b", [b"a"]]]

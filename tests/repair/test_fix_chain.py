@@ -9,7 +9,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix, chunk
 from llm_normalize.repair.fix_chain import Chain, begin
-from llm_normalize.repair.outcome import Piece, Step
+from llm_normalize.repair.outcome import Outgoing, Step
 from llm_normalize.wire.json_text import loads
 from llm_normalize.wire.sse import Event
 from streams import alone, run_example
@@ -66,28 +66,30 @@ class Idle(Fix):
     name = "always-idle"
 
 
-def run(*fixes: type[Fix]) -> tuple[list[Piece], Step]:
+def run(*fixes: type[Fix]) -> tuple[list[Outgoing], Step]:
     chain = Chain([fix(Asked(), Seen()) for fix in fixes], "test")
     step = Step(0, RAW)
     payload = json.dumps(TEXT).encode()
     return list(chain.run(step, json.loads(payload), payload, RAW)), step
 
 
-def marks(pieces: list[Piece]) -> list[Any]:
-    return [(piece.chunk.get("part"), piece.chunk.get("marks")) for piece in pieces]
+def marks(made: list[Outgoing]) -> list[Any]:
+    return [
+        (outgoing.chunk.get("part"), outgoing.chunk.get("marks")) for outgoing in made
+    ]
 
 
 def test_untouched_chunk_keeps_its_bytes() -> None:
-    pieces, step = run(Idle, Rider)
-    assert [piece.raw for piece in pieces] == [RAW]
+    made, step = run(Idle, Rider)
+    assert [outgoing.raw for outgoing in made] == [RAW]
     assert step.fixes == []
 
 
 def test_fixes_act_in_order() -> None:
-    pieces, step = run(B, A)
-    assert marks(pieces) == [(None, "ba")]
+    made, step = run(B, A)
+    assert marks(made) == [(None, "ba")]
     assert step.fixes == ["mark-b", "mark-a"]
-    assert pieces[0].raw is None
+    assert made[0].raw is None
 
 
 def test_what_a_fix_adds_runs_through_the_fixes_after_it_only() -> None:
@@ -104,8 +106,8 @@ def test_rider_acts_only_behind_another_change() -> None:
 def test_fix_that_fails_leaves_the_event_as_it_came(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    pieces, step = run(A, Broken)
-    assert [(piece.raw, piece.chunk) for piece in pieces] == [(RAW, TEXT)]
+    made, step = run(A, Broken)
+    assert [(outgoing.raw, outgoing.chunk) for outgoing in made] == [(RAW, TEXT)]
     assert step.fixes == []
     assert [each.levelno for each in caplog.records] == [logging.ERROR]
     assert "fix always-broken failed" in caplog.text
@@ -123,9 +125,9 @@ def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
     chain = Chain([Twice(Asked(), Seen()), Second(Asked(), Seen())], "test")
     step = Step(0, RAW)
     parts = []
-    for piece in chain.run(step, dict(TEXT), b"{}", RAW):
+    for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
         step.after.append(b"left")
-        parts.append(piece.chunk["part"])
+        parts.append(outgoing.chunk["part"])
     assert parts == [1, 2]
 
 
@@ -137,8 +139,8 @@ def test_fix_that_fails_is_named_once_and_off(
     event = Event(b"data: x\n\n", 0)
     assert chain.frame(Step(0, b""), event) == [event]
     payload = json.dumps(TEXT).encode()
-    pieces = list(chain.run(Step(0, RAW), dict(TEXT), payload, RAW))
-    assert [piece.chunk["part"] for piece in pieces] == [1, 2]
+    made = list(chain.run(Step(0, RAW), dict(TEXT), payload, RAW))
+    assert [outgoing.chunk["part"] for outgoing in made] == [1, 2]
     assert len(caplog.records) == 1
 
 

@@ -1,4 +1,4 @@
-from llm_normalize.repair.outcome import Outlet, Piece, Step
+from llm_normalize.repair.outcome import Outgoing, Outlet, Step
 from llm_normalize.wire.json_text import Number
 
 
@@ -29,16 +29,16 @@ def test_steps_share_no_lists() -> None:
 
 
 def test_a_piece_that_nothing_changed_leaves_as_it_came() -> None:
-    assert Piece(Step(0, b""), {"a": 1}, b'data: {"a" : 1}\n\n').encode() == (
+    assert Outgoing(Step(0, b""), {"a": 1}, b'data: {"a" : 1}\n\n').encode() == (
         b'data: {"a" : 1}\n\n'
     )
 
 
 def test_a_changed_piece_is_written_anew() -> None:
-    piece = Piece(Step(0, b""), {"a": Number("1.0")}, b'data: {"a" : 1.0}\r\r')
-    piece.fixed("x")
-    assert piece.encode() == b'data: {"a":1.0}\n\n'
-    assert piece.step.fixes == ["x"]
+    outgoing = Outgoing(Step(0, b""), {"a": Number("1.0")}, b'data: {"a" : 1.0}\r\r')
+    outgoing.fixed("x")
+    assert outgoing.encode() == b'data: {"a":1.0}\n\n'
+    assert outgoing.step.fixes == ["x"]
 
 
 class Sink:
@@ -53,7 +53,7 @@ class Sink:
 def test_a_piece_that_is_sent_closes_nothing() -> None:
     sink = Sink()
     step = Step(0, b"")
-    sink.outlet.send(Piece(step, {}, b"a"))
+    sink.outlet.send(Outgoing(step, {}, b"a"))
     assert sink.sent == [(step, b"a")]
     assert sink.closed == []
 
@@ -61,17 +61,17 @@ def test_a_piece_that_is_sent_closes_nothing() -> None:
 def test_a_piece_that_waits_is_counted_until_it_is_released() -> None:
     sink = Sink()
     step = Step(0, b"")
-    piece = Piece(step, {}, b"a")
-    assert sink.outlet.hold(piece) is piece
+    outgoing = Outgoing(step, {}, b"a")
+    assert sink.outlet.hold(outgoing) is outgoing
     assert (step.waiting, sink.sent) == (1, [])
-    sink.outlet.release(piece)
+    sink.outlet.release(outgoing)
     assert (step.waiting, sink.sent, sink.closed) == (0, [(step, b"a")], [step])
 
 
 def test_a_piece_that_is_dropped_sends_nothing() -> None:
     sink = Sink()
     step = Step(0, b"")
-    sink.outlet.drop(sink.outlet.hold(Piece(step, {}, b"a")))
+    sink.outlet.drop(sink.outlet.hold(Outgoing(step, {}, b"a")))
     assert (step.waiting, sink.sent, sink.closed) == (0, [], [step])
 
 

@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from llm_normalize.repair.outcome import Step
-from llm_normalize.repair.output import Leaving
+from llm_normalize.repair.output import Output
 from llm_normalize.wire.sse import Gap
 
 
@@ -13,30 +13,30 @@ class Out:
     def __init__(self, *, verbatim: bool = False) -> None:
         self.seen: list[Step] = []
         self.joined: list[tuple[Step, bytes]] = []
-        self.leaving = Leaving(self.seen.append, "a stream", verbatim=verbatim)
+        self.output = Output(self.seen.append, "a stream", verbatim=verbatim)
 
     def play(self, step: Step, *after: bytes) -> Step:
-        self.leaving.begin(step)
+        self.output.begin(step)
         for data in after:
-            self.leaving.emit(step, data)
-        self.leaving.end(step)
+            self.output.emit(step, data)
+        self.output.end(step)
         return step
 
     def gap(self, raw: bytes, *, joins: bool = False) -> list[bytes]:
-        self.leaving.gap(Gap(raw, joins), lambda *what: self.joined.append(what))
-        return self.leaving.take()
+        self.output.gap(Gap(raw, joins), lambda *what: self.joined.append(what))
+        return self.output.drain()
 
 
 def test_a_step_is_observed_once_it_is_made() -> None:
     out = Out()
     step = Step(0, b"a\n\n")
-    out.leaving.begin(step)
-    out.leaving.emit(step, b"b")
-    out.leaving.close(step)
+    out.output.begin(step)
+    out.output.emit(step, b"b")
+    out.output.close(step)
     assert out.seen == []
-    out.leaving.end(step)
+    out.output.end(step)
     assert out.seen == [step]
-    assert (step.after, out.leaving.take(), out.leaving.take()) == ([b"b"], [b"b"], [])
+    assert (step.after, out.output.drain(), out.output.drain()) == ([b"b"], [b"b"], [])
 
 
 def test_a_step_that_waits_is_observed_later() -> None:
@@ -44,7 +44,7 @@ def test_a_step_that_waits_is_observed_later() -> None:
     step = out.play(Step(0, b"a\n\n", waiting=1))
     assert out.seen == []
     step.waiting = 0
-    out.leaving.close(step)
+    out.output.close(step)
     assert out.seen == [step]
 
 
@@ -52,15 +52,15 @@ def test_a_step_whose_line_end_may_go_on_is_observed_when_that_is_clear() -> Non
     out = Out()
     step = out.play(Step(0, b"a\r\r"), b"a\r\r")
     assert out.seen == []
-    out.leaving.settle()
-    out.leaving.settle()
+    out.output.settle()
+    out.output.settle()
     assert out.seen == [step]
 
 
 def test_a_line_feed_that_comes_late_leaves_at_once_and_joins_its_step() -> None:
     out = Out()
     step = out.play(Step(0, b"a\r\r"), b"a\r\r")
-    out.leaving.take()
+    out.output.drain()
     assert out.gap(b"\n", joins=True) == [b"\n"]
     assert (step.before, step.after) == (b"a\r\r\n", [b"a\r\r\n"])
 
@@ -89,18 +89,18 @@ def test_newlines_stay_where_nothing_respells_them() -> None:
 
 def test_what_belongs_to_no_step_leaves_in_its_place() -> None:
     out = Out()
-    out.leaving.pass_on(b"a")
+    out.output.pass_on(b"a")
     out.play(Step(0, b""), b"b")
-    assert out.leaving.take() == [b"a", b"b"]
+    assert out.output.drain() == [b"a", b"b"]
 
 
 def test_nothing_leaves_of_what_is_only_gone_through() -> None:
     out = Out()
-    out.leaving.pass_on(b"a")
+    out.output.pass_on(b"a")
     step = Step(0, b"")
-    with out.leaving.nothing():
-        out.leaving.emit(step, b"b")
-    assert out.leaving.take() == [b"a"]
+    with out.output.nothing():
+        out.output.emit(step, b"b")
+    assert out.output.drain() == [b"a"]
 
 
 def test_an_observer_that_fails_is_said_and_costs_nothing(
@@ -109,7 +109,7 @@ def test_an_observer_that_fails_is_said_and_costs_nothing(
     def fail(_: Step) -> None:
         raise RuntimeError
 
-    leaving = Leaving(fail, "a stream", verbatim=False)
+    output = Output(fail, "a stream", verbatim=False)
     with caplog.at_level(logging.ERROR):
-        leaving.end(Step(7, b"a"))
+        output.end(Step(7, b"a"))
     assert "a stream: event 7 is not recorded" in caplog.text

@@ -5,10 +5,10 @@ import pytest
 from llm_normalize.chat.stream_state import Seen
 from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
-from llm_normalize.repair.fast_path.variation import learn
+from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
 from llm_normalize.repair.outcome import Step
-from llm_normalize.repair.output import Leaving
+from llm_normalize.repair.output import Output
 from llm_normalize.wire.sse import EventParser
 
 
@@ -35,14 +35,14 @@ class Way:
         self.steps: list[Step] = []
         self.parser = EventParser()
         self.seen = Seen()
-        self.leaving = Leaving(self.steps.append, "label", verbatim=True)
+        self.output = Output(self.steps.append, "label", verbatim=True)
 
         def count(*told: Any) -> bool:
             self.counted.append(told)
             return will_do
 
         self.patches = Patches(
-            [*known], self.parser, self.seen, self.leaving, count, "label"
+            [*known], self.parser, self.seen, self.output, count, "label"
         )
 
 
@@ -112,7 +112,7 @@ def test_newlines_behind_leave_as_they_come_unless_the_event_was_changed() -> No
     way = Way(GOOD, NIM)
     for event, verbatim in ((nim("a"), False), (good("a"), True), (nim("b"), False)):
         way.patches.of(event)
-        assert way.leaving.verbatim is verbatim
+        assert way.output.verbatim is verbatim
 
 
 def test_arguments_are_told_and_usage_is_kept() -> None:

@@ -29,10 +29,10 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import Outcome, Step
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire import sse
-from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.json_text import dumps, loads
 from llm_normalize.wire.sse import Event
 from streams import STREAM, feed, repaired
 
@@ -1105,3 +1105,25 @@ def test_arguments_behind_usage_are_those_of_the_call(usage: bool, again: bool) 
     (call,) = meaning_of_stream(out).choices[0].calls
     assert call.arguments == "{}"
     assert out.count(b"total_tokens") == 1
+
+
+@pytest.mark.parametrize(
+    ("payload", "outcome"),
+    [(b'{"a"}', Outcome.NOT_JSON), (b'{"a": [1]}', Outcome.NOT_A_CHUNK)],
+)
+def test_what_is_not_understood_is_decoded_once(
+    payload: bytes, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[bytes] = []
+
+    def count(data: bytes) -> Any:
+        decoded.append(data)
+        return loads(data)
+
+    monkeypatch.setattr("llm_normalize.repair.pipeline.loads", count)
+    pipe = Pipeline(STREAM, FIXES)
+    event = b"data: " + payload + b"\n\n"
+    assert pipe.feed(event) == [event]
+    assert decoded == [payload]
+    assert pipe.raw_events == {outcome: 1}
+    assert pipe.raw_events == {str(outcome): 1}

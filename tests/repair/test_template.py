@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.repair.fast_path.template import Template
-from llm_normalize.repair.fast_path.variation import learn
+from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
 from llm_normalize.repair.outcome import Step
 

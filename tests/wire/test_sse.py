@@ -167,7 +167,7 @@ def test_a_stream_that_ends_with_a_block_leaves_nothing_for_the_end() -> None:
 def test_take_gives_up_what_is_kept_unread() -> None:
     parser = EventParser()
     parser.feed(b"data: 1\n\ndata: ")
-    assert parser.take() == b"data: "
+    assert parser.give_up() == b"data: "
     assert parser.end() == []
     # What was scanned belonged to the bytes that are gone.
     assert parser.feed(b"\ndata: 2\n\n")[-1].raw == b"data: 2\n\n"
@@ -208,7 +208,7 @@ def test_tiny_reads_scan_each_byte_a_few_times_only(
     data = text * 2000
     for at in range(len(data)):
         assert parser.feed(data[at : at + 1]) == []
-    assert parser.take() == data
+    assert parser.give_up() == data
     assert scanned < 5 * len(data)
 
 

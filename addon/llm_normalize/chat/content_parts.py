@@ -6,7 +6,7 @@ Databricks and of OpenAI's Responses API, which gateways pass on.
 
 from collections import Counter
 
-from ..wire.json_text import Json, dumps
+from ..wire.json_text import Json, dumps, frozen
 from .chunk import (
     Chunk,
     calls,
@@ -60,6 +60,12 @@ class Unnamed:
         self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
+
+    @property
+    def state(self) -> object:
+        """What decides on the next fragment, to be compared later."""
+        waits = tuple(self._at.items()), tuple(self._where.items()), frozen(self._held)
+        return frozenset(self._known), waits
 
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False

@@ -55,6 +55,11 @@ class Moved:
         self._ours: dict[Place, int] = {}
         self._by_id: dict[tuple[Place, Json], int] = {}
 
+    @property
+    def state(self) -> object:
+        """What there is by now, to be compared later."""
+        return tuple(self._ours.items()), tuple(self._by_id.items())
+
     def get(self, theirs: Place) -> int:
         """Return our index for *theirs*; where none is noted, the same."""
         return self._ours.get(theirs, theirs[1])

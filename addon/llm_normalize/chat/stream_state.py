@@ -191,14 +191,13 @@ class ChoiceSeen:
         return any(call.name is not None for call in self.calls.values())
 
 
-def _state_of(choice: tuple[int, ChoiceSeen]) -> list[object]:
-    index, seen = choice
+def _state_of(index: int, seen: ChoiceSeen) -> object:
     calls = [
         (at, call.id, call.name, call.custom, call.length > 0)
         for at, call in seen.calls.items()
     ]
     legacy = (seen.legacy_call, seen.has_legacy)
-    return [index, seen.role, seen.finished, legacy, calls]
+    return index, seen.role, seen.finished, legacy, calls
 
 
 class Seen:
@@ -221,12 +220,13 @@ class Seen:
         return len(self.choices) + self._calls
 
     @property
-    def state(self) -> list[object]:
+    def state(self) -> object:
         """What decides on the next chunk, unless it opens or repeats a call.
 
-        What the calls have said so far counts then, too.
+        What the calls have said so far counts then, too. To be compared later.
         """
-        return [self.envelope, self.error, [*map(_state_of, self.choices.items())]]
+        said = [_state_of(index, seen) for index, seen in self.choices.items()]
+        return tuple(self.envelope.items()), self.error, said
 
     def add_arguments(self, index: int, call: int, arguments: str) -> None:
         """Take in what a call that has been opened says in a chunk that is not read."""

@@ -86,7 +86,7 @@ class AnswerRecord:
             self._changed_alike()
             self._template = None
             self._alike.clear()  # what is changed alike from now on has a row of its own
-            self.rows.take(step.n, ms, step.fixes, step.before, step.after)
+            self.rows.add_or_count(step.n, ms, step.fixes, step.before, step.after)
         if self.write is not None:
             self._write_pair(step, ms, self.write)
 
@@ -234,9 +234,9 @@ class AnswerRecord:
             kept: What came, and what left.
         """
         told = (
-            self.rows.told()
+            self.rows.stored()
             if self.shown
-            else Rows().told() | {"left_out": self.changed}
+            else Rows().stored() | {"left_out": self.changed}
         )
         keys = ("host", "model", "status", "stream", "events", "changed")
         return {

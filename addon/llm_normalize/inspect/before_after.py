@@ -109,8 +109,8 @@ def _summary(record: Noted) -> Iterator[str]:
 def _about(count: str, name: str) -> Iterator[str]:
     """Yield what a fix changes, and whom that breaks."""
     fix = _ABOUT.get(name)
-    told = [f"{name}: {fix.changes}", fix.why] if fix else [name]
-    for lead, text in zip((count, ""), told, strict=False):
+    about = [f"{name}: {fix.changes}", fix.why] if fix else [name]
+    for lead, text in zip((count, ""), about, strict=False):
         yield from textwrap.wrap(
             escaped(text.replace("`", "")),
             78,
@@ -140,7 +140,7 @@ def broken_off(record: Noted) -> str:
 
 
 def _events(record: Noted) -> Iterator[str]:
-    rows = record["pairs"]
+    rows = [Row.from_stored(each) for each in record["pairs"]]
     at = record["left_out_at"] if record["left_out"] else len(rows)
     yield from _runs(rows[:at], record["events"])
     if record["left_out"]:
@@ -151,23 +151,24 @@ def _events(record: Noted) -> Iterator[str]:
 
 def _runs(rows: Sequence[Row], events: int) -> Iterator[str]:
     """Yield the lines of *rows*; of those that changed alike the first, and a count."""
-    told = ((row, _changes(row[3], row[4])) for row in rows)
-    for _, run in groupby(told, key=lambda each: _kind(*each)):
+    shown = ((row, _changes(row.before, row.after)) for row in rows)
+    for _, run in groupby(shown, key=lambda each: _kind(*each)):
         (row, found), *others = run
         yield BLANK
         yield from _event(row, found, events)
         alike = [row, *(other for other, _ in others)]
-        more = sum(each[5] for each in alike) + len(others)
+        more = sum(each.more for each in alike) + len(others)
         if more:
-            last = [_changes(*each[6][1:]) for each in alike if each[6]]
+            ends = [each.last for each in alike if each.last]
+            last = [_changes(each.before, each.after) for each in ends]
             merged = "; ".join(_merged([found, *(each for _, each in others), *last]))
-            end = max(each[6][0] if each[6] else each[0] for each in alike)
+            end = max((each.last or each).n for each in alike)
             yield f"    next {_counted(more, 'event')}: {merged} (to event {end:,})"
 
 
 def _changes(before: bytes | None, after: Sequence[bytes]) -> list[Change]:
-    told = None if before is None else text_of(before)
-    return changes(told, [*map(text_of, after)])
+    text = None if before is None else text_of(before)
+    return changes(text, [*map(text_of, after)])
 
 
 def _kind(row: Row, found: Sequence[Change]) -> object:
@@ -178,7 +179,7 @@ def _kind(row: Row, found: Sequence[Change]) -> object:
         else (each.place, each.old is None, each.new is None)
         for each in found
     ]
-    return row[2], row[3] is None, places
+    return row.fixes, row.before is None, places
 
 
 def _merged(found: Sequence[Sequence[Change]]) -> Iterator[str]:
@@ -186,27 +187,26 @@ def _merged(found: Sequence[Sequence[Change]]) -> Iterator[str]:
     for alike in zip(*found, strict=False):
         old, new = {each.old for each in alike}, {each.new for each in alike}
         first = alike[0]
-        told = Change(
+        common = Change(
             first.place,
             first.old if len(old) == 1 else "…",
             first.new if len(new) == 1 else "…",
         )
-        yield escaped(str(told))
+        yield escaped(str(common))
 
 
 def _event(row: Row, found: Sequence[Change], events: int) -> Iterator[str]:
-    n, ms, fixes, before, after, *_ = row
-    place = f"event {n:,}"
-    if before is None:
-        place = "added at the end" if n >= events else f"added after {place}"
-    yield f"{place}, {ms:,g} ms: {escaped(', '.join(fixes))}"
+    place = f"event {row.n:,}"
+    if row.before is None:
+        place = "added at the end" if row.n >= events else f"added after {place}"
+    yield f"{place}, {row.ms:,g} ms: {escaped(', '.join(row.fixes))}"
     for change in found:
         yield f"    {escaped(str(change))}"
     if not found:
-        yield "    the event itself is as it was"  # it left later, or its status changed
+        yield "    the event itself is as it was"  # it was sent later, or has a status
         return
-    old = _lines(before or b"")
-    new = [line for block in after for line in _lines(block)]
+    old = _lines(row.before or b"")
+    new = [line for block in row.after for line in _lines(block)]
     if len(old) == len(new) == 1:
         old[0], new[0] = aligned(old[0], new[0])
     yield from _shown("  - ", old)

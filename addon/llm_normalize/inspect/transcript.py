@@ -15,7 +15,7 @@ from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
 from ..fixes import FIXES
 from ..records.snapshot import LIMIT
-from ..repair.stream_to_body import Told, told
+from ..repair.stream_to_body import Contents, contents_of
 from ..text.printable import escaped
 from ..wire.content_encoding import beginning
 from ..wire.json_text import Json, dumps
@@ -56,7 +56,7 @@ class Transcript(contentviews.Contentview):
         if is_running:
             assert isinstance(metadata.http_message, http.Response)
             data = _so_far(metadata.http_message)
-        lines = list(_lines(told(data, Asked(stream=True), FIXES, "transcript")))
+        lines = list(_lines(contents_of(data, Asked(stream=True), FIXES, "transcript")))
         if record is not None and record["is_cut"] and len(data) <= LIMIT:
             lines += [BLANK, "the answer was too long to keep: this is its beginning"]
         if record is not None and broken_off(record):
@@ -71,7 +71,7 @@ class Transcript(contentviews.Contentview):
 
 
 def _so_far(response: http.Response) -> bytes:
-    """Return what has left of an answer by now, decoded as far as it goes."""
+    """Return what was sent of an answer by now, decoded as far as it goes."""
     data = response.raw_content or b""
     return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
 
@@ -85,7 +85,7 @@ def _is_answer(metadata: contentviews.Metadata) -> bool:
     )
 
 
-def _lines(found: Told) -> Iterator[str]:
+def _lines(found: Contents) -> Iterator[str]:
     body = found.body
     yield from _head(body)
     for choice in choices(body):
@@ -123,10 +123,10 @@ def _choice(choice: Chunk, *, alone: bool) -> Iterator[str]:
         [{"function": message["function_call"]}] if message.get("function_call") else []
     )
     for number, call in enumerate([*calls(message), *legacy]):
-        told_of = function(call)
-        name = f"call {number}: {told_of.get('name')}"
+        called = function(call)
+        name = f"call {number}: {called.get('name')}"
         name += f" ({call['id']})" if call.get("id") else ""
-        yield from _block(escaped(name), _plain(told_of.get("arguments")))
+        yield from _block(escaped(name), _plain(called.get("arguments")))
     yield f"finish: {escaped(str(choice['finish_reason'] or 'none yet'))}"
 
 

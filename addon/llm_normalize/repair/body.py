@@ -1,4 +1,4 @@
-"""Answers in one piece: a `chat.completion`, or an error."""
+"""Bodies: a `chat.completion`, or an error."""
 
 import logging
 from collections.abc import Sequence
@@ -42,8 +42,8 @@ def repair_body(
     step = Step(0, data)
     by_parts = len(data) > LARGE
     source = _assembled(data, status, asked, fixes, label)
-    told = _told(source, status, fixes) if status < _FAILURE else None
-    status = told or status
+    due = _status_due(source, status, fixes) if status < _FAILURE else None
+    status = due or status
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
     while True:
@@ -63,7 +63,7 @@ def repair_body(
             except Exception:
                 logger.exception("%s: fix %s failed and is left out", label, fix.name)
                 off.add(fix)
-                break  # it may have left the value half changed: read it anew
+                break  # the value may be half changed: read it anew
             if changed:
                 step.fixed(fix.name)
         else:
@@ -71,8 +71,8 @@ def repair_body(
     if data.startswith(BOM) and not isinstance(value, str | None):
         step.fixed("bom-sent")
     step.after.append(dumps(value, by_parts=by_parts) if step.fixes else data)
-    if told:
-        step.status = told
+    if due:
+        step.status = due
         step.fixed(STATUS)
     return step
 
@@ -96,7 +96,7 @@ def _is_answer(value: Json) -> bool:
     return is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
 
 
-def _told(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
+def _status_due(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
     """Return the status that an error under a good one should have had."""
     if not any(fix.name == STATUS for fix in fixes):
         return None

@@ -2,10 +2,10 @@
 
 A fix is made anew for each stream, with what its request asked and what the stream has
 said. It overrides what it needs of `event`, `edit`, `replace`, `flush` (streams), `body`
-(an answer in one piece) and `error` (an error body); the defaults do nothing. Whatever
-must wait, end or add something is `repair/ending/stream_end.py`'s business: such a quirk is declared here
-like any other, without a method, and the ending asks by name whether it is to be
-repaired. (One fix keeps something itself: fragments of a call without a name.)
+(a body) and `error` (an error body); the defaults do nothing. Whatever must wait, end or
+add something does so in `at_end`, at the moments that it names: there is one state of
+what waits, `repair/ending/end_state.py`. (One fix holds something itself: fragments of a
+call without a name.)
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,9 @@ from ..chat.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps
 from ..wire.sse import Event, encode
+from .ending.end_state import EndState
+from .ending.moment import Moment
+from .outcome import Outgoing
 
 STREAM = Asked(stream=True)
 
@@ -93,16 +96,29 @@ class Fix:
     # Not evaluated: typing would keep it, and with it all of the package at each reload.
     examples: "ClassVar[tuple[Example, ...]]"
     key: ClassVar[str] = ""
-    """Something without which a chunk's JSON gives `edit` and `replace` nothing to do.
+    """A key without which a chunk's JSON gives `edit` and `replace` nothing to do.
 
-    They are not asked then. A fix that keeps count of chunks has none.
+    They are not asked then. A part of a key will do, where several begin alike. There is
+    none for a fix that counts chunks, that adds what is missing, or that repairs what a
+    fix before it has made of other keys.
     """
+    edits_bodies: ClassVar[bool] = False
+    """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     rides: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
+    moments: ClassVar[tuple[Moment, ...]] = ()
+    """When it acts at the end of a stream, or of a choice."""
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         self.asked = asked
         self.seen = seen
+
+    def state(self) -> object:
+        """Return what decides, beside the next chunk, on what it makes of that.
+
+        As a value that compares, and that nothing changes later. A fix that keeps
+        anything between two chunks overrides it: it is asked after each event.
+        """
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -130,9 +146,13 @@ class Fix:
     def undo(self, n: int) -> None:
         """Hold nothing of event *n*, the last one, which passes as it came after all."""
 
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Act on *outgoing* at one of its `moments`; that one says what the answer means."""
+        return False
+
     def body(self, body: Chunk) -> bool:
         """Change a `chat.completion` in place; tell whether anything changed."""
-        return False
+        return self.edits_bodies and self.edit(body)
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Return what replaces the *body* of an error answer, or None to keep it.

@@ -1,7 +1,7 @@
-"""The fixes of one stream, in order, each kept from harming the others.
+"""The fixes of one stream, in order, none of which can harm the others.
 
 A fix that fails is off for the rest of the stream and named in the log, once; the event
-at hand leaves as it came, unless a part of it has left already.
+at hand is sent as received, unless a part of it has been sent already.
 """
 
 import logging
@@ -13,15 +13,13 @@ from ..chat.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
-from .fast_path.learning import frozen
 from .fix import Fix
-from .outcome import Piece, Step
+from .outcome import Outgoing, Step
 
 logger = logging.getLogger(__name__)
 
 _LONG = 64 * 1024  # bytes of a chunk in which no key is sought
 _OFF = "%s: fix %s failed and is off for this stream"
-_GIVEN = len(vars(Fix(Asked(), Seen())))  # attributes that every fix has, first of all
 
 
 class _Edit(NamedTuple):
@@ -74,18 +72,17 @@ class Chain:
         self._keys = sorted({each.fix.key.encode() for each in self._edits})
         self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
         self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
-        self._minds = [fix for fix in fixes if len(vars(fix)) > _GIVEN]
+        self._stateful = [fix for fix in fixes if type(fix).state is not Fix.state]
 
     @property
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
-        own = [[*vars(fix).values()][_GIVEN:] for fix in self._minds]
-        return frozen([len(self._off), own])
+        return len(self._off), [fix.state() for fix in self._stateful]
 
     @property
     def watched(self) -> set[str]:
         """Keys of a delta whose words decide, too."""
-        return {key for fix in self._minds for key in fix.watched}
+        return {key for fix in self._stateful for key in fix.watched}
 
     def frame(self, step: Step, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
@@ -108,17 +105,17 @@ class Chain:
 
     def run(
         self, step: Step, chunk: Chunk, payload: bytes, raw: bytes
-    ) -> Iterator[Piece]:
+    ) -> Iterator[Outgoing]:
         """Yield what the fixes make of *chunk*, depth first.
 
-        Each piece has to be noted as seen before the next is drawn. An error that a fix
-        parts from a chunk comes as a piece without choices.
+        Each has to be recorded as seen before the next is drawn. An error that a fix parts
+        from a chunk is one without choices.
 
         Args:
-            step: The block the chunk came in.
+            step: The block of the chunk.
             chunk: The chunk, changed in place.
             payload: The JSON it was read from.
-            raw: The bytes it leaves as if nothing changes it.
+            raw: The bytes that are sent if nothing changes it.
         """
         edits = self._edits_for(payload)
         todo: _Todo = [(chunk, 0, raw)]
@@ -138,17 +135,17 @@ class Chain:
             ]
         return self._keyed[there]
 
-    def flush(self, step: Step) -> Iterator[Piece]:
+    def flush(self, step: Step) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
         yield from self._send_held(step, lambda fix: fix.flush())
 
-    def end(self, step: Step, indexes: set[int] | None) -> Iterator[Piece]:
+    def end(self, step: Step, indexes: set[int] | None) -> Iterator[Outgoing]:
         """Yield what the fixes hold of choices that end, all if None, as `run` does."""
         yield from self._send_held(step, lambda fix: fix.end(indexes))
 
     def _send_held(
         self, step: Step, held: Callable[[Fix], list[Chunk]]
-    ) -> Iterator[Piece]:
+    ) -> Iterator[Outgoing]:
         edits = list(self._edits)
         for at, each in enumerate(edits):
             found = self._held(each.fix, held)
@@ -156,11 +153,11 @@ class Chain:
         while self._due:
             part, fix, first = self._due[0]
             step.fixed(fix.name)
-            pieces = self._draw(edits, step, [(part, first, None)], None, b"")
-            drawn = next(pieces, None)
+            rest = self._draw(edits, step, [(part, first, None)], None, b"")
+            drawn = next(rest, None)
             del self._due[0]  # what fails before is due once more
             yield from [] if drawn is None else [drawn]
-            yield from pieces
+            yield from rest
 
     def _held(self, fix: Fix, held: Callable[[Fix], list[Chunk]]) -> list[Chunk]:
         """Return what *fix* still holds."""
@@ -173,7 +170,7 @@ class Chain:
     def undo(self, n: int, *more: Fix) -> None:
         """Let the fixes, and *more*, hold nothing of event *n*, the last.
 
-        It passes as it came.
+        It passes as received.
         """
         for fix in (*(each.fix for each in self._edits), *more):
             try:
@@ -188,7 +185,7 @@ class Chain:
         todo: _Todo,
         reread: Callable[[], Chunk] | None,
         raw: bytes,
-    ) -> Iterator[Piece]:
+    ) -> Iterator[Outgoing]:
         """Take each of *todo* through *edits*."""
         while todo:
             part, first, unchanged = todo.pop()
@@ -203,7 +200,7 @@ class Chain:
                     parts = None if replace is None else replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(fix, error)
-                    # Where a part has left already, the rest must follow.
+                    # Where a part has been sent already, the rest must follow.
                     again = None if step.after or step.waiting else reread
                     if again is not None:
                         self.undo(step.n, fix)
@@ -215,7 +212,7 @@ class Chain:
                         yield from self._draw(edits, step, held[::-1], None, b"")
                     if again is None:
                         continue
-                    yield Piece(step, again(), raw)
+                    yield Outgoing(step, again(), raw)
                     return
                 if parts is not None:
                     step.fixed(fix.name)
@@ -225,10 +222,10 @@ class Chain:
                     )
                     break
             else:
-                yield Piece(step, part, unchanged)
+                yield Outgoing(step, part, unchanged)
 
     def error(self, step: Step, value: Json) -> Json:
-        """Return what the fixes make of an error that comes as an event."""
+        """Return what the fixes make of an error in an event."""
         for fix in self._errors:
             try:
                 made = fix.error(value, HTTPStatus.INTERNAL_SERVER_ERROR)

@@ -2,10 +2,29 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from ..chat.chunk import Chunk
 from ..wire.json_text import dumps
 from ..wire.sse import encode
+
+
+class Outcome(StrEnum):
+    """What became of an event: it was understood, or passes as it is, and why."""
+
+    UNDERSTOOD = "understood"
+    NOT_JSON = "not-json"
+    NOT_A_CHUNK = "not-a-chunk"
+    FOREIGN_LINE = "foreign-line"
+    REPEATED_KEY = "repeated-key"
+    BAD_ENCODING = "bad-encoding"
+    TOO_LARGE = "too-large"
+    TOO_MANY = "too-many"
+
+    @property
+    def may_be_framing(self) -> bool:
+        """Whether another framing may show what the event says."""
+        return self in (Outcome.NOT_JSON, Outcome.NOT_A_CHUNK)
 
 
 @dataclass(slots=True)
@@ -15,11 +34,11 @@ class Step:
     Attributes:
         n: The block's place in the upstream's stream; for an event that was added, the
             place of the event it follows.
-        before: The block's bytes as they came; None for an event that was added.
-        after: What left in its place, in order; empty when it was dropped.
+        before: The block's bytes as received; None for an event that was added.
+        after: What was sent in its place, in order; empty when it was dropped.
         fixes: Names of the fixes that changed it, in order, each once.
-        waiting: Parts of it that have not left yet.
-        moved: Whether a later block left before it.
+        waiting: Parts of it that have not been sent yet.
+        moved: Whether a later block was sent before it.
         status: The HTTP status that a body should have had, if another one.
     """
 
@@ -32,7 +51,7 @@ class Step:
     status: int | None = None
 
     def fixed(self, name: str) -> None:
-        """Note that the fix *name* changed this block."""
+        """Record that the fix *name* changed this block."""
         if name not in self.fixes:
             self.fixes.append(name)
 
@@ -46,7 +65,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Piece:
+class Outgoing:
     """A chunk on its way out, with its bytes as long as nothing changed it."""
 
     step: Step
@@ -54,17 +73,17 @@ class Piece:
     raw: bytes | None
 
     def fixed(self, name: str) -> None:
-        """Note that the fix *name* changed this chunk."""
+        """Record that the fix *name* changed this chunk."""
         self.raw = None
         self.step.fixed(name)
 
     def encode(self) -> bytes:
-        """Return the chunk as it is to leave."""
+        """Return the chunk as it is to be sent."""
         return encode(dumps(self.chunk)) if self.raw is None else self.raw
 
 
 class Outlet:
-    """Where pieces leave, and where some wait.
+    """Where chunks are sent, and where some wait.
 
     Args:
         emit: Sends bytes that belong to a step.
@@ -76,48 +95,48 @@ class Outlet:
     ) -> None:
         self._emit = emit
         self.close = close
-        self._held: list[Piece] = []  # what waits, whoever holds it
+        self._held: list[Outgoing] = []  # what waits, whoever holds it
 
-    def send(self, piece: Piece) -> None:
-        """Send *piece* now."""
-        held = self._all_but(piece)
-        self._emit(piece.step, piece.encode())
+    def send(self, outgoing: Outgoing) -> None:
+        """Send *outgoing* now."""
+        held = self._all_but(outgoing)
+        self._emit(outgoing.step, outgoing.encode())
         self._held = held
 
-    def hold(self, piece: Piece) -> Piece:
-        """Note that *piece* waits, and return it."""
-        piece.step.waiting += 1
-        self._held.append(piece)
-        return piece
+    def hold(self, outgoing: Outgoing) -> Outgoing:
+        """Let *outgoing* wait, and return it."""
+        outgoing.step.waiting += 1
+        self._held.append(outgoing)
+        return outgoing
 
-    def release(self, piece: Piece) -> None:
-        """Send *piece*, which waited."""
-        self.send(piece)
-        self.drop(piece)
+    def release(self, outgoing: Outgoing) -> None:
+        """Send *outgoing*, which waited."""
+        self.send(outgoing)
+        self.drop(outgoing)
 
-    def drop(self, piece: Piece) -> None:
-        """Send nothing for *piece*, which waited."""
-        self._held = self._all_but(piece)
-        piece.step.waiting -= 1
-        self.close(piece.step)
+    def drop(self, outgoing: Outgoing) -> None:
+        """Send nothing for *outgoing*, which waited."""
+        self._held = self._all_but(outgoing)
+        outgoing.step.waiting -= 1
+        self.close(outgoing.step)
 
     def rescue(self, failed: Step | None) -> None:
         """Send all that waits, but nothing of the step that *failed*."""
         held, self._held = self._held, []
-        for piece in held:
-            step = piece.step
+        for outgoing in held:
+            step = outgoing.step
             step.waiting -= 1
             if step is failed:
                 continue
             try:
-                data = piece.encode()
+                data = outgoing.encode()
             except Exception:  # noqa: BLE001 - the repair is over, whatever it was
                 data = step.before if step.before and not step.after else b""
             self._emit(step, data)
             self.close(step)
 
-    def _all_but(self, piece: Piece) -> list[Piece]:
-        return [each for each in self._held if each is not piece]
+    def _all_but(self, outgoing: Outgoing) -> list[Outgoing]:
+        return [each for each in self._held if each is not outgoing]
 
     def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
         """Send a chunk, or an event, that the provider left out after event *n*."""

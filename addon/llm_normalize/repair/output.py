@@ -1,7 +1,7 @@
-r"""What leaves: bytes in order, newlines between blocks, and steps that are whole.
+r"""What is sent: bytes in order, newlines between blocks, and steps that are complete.
 
-A step is observed once all of it has left. That may be late: a part of it may wait, and
-a `\n` may still come that belongs to its last line end.
+A step is observed once all of it has been sent. That may be late: a part of it may wait,
+and a `\n` may still follow that belongs to its last line end.
 """
 
 import logging
@@ -14,13 +14,13 @@ from .outcome import Step
 logger = logging.getLogger(__name__)
 
 
-class Leaving:
+class Output:
     """The bytes of one stream on their way out.
 
     Args:
-        observe: Called with each `Step` once all of it has left.
+        observe: Called with each `Step` once all of it has been sent.
         label: Names the stream in log lines.
-        verbatim: Whether newlines behind the blocks leave as they come anyway.
+        verbatim: Whether newlines behind the blocks are sent as received anyway.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class Leaving:
         self.last: Step | None = None
         r"""A step that ended in `\r`: a `\n` may still join it."""
         self.verbatim = verbatim
-        """Whether the block before left as it came, and newlines after it shall."""
+        """Whether the block before was sent as received, and newlines after it shall be."""
         self._observe = observe
         self._label = label
         self._out: list[bytes] = []
         self._begun = 0  # what had been emitted when the step was begun
 
-    def take(self) -> list[bytes]:
+    def drain(self) -> list[bytes]:
         """Return what has been emitted since the last call."""
         out, self._out = self._out, []
         return out
@@ -95,7 +95,7 @@ class Leaving:
             self.close(step)
 
     def gap(self, gap: Gap, join: Callable[[Step, bytes], None]) -> None:
-        """Pass newlines between blocks on, spelled as the block before left.
+        """Pass newlines between blocks on, spelled as the block before was sent.
 
         Args:
             gap: The newlines.

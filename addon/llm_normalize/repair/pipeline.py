@@ -1,7 +1,7 @@
 """Event to fixes to ending to bytes: what happens to a stream, without any I/O.
 
-Unchanged events leave as the bytes they came as. Every block is one `Step`, which
-`observe` gets when all of it has left.
+Unchanged events are sent as the bytes that were received. Every block is one `Step`,
+which `observe` gets when all of it has been sent.
 """
 
 import logging
@@ -16,15 +16,14 @@ from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json, RepeatedKeyError, loads
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
-from .ending.finish_reasons import Finish
 from .ending.stream_end import Ending
-from .fast_path.learning import Templates, frozen
+from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix
 from .fix_chain import Chain, begin
-from .outcome import Outlet, Piece, Step
-from .output import Leaving
+from .outcome import Outcome, Outgoing, Outlet, Step
+from .output import Output
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +63,7 @@ class Pipeline:
     Args:
         asked: What the request asked.
         fixes: The classes of the fixes to apply, in order.
-        observe: Called with each `Step` once all of it has left.
+        observe: Called with each `Step` once all of it has been sent.
         label: Names the stream in log lines.
         count: Called with an event that a template knew: its number, its bytes before
             and after, the template. Tells whether that will do, and no `Step` is wanted.
@@ -80,7 +79,7 @@ class Pipeline:
     ) -> None:
         self.seen = Seen()
         self.largest_body = BODY
-        self.raw_events: Counter[str] = Counter()
+        self.raw_events: Counter[Outcome] = Counter()
         """Events that passed unread, by reason."""
         self._parser = EventParser()
         self._label = label
@@ -89,20 +88,22 @@ class Pipeline:
         names = {fix.name for fix in made}
         verbatim = "line-end-cr" not in names
         self._drops_comments = _COMMENT in names
-        self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
-        self._outlet = outlet = Outlet(leaving.emit, leaving.close)
-        self._ending = Ending(Finish(asked, self.seen, names, outlet, self._close))
+        self._output = output = Output(observe, label, verbatim=verbatim)
+        self._outlet = outlet = Outlet(output.emit, output.close)
+        self._ending = Ending(asked, self.seen, made, outlet, self._close)
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
-            known, self._parser, self.seen, leaving, count, label, stop
+            known, self._parser, self.seen, output, count, label, stop
         )
         self.quick = self._patches.of
-        """Return what leaves for one event that a template knows, else None."""
+        """Return what is sent for one event that a template knows, else None."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are told apart
         self._due = b""  # bytes of the block at hand that have not been sent
+        # What the event at hand says by OpenAI's framing, if that is not understood.
+        self._decoded: tuple[bytes, Json, Outcome] | None = None
 
     @property
     def events(self) -> int:
@@ -111,15 +112,15 @@ class Pipeline:
 
     @property
     def spare(self) -> float:
-        """How much of what comes may still be looked at: see `TURN`."""
+        """How much of what follows may still be looked at: see `TURN`."""
         return self._parser.spare
 
     def refill(self, spare: float) -> None:
-        """Let *spare* of what comes be looked at."""
+        """Let *spare* of what follows be looked at."""
         self._parser.spare = spare
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Return what leaves when *data* comes in, maybe nothing. Never raises."""
+        """Return what is sent when *data* is received, maybe nothing. Never raises."""
         out: list[bytes] = []
         parser = self._parser
         parser.spare -= len(data) >> _BYTES
@@ -129,18 +130,18 @@ class Pipeline:
         if not data:
             return out
         self._run(data)
-        return out + self._leaving.take()
+        return out + self._output.drain()
 
     def end(self) -> list[bytes]:
-        """Return what leaves when the stream comes to a clean end. Never raises."""
+        """Return what is sent at a clean end of the stream. Never raises."""
         self._run(b"")
         self._guarded(self._end)
-        return self._leaving.take()
+        return self._output.drain()
 
     def _end(self) -> None:
         self._catch_up()
         self._templates.forget()
-        self._leaving.settle()
+        self._output.settle()
         if self._broken:
             return
         self.seen.n = self._parser.count
@@ -150,9 +151,9 @@ class Pipeline:
         self._ending.end(self._parser.count)
 
     def rescue(self) -> bytes:
-        """Return all that is kept, as it came: the repair of this stream is over."""
+        """Return all that waits, as received: the repair of this stream is over."""
         self._bail(None)
-        return b"".join(self._leaving.take()) + self._parser.take()
+        return b"".join(self._output.drain()) + self._parser.give_up()
 
     def _bail(self, failed: Step | None) -> None:
         """Send all that waits as it is, but nothing of the step that *failed*."""
@@ -169,16 +170,16 @@ class Pipeline:
     def _release(self, n: int, _: Step | None) -> None:
         """Send what the fixes hold before block *n*."""
         for held in (self._chain.flush, partial(self._chain.end, indexes=None)):
-            for piece in held(Step(n - 1, None)):
-                self._leaving.emit(piece.step, piece.encode())
+            for outgoing in held(Step(n - 1, None)):
+                self._output.emit(outgoing.step, outgoing.encode())
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
 
         Returns:
-            Whether something that had come in never left: a finish reason, say.
+            Whether something that was received has not been sent: a finish reason, say.
         """
-        self._leaving.settle()
+        self._output.settle()
         step = Step(self._parser.count, None)
         held = [*self._chain.flush(step), *self._chain.end(step, None)]
         return self._ending.abandon() or bool(held)
@@ -188,7 +189,7 @@ class Pipeline:
     def _run(self, data: bytes) -> None:
         """Take in the blocks that *data* completes; nothing is the stream's end."""
         if self._unread:
-            self._leaving.pass_on(data)
+            self._output.pass_on(data)
             return
         held, done = self._parser.held, 0
         items = self._items(data)
@@ -198,12 +199,12 @@ class Pipeline:
             except Exception:
                 logger.exception(_OVER, self._label)
                 self._unread = True
-                kept = self._parser.take()
+                unread = self._parser.give_up()
                 if done >= held:
-                    kept = data[done - held :]
-                elif len(kept) != held + len(data) - done:  # *data* is not in it yet
-                    kept += data
-                self._due = kept
+                    unread = data[done - held :]
+                elif len(unread) != held + len(data) - done:  # *data* is not in it yet
+                    unread += data
+                self._due = unread
                 self._fail()
                 return
             if item is None:
@@ -218,56 +219,59 @@ class Pipeline:
     def _item(self, item: Item | Comments) -> None:
         match item:
             case Gap():
-                self._leaving.gap(item, self._ending.join)
+                self._output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
                 self._templates.forget()
-                self._leaving.settle()
+                self._output.settle()
                 self._ending.make_way(self._parser.count, last=False)
                 self._ending.other()
                 if item.is_many:
-                    self._count_raw("too-many")
+                    self.raw_events[Outcome.TOO_MANY] += 1
                 elif self._large != self._parser.count:  # not its next part
                     self._large = self._parser.count
-                    self._count_raw("too-large")
-                self._leaving.verbatim = True
-                self._leaving.pass_on(item.raw)
+                    self.raw_events[Outcome.TOO_LARGE] += 1
+                self._output.verbatim = True
+                self._output.pass_on(item.raw)
             case Comments():
-                self._leaving.settle()
+                self._output.settle()
                 self._comments(item)
             case _ if _ALL_COMMENTS(item.raw):
-                self._leaving.settle()
+                self._output.settle()
                 self._comments(Comments(item.raw, item.n, 1))
             case _:
-                self._leaving.settle()
+                self._output.settle()
                 self._step(item)
 
     def _step(self, event: Event) -> None:
-        patched = self._patches.of(event.raw, event.n)
+        patches = self._patches
+        is_new = event.raw != patches.unknown
+        patched = patches.of(event.raw, event.n) if is_new else None
         if patched is not None:
             self._parser.spare -= _KNOWN
-            self._leaving.pass_on(patched)
+            self._output.pass_on(patched)
             return
         self._catch_up()
         self._parser.spare -= EVENT + self.seen.size // 2
         step = Step(event.n, event.raw)
-        self._leaving.begin(step)
+        self._output.begin(step)
         if self._broken:
-            self._leaving.emit(step, event.raw)
+            self._output.emit(step, event.raw)
         else:
             self._guarded(self._event, step, event)
         self._due = b""
-        self._leaving.end(step)
+        self._output.end(step)
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
             self._templates.watch(step)
+        patches.unknown = None
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
-        self._leaving.verbatim = not self._drops_comments or self._broken
-        if self._leaving.verbatim:
-            self._leaving.pass_on(item.raw)
+        self._output.verbatim = not self._drops_comments or self._broken
+        if self._output.verbatim:
+            self._output.pass_on(item.raw)
             return
         found = item.raw.split(b"\n\n", _SHOWN)
         rest = found.pop()
@@ -278,9 +282,9 @@ class Pipeline:
 
     def _drop(self, n: int, comments: bytes, count: int) -> None:
         step = Step(n, comments, [b"\n" * count], [_COMMENT])
-        self._leaving.pass_on(step.after[0])
+        self._output.pass_on(step.after[0])
         self._due = self._due[len(comments) :]
-        self._leaving.close(step)
+        self._output.close(step)
 
     def _catch_up(self) -> None:
         """Take in what the last event that was not read has counted."""
@@ -288,7 +292,7 @@ class Pipeline:
         if event is None or self._broken:
             return
         try:
-            with self._leaving.nothing():
+            with self._output.nothing():
                 self._event(Step(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
@@ -296,15 +300,15 @@ class Pipeline:
 
     def _state(self) -> object:
         """Return what decides on the next event, to be compared; None while it waits."""
-        if self._broken or self._leaving.last or self.seen.size > _COMPARED:
+        if self._broken or self._output.last or self.seen.size > _COMPARED:
             return None
-        ending = self._ending.state
+        ending = self._ending.state.snapshot
         if ending is None:
             return None
-        return self._chain.state, ending, frozen(self.seen.state), self._parser.state
+        return self._chain.state, ending, self.seen.state, self._parser.state
 
     def _guarded[*Of](self, act: Callable[[*Of], None], *of: *Of) -> None:
-        """Run *act*; on a bug send all that waits as it came, and repair no more."""
+        """Run *act*; on a bug send all that waits as received, and repair no more."""
         try:
             act(*of)
         except Exception:
@@ -312,51 +316,49 @@ class Pipeline:
             self._fail()
 
     def _fail(self) -> None:
-        """Send what waits, and what is due of the block at hand, each as it came."""
+        """Send what waits, and what is due of the block at hand, each as received."""
         due, self._due = self._due, b""
-        step = self._leaving.step if due else None
+        step = self._output.step if due else None
         if step is None:
             self._bail(None)
             if due:
-                self._leaving.pass_on(due)
+                self._output.pass_on(due)
             return
-        self._leaving.undo(step)
+        self._output.undo(step)
         self._bail(step)
         step.fixes.clear()
-        self._leaving.emit(step, due)
+        self._output.emit(step, due)
 
-    def _count_raw(self, reason: str) -> None:
-        self.raw_events[reason] += 1
-
-    def _pass(self, step: Step, data: bytes, reason: str) -> None:
+    def _pass(self, step: Step, data: bytes, reason: Outcome) -> None:
         """Send what is not understood as it is."""
         self._ending.other()
-        self._count_raw(reason)
-        self._leaving.emit(step, data)
+        self.raw_events[reason] += 1
+        self._output.emit(step, data)
 
     # -- one block ---------------------------------------------------------------
 
     def _event(self, step: Step, event: Event) -> None:
         if event.is_value and len(event.raw) > self.largest_body:
-            self._pass(step, event.raw, "too-large")
+            self._pass(step, event.raw, Outcome.TOO_LARGE)
             return
         closed = event.closed  # a fix may close it
         self.seen.n, self.seen.is_value = event.n, event.is_value
+        self._decoded = None
         payload = event.payload()
         if payload is not None:
-            reason = self._payload(step, payload, event.raw)
-            if not reason:
+            outcome = self._payload(step, payload, event.raw)
+            if outcome is Outcome.UNDERSTOOD:
                 return
-            if reason not in ("not-json", "not-a-chunk"):
-                self._pass(step, event.raw, reason)
+            if not outcome.may_be_framing:
+                self._pass(step, event.raw, outcome)
                 return
         framed = self._frame(step, event)
         for each in framed:
             raw = each.encode() if step.fixes else event.raw
             if not each.closed and each.data != DONE:
                 self._make_way(step.n)
-            reason = self._framed(step, each, raw)
-            if not reason:
+            outcome = self._framed(step, each, raw)
+            if outcome is Outcome.UNDERSTOOD:
                 continue
             if len(framed) == 1:
                 # Not ours to reframe: the client's parser may know what it is.
@@ -364,7 +366,7 @@ class Pipeline:
                 raw = event.raw
                 if not closed:
                     self._make_way(step.n)
-            self._pass(step, raw, reason)
+            self._pass(step, raw, outcome)
 
     def _frame(self, step: Step, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
@@ -372,7 +374,7 @@ class Pipeline:
         if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
             bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
             if not 0 < bare.count(b"\n") < LINES:
-                self._pass(step, event.raw, "too-many")
+                self._pass(step, event.raw, Outcome.TOO_MANY)
                 return []
             event = Event(bare, event.n, event.closed)
             step.fixed(_COMMENT)
@@ -383,7 +385,7 @@ class Pipeline:
         if len(framed) <= _PARTS:
             return framed
         step.fixes.clear()
-        self._pass(step, whole.raw, "too-many")
+        self._pass(step, whole.raw, Outcome.TOO_MANY)
         return []
 
     def _make_way(self, n: int) -> None:
@@ -391,48 +393,59 @@ class Pipeline:
         self._flush(n - 1)
         self._ending.make_way(n, last=True)
 
-    def _framed(self, step: Step, event: Event, raw: bytes) -> str:
-        """Send *event* as the framing fixes left it, or return why it is not understood."""
+    def _framed(self, step: Step, event: Event, raw: bytes) -> Outcome:
+        """Send *event* as the framing fixes made it, if it is understood."""
         if event.foreign:
-            return "foreign-line"
+            return Outcome.FOREIGN_LINE
         data = event.data
         if data is None:
-            self._leaving.emit(step, raw)
-            return ""
+            self._output.emit(step, raw)
+            return Outcome.UNDERSTOOD
         return self._payload(step, data, raw)
 
-    def _payload(self, step: Step, payload: bytes, raw: bytes) -> str:
-        """Send the event with this *payload*, or return why it is not understood."""
+    def _payload(self, step: Step, payload: bytes, raw: bytes) -> Outcome:
+        """Send the event with this *payload*, if it is understood."""
         if payload == DONE:
             self._flush(step.n - 1)
-            self._ending.done(Piece(step, {}, raw))
-            return ""
+            self._ending.done(Outgoing(step, {}, raw))
+            return Outcome.UNDERSTOOD
+        value, outcome = self._value(payload)
+        if outcome is not Outcome.UNDERSTOOD:
+            return outcome
+        if self._is_error(value):
+            self._flush(step.n - 1)
+            self._error(Outgoing(step, value, raw))
+        elif is_chunk(value):
+            for outgoing in self._chain.run(step, value, payload, raw):
+                if "choices" not in outgoing.chunk:
+                    self._flush(step.n - 1)
+                    self._error(outgoing)
+                else:
+                    self.seen.note(outgoing.chunk)
+                    self._ending.chunk(outgoing)
+        else:
+            return Outcome.NOT_A_CHUNK
+        self._decoded = None  # fixes have changed it
+        return Outcome.UNDERSTOOD
+
+    def _value(self, payload: bytes) -> tuple[Json, Outcome]:
+        """Return the value in *payload*, unless it costs too much or is none."""
         if len(payload) > _FEW:
             cost = _cost(payload)
             self._parser.spare -= cost
             if cost > MARKS // 2:
-                return "too-many"
-        value, reason = _read(payload)
-        if reason:
-            return reason
-        parts = _parts(value)
-        self._parser.spare -= parts * EVENT // 2
-        if parts > _CALL * _PARTS:
-            return "too-many"
-        if self._is_error(value):
-            self._flush(step.n - 1)
-            self._error(Piece(step, value, raw))
-        elif is_chunk(value):
-            for piece in self._chain.run(step, value, payload, raw):
-                if "choices" not in piece.chunk:
-                    self._flush(step.n - 1)
-                    self._error(piece)
-                else:
-                    self.seen.note(piece.chunk)
-                    self._ending.chunk(piece)
+                return None, Outcome.TOO_MANY
+        if self._decoded is not None and self._decoded[0] == payload:
+            _, value, outcome = self._decoded
         else:
-            return "not-a-chunk"
-        return ""
+            value, outcome = _decode(payload)
+            self._decoded = payload, value, outcome
+        if outcome is Outcome.UNDERSTOOD:
+            parts = _parts(value)
+            self._parser.spare -= parts * EVENT // 2
+            if parts > _CALL * _PARTS:
+                outcome = Outcome.TOO_MANY
+        return value, outcome
 
     def _is_error(self, value: Json) -> bool:
         if isinstance(value, dict) and choices(value):
@@ -442,50 +455,50 @@ class Pipeline:
             return True
         return is_body and tells_only_failure(value)
 
-    def _error(self, piece: Piece) -> None:
-        known = len(piece.step.fixes)
-        piece.chunk = self._chain.error(piece.step, piece.chunk)
-        if len(piece.step.fixes) != known:
-            piece.raw = None
-        self._ending.error(piece)
+    def _error(self, outgoing: Outgoing) -> None:
+        known = len(outgoing.step.fixes)
+        outgoing.chunk = self._chain.error(outgoing.step, outgoing.chunk)
+        if len(outgoing.step.fixes) != known:
+            outgoing.raw = None
+        self._ending.error(outgoing)
 
     def _flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
         step = Step(n, None)
         self._drain(step, self._chain.flush(step), self._ending.chunk)
         if step.fixes:
-            self._leaving.close(step)
+            self._output.close(step)
 
     def _close(self, step: Step, indexes: set[int] | None) -> None:
         """Send what fixes hold of choices that end, all if None, as part of *step*."""
         self._drain(step, self._chain.end(step, indexes), self._outlet.send)
 
     def _drain(
-        self, step: Step, held: Iterator[Piece], send: Callable[[Piece], None]
+        self, step: Step, held: Iterator[Outgoing], send: Callable[[Outgoing], None]
     ) -> None:
-        for piece in held:
+        for outgoing in held:
             sent = len(step.after) + step.waiting
             try:
-                self.seen.note(piece.chunk)
-                send(piece)
+                self.seen.note(outgoing.chunk)
+                send(outgoing)
             except Exception:
                 # The fixes do not hold it any more.
-                again = [] if len(step.after) + step.waiting > sent else [piece]
+                again = [] if len(step.after) + step.waiting > sent else [outgoing]
                 for each in (*again, *held):
-                    self._leaving.emit(step, each.encode())
+                    self._output.emit(step, each.encode())
                 raise
 
 
-def _read(payload: bytes) -> tuple[Json, str]:
-    """Return the value in *payload*, or why it is not read."""
+def _decode(payload: bytes) -> tuple[Json, Outcome]:
+    """Return the value in *payload*, or why there is none."""
     try:
-        return loads(payload), ""
+        return loads(payload), Outcome.UNDERSTOOD
     except RepeatedKeyError:
-        return None, "repeated-key"
+        return None, Outcome.REPEATED_KEY
     except UnicodeDecodeError:
-        return None, "bad-encoding"
+        return None, Outcome.BAD_ENCODING
     except (ValueError, RecursionError):
-        return None, "not-json"
+        return None, Outcome.NOT_JSON
 
 
 def _cost(payload: bytes) -> int:

@@ -1,4 +1,4 @@
-"""An event stream where a body was expected: what it says, in one piece."""
+"""An event stream where a body was expected: what it says, as a body."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -53,11 +53,11 @@ def body_in(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What an answer says, whole or not.
+class Contents:
+    """What an answer says, complete or not.
 
     Attributes:
-        body: The answer in one piece; without choices if it says nothing.
+        body: The answer as a body; without choices if it says nothing.
         errors: The errors it reports.
         unread: Events that are no chunks, and no errors.
     """
@@ -67,11 +67,13 @@ class Told:
     unread: int
 
 
-def told(data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str) -> Told:
+def contents_of(
+    data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str
+) -> Contents:
     """Return what *data* says, a stream of events or a body, as far as it goes.
 
     Args:
-        data: What has come of the answer.
+        data: What was received of the answer.
         asked: What the request asked, of a stream.
         fixes: The fixes to apply to it, in order.
         label: Names the answer in log lines.
@@ -81,7 +83,7 @@ def told(data: bytes, asked: Asked, fixes: Sequence[type[Fix]], label: str) -> T
     values = list(_values(b"".join(pipeline.feed(data) + pipeline.end())))
     errors = [each["error"] for each in values if each.get("error")]
     chunks = [each for each in values if is_chunk(each) and not is_error(each)]
-    return Told(body_of(chunks), errors, pipeline.raw_events.total())
+    return Contents(body_of(chunks), errors, pipeline.raw_events.total())
 
 
 def error_in(data: bytes) -> Json | None:

@@ -42,6 +42,18 @@ class Number:
         return f"Number({self.text!r})"
 
 
+def frozen(value: Json) -> object:
+    """Return *value* in a form that can be compared later, whatever becomes of it.
+
+    Objects are the same only if their keys are in one order, too.
+    """
+    if isinstance(value, dict):
+        return tuple([(key, frozen(each)) for key, each in value.items()])
+    if isinstance(value, list):
+        return tuple(map(frozen, value))
+    return value
+
+
 class RepeatedKeyError(ValueError):
     """An object names a key twice: no Python value can say what it said."""
 

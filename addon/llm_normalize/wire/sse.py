@@ -274,10 +274,10 @@ class EventParser:
         bare = rest.removeprefix(BOM) if self.count == 0 else rest
         event = Event(rest, self.count, closed=False, is_value=is_whole(bare))
         self.count += 1
-        self.take()
+        self.give_up()
         return [event]
 
-    def take(self) -> bytes:
+    def give_up(self) -> bytes:
         """Return the buffered bytes unread."""
         rest = bytes(self._buffer)
         self._buffer.clear()
@@ -377,7 +377,7 @@ class EventParser:
         self._oversized = head[-1:] if self._by_lines else head[-3:]
         found: list[Item | Comments] = [Oversized(head)]
         behind = self._pass_oversized(rest, found)
-        self.take()  # not before: nothing is lost where something fails
+        self.give_up()  # not before: nothing is lost where something fails
         items += found
         self.count += 1
         self._buffer += behind

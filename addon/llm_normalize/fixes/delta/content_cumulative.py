@@ -53,6 +53,10 @@ class ContentCumulative(Fix):
         # The last text, how often it grew, how often not; None once it is clear.
         self._told: dict[int, tuple[str, int, int] | None] = {}
 
+    def state(self) -> object:
+        """Return what is known of the texts so far."""
+        return tuple(self._told.items())
+
     @property
     def watched(self) -> tuple[str, ...]:
         """The text, as long as it may turn out to be told again."""

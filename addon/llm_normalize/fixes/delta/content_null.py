@@ -1,8 +1,12 @@
 """`content: null` where OpenAI sends a string or nothing."""
 
 from ...chat.chunk import Chunk, deltas, messages, stands_for_text
+from ...chat.opening import is_open_null, open_texts
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
+from ...repair.outcome import Outgoing
 
 _HI = chunk({"content": "Hi"})
 _NULL = chunk({"role": "assistant", "content": None})
@@ -11,7 +15,12 @@ _TOOLS = Asked(stream=True, tools=True)
 
 
 class ContentNull(Fix):
-    """Send `""` in an opening, nothing later, a string in a message (repair/ending/opening.py)."""
+    """Send `""` in an opening, nothing later, a string in a message.
+
+    OpenAI opens a tool call with `content: null` and a text with `content: ""`. Where the
+    request has tools, an opening that is only a role and null waits for the one event
+    that tells which.
+    """
 
     name = "content-null"
     changes = '`content: null` -> `""` in an opening, removed later, `""` in a body'
@@ -21,6 +30,7 @@ class ContentNull(Fix):
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
     )
+    moments = (Moment.OPENING, Moment.OPENING_SENT)
     examples = (
         Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
         Example(
@@ -77,3 +87,15 @@ class ContentNull(Fix):
                 message["content"] = ""
                 changed = True
         return changed
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Let an opening wait; send it as the chunk behind it shows it to be."""
+        if moment is Moment.OPENING:
+            waits = self.asked.tools and is_open_null(outgoing.chunk, end.new)
+            if waits:
+                end.hold_opening(outgoing)
+            return waits
+        following = end.last.chunk if end.last and end.last is not outgoing else {}
+        if open_texts(outgoing.chunk, following):
+            outgoing.fixed(self.name)
+        return True

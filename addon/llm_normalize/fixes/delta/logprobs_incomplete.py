@@ -21,6 +21,8 @@ class LogprobsIncomplete(Fix):
         "https://docs.together.ai/docs/logprobs",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
+    key = "logprobs"
+    edits_bodies = True
     examples = (
         Example(
             "no alternatives",
@@ -41,10 +43,6 @@ class LogprobsIncomplete(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Complete them."""
         return change_all(_complete, choices(chunk))
-
-    def body(self, body: Chunk) -> bool:
-        """Complete them."""
-        return self.edit(body)
 
 
 def _complete(choice: Chunk) -> bool:

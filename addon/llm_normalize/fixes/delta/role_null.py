@@ -21,6 +21,7 @@ class RoleNull(Fix):
         "https://github.com/BerriAI/litellm/issues/2010",
         "https://github.com/vercel/ai/issues/15464",
     )
+    key = "role"
     examples = (
         Example(
             "null",

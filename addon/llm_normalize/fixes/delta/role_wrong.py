@@ -18,6 +18,7 @@ class RoleWrong(Fix):
         "https://ai.google.dev/api/caching#Content",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
+    key = "role"
     examples = (
         Example("stream", [chunk(_WRONG)], [chunk(_RIGHT)], ended=False),
         Example.of_body("body", completion(_WRONG), completion(_RIGHT)),

@@ -22,6 +22,7 @@ class CreatedMissing(Fix):
         "https://github.com/peach0x33a/cmdcode2api/issues/1",
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
+    edits_bodies = True
     examples = (
         Example(
             "missing",
@@ -48,7 +49,3 @@ class CreatedMissing(Fix):
             return False
         chunk["created"] = self.seen.envelope.get("created") or self.asked.time
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Set the time of the exchange."""
-        return self.edit(body)

@@ -23,6 +23,8 @@ class CreatedNotSeconds(Fix):
         "https://github.com/mlc-ai/web-llm/issues/829",
         "https://github.com/epam/ai-dial-adapter-openai/issues/141",
     )
+    key = "created"
+    edits_bodies = True
     examples = (
         Example(
             "milliseconds",
@@ -53,10 +55,6 @@ class CreatedNotSeconds(Fix):
             seconds /= 1000
         chunk["created"] = int(seconds)
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Convert it."""
-        return self.edit(body)
 
 
 def _seconds(given: Json) -> float | None:

@@ -24,6 +24,7 @@ class IdMissing(Fix):
         "https://github.com/li-plus/chatglm.cpp",
         "https://github.com/BerriAI/litellm/issues/1571",
     )
+    edits_bodies = True
     examples = (
         Example("missing", [_BARE], [{**_TEXT, "id": _MADE}], asked=_ZERO, ended=False),
         Example(
@@ -54,7 +55,3 @@ class IdMissing(Fix):
             made = given.text if isinstance(given, Number) else str(given)
         put_first(chunk, "id", made)
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Name the answer."""
-        return self.edit(body)

@@ -18,6 +18,7 @@ class ModelMapped(Fix):
     why = "Clients that check it refuse an answer of a model that they have not asked for."
     providers = ("any, behind `normalize_models`",)
     sources = ("https://github.com/router-for-me/CLIProxyAPI/issues/1548",)
+    edits_bodies = True
     examples = (
         Example("mapped", [_TEXT], [{**_TEXT, "model": "gpt-4o"}], _ASKED, ended=False),
         Example(
@@ -36,7 +37,3 @@ class ModelMapped(Fix):
             return False
         chunk["model"] = self.asked.model
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Name the model."""
-        return self.edit(body)

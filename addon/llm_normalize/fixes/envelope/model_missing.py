@@ -35,6 +35,7 @@ class ModelMissing(Fix):
         "https://github.com/router-for-me/CLIProxyAPI/issues/1548",
         "https://github.com/li-plus/chatglm.cpp",
     )
+    edits_bodies = True
     examples = (
         Example("empty", [{**_TEXT, "model": ""}], [_TEXT], asked=_ACME, ended=False),
         Example(
@@ -66,7 +67,3 @@ class ModelMissing(Fix):
             return False
         chunk["model"] = name
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Name the model."""
-        return self.edit(body)

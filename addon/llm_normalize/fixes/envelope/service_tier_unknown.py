@@ -16,6 +16,7 @@ class ServiceTierUnknown(Fix):
     why = "Strict types know OpenAI's tiers and no others."
     providers = ("Groq", "Snowflake")
     key = "service_tier"
+    edits_bodies = True
     sources = (
         "https://console.groq.com/docs/service-tiers",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -35,7 +36,3 @@ class ServiceTierUnknown(Fix):
             return False
         del chunk["service_tier"]
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Drop the key."""
-        return self.edit(body)

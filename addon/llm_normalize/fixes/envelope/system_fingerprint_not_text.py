@@ -15,6 +15,7 @@ class SystemFingerprintNotText(Fix):
     why = "Typed clients expect a string, and refuse the chunk."
     providers = ("custom servers",)
     key = "system_fingerprint"
+    edits_bodies = True
     sources = (
         "https://github.com/MacPaw/OpenAI/issues/309",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -42,7 +43,3 @@ class SystemFingerprintNotText(Fix):
             return False
         chunk["system_fingerprint"] = None
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Set null."""
-        return self.edit(body)

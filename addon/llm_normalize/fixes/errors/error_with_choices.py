@@ -21,6 +21,7 @@ class ErrorWithChoices(Fix):
         "https://openrouter.ai/docs/api-reference/errors",
         "https://github.com/apache/rocketmq-dashboard/issues/2178",
     )
+    edits_bodies = True
     examples = (
         Example(
             "beside",
@@ -72,7 +73,3 @@ class ErrorWithChoices(Fix):
         if empty:
             del chunk["error"]
         return empty
-
-    def body(self, body: Chunk) -> bool:
-        """Leave an error out that says nothing."""
-        return self.edit(body)

@@ -1,7 +1,10 @@
 """A finish reason before the last words of its choice, often on every chunk."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
 _ROLE = chunk({"role": "assistant", "content": ""})
@@ -12,8 +15,8 @@ _STOP = chunk({}, finish="stop")
 class FinishEarly(Fix):
     """Send it after the last words, as far as it has not left.
 
-    repair/ending/stream_end.py does it. With usage asked for a finish reason leaves at once, unless it
-    came with the first words of its choice.
+    With usage asked for a finish reason leaves at once, unless it stands beside the first
+    words of its choice.
     """
 
     name = "finish-early"
@@ -24,6 +27,7 @@ class FinishEarly(Fix):
         "https://github.com/su-kaka/gcli2api/issues/403",
         "https://github.com/open-webui/open-webui/issues/16377",
     )
+    moments = (Moment.FINISH, Moment.LAST_FINISH)
     examples = (
         Example(
             "text after it", [_OPEN, _STOP, _MORE, DONE], [_OPEN, _MORE, _STOP, DONE]
@@ -36,3 +40,8 @@ class FinishEarly(Fix):
         ),
         Example.untouched("last", [_OPEN, _MORE, _STOP, DONE]),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Let it wait that is the last one, or one of many, or of a call that goes on."""
+        many = end.all_finished and end.is_doubtful(outgoing)
+        return moment is Moment.LAST_FINISH or end.lacks_arguments(outgoing) or many

@@ -19,6 +19,8 @@ class FinishEmpty(Fix):
         "https://github.com/OpenSecretCloud/maple-proxy/issues/3",
         "https://github.com/openai/openai-dotnet/issues/389",
     )
+    key = "finish_reason"
+    edits_bodies = True
     examples = (
         Example("empty", [chunk(_HI, finish="")], [_TEXT], ended=False),
         Example("word", [chunk({}, finish="null")], [chunk({})], ended=False),
@@ -36,7 +38,3 @@ class FinishEmpty(Fix):
                 choice["finish_reason"] = None
                 changed = True
         return changed
-
-    def body(self, body: Chunk) -> bool:
-        """Set null, which is a missing reason in a body."""
-        return self.edit(body)

@@ -1,7 +1,10 @@
 """No finish reason before `[DONE]`, or in a body."""
 
-from ...chat.chunk import Chunk, calls, choices
+from ...chat.chunk import Chunk, calls, choices, index_of
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _CALLED = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
@@ -11,7 +14,7 @@ _STOP = chunk({}, finish="stop")
 class FinishMissing(Fix):
     """Add the finish reason that the provider's own `[DONE]` implies, or a whole body.
 
-    repair/ending/stream_end.py does it. A stream that ends without `[DONE]` broke off, and gets none.
+    A stream that ends without `[DONE]` broke off, and gets none.
     """
 
     name = "finish-missing"
@@ -22,6 +25,7 @@ class FinishMissing(Fix):
         "https://github.com/earendil-works/pi/issues/6226",
         "https://github.com/anomalyco/opencode/issues/43882",
     )
+    moments = (Moment.UNFINISHED,)
     examples = (
         Example("text", [_TEXT, DONE], [_TEXT, _STOP, DONE]),
         Example(
@@ -53,3 +57,11 @@ class FinishMissing(Fix):
             reason = "tool_calls" if calls(said) else reason
             choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
         return bool(open_ones)
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Add the reason that the choice implies."""
+        for choice in choices(outgoing.chunk):
+            choice["finish_reason"] = end.reason(index_of(choice))
+        outgoing.step.fixed(self.name)
+        end.add_finish(outgoing)
+        return True

@@ -1,6 +1,10 @@
 """A second finish reason for one choice."""
 
+from ...chat.chunk import usage_of
+from ...repair.ending.end_state import EndState, is_bare_finish
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -9,7 +13,7 @@ _STOP = chunk({}, finish="stop")
 class FinishRepeated(Fix):
     """Send one finish reason for each choice, the first that is more than `stop`.
 
-    repair/ending/stream_end.py does it. Where the first has left already, it stands.
+    Where the first has left already, it stands.
     """
 
     name = "finish-repeated"
@@ -20,6 +24,7 @@ class FinishRepeated(Fix):
         "https://github.com/cloudflare/ai",
         "https://github.com/BerriAI/litellm/blob/main/litellm/litellm_core_utils/streaming_handler.py",
     )
+    moments = (Moment.REPEATED_FINISH, Moment.LAST_FINISH)
     examples = (
         Example(
             "twice",
@@ -42,3 +47,17 @@ class FinishRepeated(Fix):
             ],
         ),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Drop it, but for what the first one lacks."""
+        if moment is Moment.LAST_FINISH:
+            return True
+        if not is_bare_finish(outgoing.chunk):
+            return False
+        outgoing.fixed(self.name)
+        end.overrule(outgoing.chunk, self.name)
+        end.ride_on_first(outgoing, self.name)
+        end.keep_notes(outgoing.chunk, self.name)
+        if usage_of(outgoing.chunk):
+            end.keep_repeated(outgoing.chunk, self.name)
+        return True

@@ -2,7 +2,10 @@
 
 from ...chat.chunk import Chunk, calls, choices, index_of, messages
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk, completion, head
+from ...repair.outcome import Outgoing
 
 _CALL = head()
 _OPEN = chunk({"role": "assistant", "content": None, "tool_calls": [_CALL]})
@@ -21,6 +24,7 @@ class FinishStopWithCalls(Fix):
         "https://github.com/cloudflare/ai/issues/192",
         "https://github.com/ENTERPILOT/GoModel/issues/124",
     )
+    moments = (Moment.WAITED_FINISH,)
     examples = (
         Example(
             "stream",
@@ -64,3 +68,11 @@ class FinishStopWithCalls(Fix):
             return False
         choice["finish_reason"] = "tool_calls"
         return True
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Repair the reason of a choice that has called a tool meanwhile."""
+        for choice in choices(outgoing.chunk):
+            calls_tools = end.reason(index_of(choice)) == "tool_calls"
+            if calls_tools and self._repair(choice):
+                outgoing.fixed(self.name)
+        return False

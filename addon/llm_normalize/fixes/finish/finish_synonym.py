@@ -20,6 +20,8 @@ class FinishSynonym(Fix):
         "https://github.com/earendil-works/pi/issues/2116",
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/map-workersai-finish-reason.ts",
     )
+    key = "finish_reason"
+    edits_bodies = True
     examples = (
         Example(
             "end of sequence",
@@ -51,7 +53,3 @@ class FinishSynonym(Fix):
                 choice["finish_reason"] = meant
                 changed = True
         return changed
-
-    def body(self, body: Chunk) -> bool:
-        """Translate the reasons."""
-        return self.edit(body)

@@ -1,13 +1,16 @@
 """No `[DONE]` after a finished stream."""
 
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
 
 
 class DoneMissing(Fix):
-    """Close a stream that finished and came to a clean end. repair/ending/stream_end.py does it."""
+    """Close a stream that finished and came to a clean end."""
 
     name = "done-missing"
     changes = "clean end after every finish reason, without `[DONE]` -> added"
@@ -17,6 +20,7 @@ class DoneMissing(Fix):
         "https://github.com/li-plus/chatglm.cpp",
         "https://github.com/oobabooga/textgen/issues/4778",
     )
+    moments = (Moment.MISSING_DONE,)
     examples = (
         Example("finished", [_TEXT, _STOP], [_TEXT, _STOP, DONE]),
         Example.untouched("there", [_TEXT, _STOP, DONE]),
@@ -25,3 +29,9 @@ class DoneMissing(Fix):
             "error", [_TEXT, b'data: {"error":{"message":"Overloaded"}}\n\n']
         ),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Send it."""
+        outgoing.step.fixed(self.name)
+        end.add(outgoing)
+        return True

@@ -1,7 +1,11 @@
 """A choice that goes on after its finish reason, and says nothing."""
 
+from ...chat.chunk import choices, index_of, speaks_in
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -10,10 +14,7 @@ _ASKED = Asked(stream=True, usage=True)
 
 
 class ChoiceAfterFinish(Fix):
-    """Drop the choice, and keep what comes beside it, which is usage as a rule.
-
-    repair/ending/stream_end.py does it.
-    """
+    """Drop the choice, and keep what stands beside it, which is usage as a rule."""
 
     name = "choice-after-finish"
     changes = "a finished choice again, with an empty delta -> removed"
@@ -23,6 +24,7 @@ class ChoiceAfterFinish(Fix):
         "https://openrouter.ai/docs/use-cases/usage-accounting",
         "https://platform.openai.com/docs/api-reference/chat/streaming",
     )
+    moments = (Moment.FINISHED_CHOICES,)
     examples = (
         Example("empty", [_TEXT, _STOP, _EMPTY, DONE], [_TEXT, _STOP, DONE]),
         Example.untouched(
@@ -35,3 +37,14 @@ class ChoiceAfterFinish(Fix):
         ),
         Example.untouched("before", [_EMPTY, _TEXT, _STOP], ended=False),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Take the choices out that say nothing."""
+        found = choices(outgoing.chunk)
+        over = {index_of(each) for each in found} & end.finished
+        some = [each for each in found if index_of(each) not in over or speaks_in(each)]
+        if len(some) == len(found):
+            return False
+        outgoing.chunk["choices"] = some
+        outgoing.fixed(self.name)
+        return True

@@ -20,6 +20,7 @@ class ChoiceIndexMissing(Fix):
     why = "Typed clients refuse the chunk; others file the text under None."
     providers = ("gateways", "web-llm")
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
+    edits_bodies = True
     examples = (
         Example("stream", [_without(_TEXT)], [_TEXT], ended=False),
         Example(
@@ -48,7 +49,3 @@ class ChoiceIndexMissing(Fix):
             taken.add(at)
             changed = True
         return changed
-
-    def body(self, body: Chunk) -> bool:
-        """Add the index."""
-        return self.edit(body)

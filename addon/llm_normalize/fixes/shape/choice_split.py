@@ -31,6 +31,7 @@ class ChoiceSplit(Fix):
     why = "Clients read the first choice, and never see the calls in the second."
     providers = ("GitHub Copilot with Claude",)
     sources = ("https://github.com/ericc-ch/copilot-api",)
+    edits_bodies = True
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
@@ -57,10 +58,6 @@ class ChoiceSplit(Fix):
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send a chunk for each where several answers were asked for."""
         return part_choices(chunk)
-
-    def body(self, body: Chunk) -> bool:
-        """Merge the choices of a body."""
-        return self.edit(body)
 
 
 def _merge(first: Chunk, more: Chunk) -> None:

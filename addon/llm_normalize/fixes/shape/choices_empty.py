@@ -3,6 +3,7 @@
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import USAGE, Example, Fix, chunk
+from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
@@ -44,6 +45,10 @@ class ChoicesEmpty(Fix):
         super().__init__(asked, seen)
         self._notes: Chunk = {}
         self._frame: Chunk = {}
+
+    def state(self) -> object:
+        """Return the notes that have found no chunk yet, and the chunk they are of."""
+        return frozen([self._notes, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""

@@ -1,7 +1,10 @@
 """Events that a repair left without anything to say."""
 
 from ...chat.chunk import Chunk, choices, index_of, says_nothing, take_errors
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _OPEN = chunk({"role": "assistant", "content": "Hi"})
 
@@ -18,6 +21,7 @@ class EventEmpty(Fix):
     providers = ("SGLang", "DeepSeek")
     sources = ("https://github.com/coderGtm/yantra-app-launcher/issues/545",)
     rides = True
+    moments = (Moment.EMPTIED,)
     examples = (
         Example("empty", [_OPEN, chunk({})], [_OPEN], ended=False),
         Example.untouched("first of its choice", [chunk({})]),
@@ -33,3 +37,10 @@ class EventEmpty(Fix):
         if not (opened and says_nothing(chunk)):
             return [chunk, *errors] if errors else None
         return errors
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Drop a chunk that said nothing but usage."""
+        if says_nothing(outgoing.chunk):
+            outgoing.fixed(self.name)
+            return True
+        return False

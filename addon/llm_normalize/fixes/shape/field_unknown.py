@@ -21,6 +21,7 @@ class FieldUnknown(Fix):
         "https://platform.openai.com/docs/api-reference/chat",
         "https://github.com/openai/openai-node/issues/2423",
     )
+    edits_bodies = True
     examples = (
         Example(
             "stream",
@@ -64,10 +65,6 @@ class FieldUnknown(Fix):
             if len(found) < len(calls(delta)):
                 put_calls(delta, found)
         return changed
-
-    def body(self, body: Chunk) -> bool:
-        """Drop the keys."""
-        return self.edit(body)
 
     def error(self, body: Json, status: int) -> Chunk | None:
         """Drop the keys beside and in the error."""

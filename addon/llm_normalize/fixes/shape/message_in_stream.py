@@ -6,6 +6,7 @@ from ...chat.chunk import Chunk, choices, index_of, news, repeats, says
 from ...chat.conversion import is_body
 from ...chat.stream_state import MANY, Asked, Seen, brief
 from ...repair.fix import Example, Fix, chunk
+from ...wire.json_text import frozen
 
 _MOST = 8  # choices whose last message is kept
 _THOUGHT = re.compile("(reason|think|thought).*")
@@ -42,6 +43,10 @@ class MessageInStream(Fix):
         super().__init__(asked, seen)
         self._told: dict[int, Chunk | None] = {}  # the message before, if they grow
         self._said: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
+
+    def state(self) -> object:
+        """Return what messages and deltas have said."""
+        return frozen(self._told), frozenset(self._said)
 
     def edit(self, chunk: Chunk) -> bool:
         """Replace the messages by deltas, but those of an answer in one piece."""

@@ -45,6 +45,10 @@ class FunctionCallDoubled(Fix):
         super().__init__(asked, seen)
         self._told: set[int] = set()  # choices from which one was removed
 
+    def state(self) -> object:
+        """Return the choices from which one was removed."""
+        return frozenset(self._told)
+
     def edit(self, chunk: Chunk) -> bool:
         """Remove it from the deltas; one that has been sent goes on."""
         changed = False

@@ -1,7 +1,10 @@
 """A tool call that ends without any arguments."""
 
-from ...chat.chunk import Chunk, calls, function, messages
+from ...chat.chunk import Chunk, calls, envelope_of, function, messages
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ...repair.outcome import Outgoing
 
 _END = chunk({}, finish="tool_calls")
 _BARE = {**head(), "function": {"name": "f"}}
@@ -10,7 +13,7 @@ _BARE = {**head(), "function": {"name": "f"}}
 class ToolCallArgumentsMissing(Fix):
     """Send `{}`, which OpenAI sends for a call without any.
 
-    In a stream repair/ending/stream_end.py does it, since more may come until the finish has left.
+    In a stream with the finish reason: more may follow until that is sent.
     """
 
     name = "tool-call-arguments-missing"
@@ -21,6 +24,7 @@ class ToolCallArgumentsMissing(Fix):
         "https://github.com/vercel/ai/issues/6687",
         "https://platform.openai.com/docs/guides/function-calling",
     )
+    moments = (Moment.CLOSED_CALLS,)
     examples = (
         Example(
             "stream",
@@ -47,3 +51,13 @@ class ToolCallArgumentsMissing(Fix):
                     inner["arguments"] = "{}"
                     changed = True
         return changed
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Send `{}` for each call that the finish in *outgoing* ends."""
+        for index, at, call in end.hollow_calls(outgoing.chunk):
+            call.add("{}")
+            delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
+            choice = {"index": index, "delta": delta, "finish_reason": None}
+            chunk = {**envelope_of(outgoing.chunk), "choices": [choice]}
+            end.send_before(outgoing, chunk, self.name)
+        return False

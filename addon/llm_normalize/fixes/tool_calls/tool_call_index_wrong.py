@@ -21,6 +21,7 @@ class ToolCallIndexWrong(Fix):
     why = "The arguments of two calls run together, and the next turn is refused."
     providers = ("DeepSeek V4 behind gateways", "Gemini proxies")
     sources = ("https://github.com/agno-agi/agno/issues/8880",)
+    key = "call"
     examples = (
         Example(
             "two calls at 0",
@@ -37,6 +38,10 @@ class ToolCallIndexWrong(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._moved = Moved()
+
+    def state(self) -> object:
+        """Return which calls have which index."""
+        return self._moved.state
 
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments anew."""

@@ -4,6 +4,7 @@ from ...chat.chunk import Chunk, calls, deltas, envelope_of, put_calls
 from ...chat.content_parts import Unnamed, join_fragments
 from ...chat.stream_state import Asked, Seen, brief
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
+from ...wire.json_text import frozen
 
 _EARLY = {"index": 0, "id": "call_0", "function": {"arguments": "{"}}
 _LATE = {"index": 0, "function": {"name": "f", "arguments": "}"}}
@@ -22,6 +23,7 @@ class ToolCallNameLate(Fix):
         "https://github.com/vercel/ai/issues/15879",
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/streaming.ts",
     )
+    key = "call"
     examples = (
         Example(
             "late",
@@ -37,6 +39,10 @@ class ToolCallNameLate(Fix):
         super().__init__(asked, seen)
         self._unnamed = Unnamed()
         self._frame: Chunk = {}
+
+    def state(self) -> object:
+        """Return which fragments wait, and what their chunk would be."""
+        return self._unnamed.state, frozen(self._frame)
 
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""

@@ -1,7 +1,10 @@
 """A usage chunk before every choice has finished."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _A = chunk({"role": "assistant", "content": "Hi"})
 _B = chunk({"role": "assistant", "content": "Ho"}, index=1)
@@ -13,16 +16,14 @@ _TWO = Asked(stream=True, usage=True, n=2)
 
 
 class UsageEarly(Fix):
-    """Send the last usage chunk only, after every finish reason.
-
-    repair/ending/stream_end.py does it.
-    """
+    """Send the last usage chunk only, after every finish reason."""
 
     name = "usage-early"
     changes = "usage chunk before the last finish reason -> dropped or after it"
     why = "Clients that add usage up count a request with two choices twice."
     providers = ("llama.cpp with `n` > 1",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/create",)
+    moments = (Moment.USAGE_EARLY,)
     examples = (
         Example(
             "one for each choice",
@@ -34,3 +35,8 @@ class UsageEarly(Fix):
             "last", [_A, _B, _STOP_A, _STOP_B, _USAGE], asked=_TWO, ended=False
         ),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Let it wait."""
+        end.hold_usage(outgoing, self.name)
+        return True

@@ -15,6 +15,7 @@ class UsageElsewhere(Fix):
     why = "Clients look at `usage` and count no tokens."
     providers = ("Groq",)
     key = "usage"
+    edits_bodies = True
     sources = (
         "https://console.groq.com/docs/api-reference#chat-create",
         "https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_chunk.py",
@@ -43,7 +44,3 @@ class UsageElsewhere(Fix):
             return False
         chunk["usage"] = dict(usage)
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Copy it."""
-        return self.edit(body)

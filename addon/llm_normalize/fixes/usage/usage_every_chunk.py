@@ -1,7 +1,11 @@
 """Usage on chunks that are not the last."""
 
+from ...chat.chunk import usage_of
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _SOME = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -11,10 +15,7 @@ _ASKED = Asked(stream=True, usage=True)
 
 
 class UsageEveryChunk(Fix):
-    """Send usage once: in its own last chunk if asked for, else with the finish.
-
-    repair/ending/stream_end.py does it, since it knows what has ended.
-    """
+    """Send usage once: in its own last chunk if asked for, else with the finish."""
 
     name = "usage-every-chunk"
     changes = "usage before a stream's end -> once, at its end"
@@ -28,6 +29,7 @@ class UsageEveryChunk(Fix):
         "https://github.com/open-webui/open-webui/issues/29064",
         "https://platform.openai.com/docs/api-reference/chat/create",
     )
+    moments = (Moment.USAGE_BESIDE_CHOICES, Moment.OVERTAKEN_FINISH)
     examples = (
         Example(
             "asked for",
@@ -49,3 +51,11 @@ class UsageEveryChunk(Fix):
         Example.untouched("last chunk", [_TEXT, _STOP, _LAST, DONE], asked=_ASKED),
         Example.untouched("with the finish", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Take it off, also off a finish that turns out not to be the last."""
+        if moment is Moment.USAGE_BESIDE_CHOICES:
+            end.take_off(outgoing, self.name)
+        elif usage_of(outgoing.chunk) and not end.all_finished:
+            end.take_back(outgoing, self.name)
+        return True

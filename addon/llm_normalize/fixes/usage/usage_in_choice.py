@@ -17,6 +17,7 @@ class UsageInChoice(Fix):
     why = "Clients look at the chunk and count no tokens."
     providers = ("Moonshot",)
     key = "usage"
+    edits_bodies = True
     sources = (
         "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/providers/openai-completions.ts",
         "https://platform.moonshot.ai/docs/api/chat",
@@ -47,7 +48,3 @@ class UsageInChoice(Fix):
                     chunk["usage"] = usage
                 changed = True
         return changed
-
-    def body(self, body: Chunk) -> bool:
-        """Move it."""
-        return self.edit(body)

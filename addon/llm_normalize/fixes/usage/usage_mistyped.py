@@ -21,6 +21,7 @@ class UsageMistyped(Fix):
     why = "Typed clients refuse the chunk, others add text to numbers."
     providers = ("gateways in JavaScript and Lua",)
     key = "usage"
+    edits_bodies = True
     sources = ("https://platform.openai.com/docs/api-reference/chat/object",)
     examples = (
         Example(
@@ -51,10 +52,6 @@ class UsageMistyped(Fix):
                 usage[key] = None
                 changed = True
         return changed
-
-    def body(self, body: Chunk) -> bool:
-        """Convert the counts."""
-        return self.edit(body)
 
 
 def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:

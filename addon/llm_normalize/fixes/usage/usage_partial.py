@@ -22,6 +22,7 @@ class UsagePartial(Fix):
     why = "Typed clients refuse the chunk; Zed takes it for one of no known kind."
     providers = ("MiniMax", "gateways to Claude")
     key = "usage"
+    edits_bodies = True
     sources = (
         "https://github.com/zed-industries/zed/issues/42893",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -63,10 +64,6 @@ class UsagePartial(Fix):
         counts = dict(zip(_COUNTS, (prompt, answer, total), strict=True))
         usage.update({key: counts[key] for key in missing})
         return True
-
-    def body(self, body: Chunk) -> bool:
-        """Add the counts."""
-        return self.edit(body)
 
 
 def _count(usage: Chunk, *names: str) -> int | None:

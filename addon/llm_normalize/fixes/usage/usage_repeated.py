@@ -1,7 +1,10 @@
 """Usage again after it was sent."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -10,13 +13,14 @@ _ASKED = Asked(stream=True, usage=True)
 
 
 class UsageRepeated(Fix):
-    """Send usage once. repair/ending/stream_end.py does it."""
+    """Send usage once."""
 
     name = "usage-repeated"
     changes = "second usage chunk -> dropped"
     why = "LangChain, pydantic-ai and smolagents add it up."
     providers = ("gateways that add usage of their own",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/create",)
+    moments = (Moment.USAGE_AGAIN, Moment.USAGE_ON_FINISH)
     examples = (
         Example(
             "twice",
@@ -26,3 +30,14 @@ class UsageRepeated(Fix):
         ),
         Example.untouched("once", [_TEXT, _STOP, _USAGE, DONE], asked=_ASKED),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Drop it, or take it off."""
+        if not end.usage_sent:
+            return False
+        outgoing.fixed(self.name)
+        if moment is Moment.USAGE_AGAIN:
+            end.keep_notes(outgoing.chunk, self.name)
+        else:
+            del outgoing.chunk["usage"]
+        return True

@@ -1,7 +1,10 @@
 """A usage chunk that nobody asked for."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -11,7 +14,7 @@ _USAGE = chunk(None, usage=USAGE)
 class UsageUnasked(Fix):
     """Let the usage ride on the chunk with the finish reason.
 
-    repair/ending/stream_end.py does it: that chunk waits for one more event.
+    That chunk waits for one more event.
     """
 
     name = "usage-unasked"
@@ -22,6 +25,7 @@ class UsageUnasked(Fix):
         "https://platform.openai.com/docs/api-reference/chat/create",
         "https://github.com/openai/openai-cookbook/blob/main/examples/How_to_stream_completions.ipynb",
     )
+    moments = (Moment.USAGE_UNASKED, Moment.USAGE_LATE, Moment.LAST_FINISH)
     examples = (
         Example(
             "unasked",
@@ -35,3 +39,14 @@ class UsageUnasked(Fix):
         ),
         Example.untouched("none", [_TEXT, _STOP, DONE]),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Let it ride on the finish; behind the end it gets a choice that goes on."""
+        if moment is Moment.USAGE_UNASKED:
+            outgoing.fixed(self.name)
+            end.keep(outgoing.chunk, self.name)
+            end.keep_rest(outgoing.chunk, self.name)
+        elif moment is Moment.USAGE_LATE and end.opened - end.finished:
+            outgoing.chunk["choices"] = end.bare_choices()
+            outgoing.fixed(self.name)
+        return True

@@ -1,7 +1,10 @@
 """Usage that was asked for, on the chunk with the finish reason."""
 
 from ...chat.stream_state import Asked
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _STOP = chunk({}, finish="stop")
@@ -11,7 +14,7 @@ _ASKED = Asked(stream=True, usage=True)
 class UsageWithChoices(Fix):
     """Send usage that was asked for in a last chunk with `choices: []`.
 
-    repair/ending/stream_end.py does it, since only the end shows that no such chunk came.
+    Only the end shows whether there is one.
     """
 
     name = "usage-with-choices"
@@ -22,6 +25,7 @@ class UsageWithChoices(Fix):
         "https://github.com/ARahim3/mlx-dspark/issues/37",
         "https://platform.openai.com/docs/api-reference/chat/create",
     )
+    moments = (Moment.USAGE_BESIDE_FINISH,)
     examples = (
         Example(
             "on the finish",
@@ -37,3 +41,8 @@ class UsageWithChoices(Fix):
         ),
         Example.untouched("not asked for", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
     )
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Take it off."""
+        end.take_off(outgoing, self.name)
+        return True

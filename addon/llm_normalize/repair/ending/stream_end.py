@@ -1,191 +1,261 @@
 """How a stream ends: the only place that holds an event back, adds one, or closes.
 
-What waits, and why nothing else may:
-
-* An opening that may turn out a tool call's, for one event (`repair/ending/opening.py`).
-* The last finish reason, if the request did not ask for usage and none has come yet:
-  usage that nobody asked for must ride on it (`repair/ending/usage.py`). What else its choice still
-  says overtakes it.
-* A finish reason on the first words of its choice, and each one later if more words
-  came after it: there are providers that put one on every chunk. So does one on a call
-  without arguments, which may follow.
-* Usage that was asked for and came before every choice had finished.
+What waits, and why nothing else may, stands in `repair/ending/end_state.py`; what a fix
+does about it, in the fix.
 
 Success is never made up: a finish reason is added only before a `[DONE]` that the
 provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 
-from ...chat.chunk import (
-    ENVELOPE,
-    Chunk,
-    choices,
-    envelope_of,
-    index_of,
-    says_nothing,
-    speaks_in,
-    usage_of,
-)
+from ...chat.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.conversion import counts
-from ..fast_path.learning import frozen
-from ..outcome import Piece, Step
-from .finish_reasons import NO_ARGUMENTS, Finish, finished_of, is_bare_finish
-from .opening import Opening
-from .usage import Usage
+from ...chat.stream_state import Asked, Seen
+from ...wire.event_boundary import DONE
+from ...wire.sse import encode
+from ..outcome import Outgoing, Outlet, Step
+from .end_state import CHOICES, ActsAtEnd, EndState, finished_of, is_bare_finish
+from .moment import Moment
 
-AFTER = "choice-after-finish"
+_EARLY = "finish-early"
 
 
 class Ending:
-    """The end of one stream, and what waits for it.
+    """The end of one stream, event by event.
 
     Args:
-        finish: Its finish reasons.
+        asked: What the request asked.
+        seen: What the stream has said, recorded by the pipeline.
+        fixes: All fixes of the stream.
+        outlet: Where chunks are sent and wait.
+        close: Sends what the fixes hold of choices that end, as part of a step.
     """
 
-    def __init__(self, finish: Finish) -> None:
-        self._asked, self._seen = finish.asked, finish.seen
-        self._on, self._outlet = finish.on, finish.outlet
-        self._opening = Opening(self._asked, self._on, self._outlet)
-        self._finish = finish
-        self._usage = Usage(self._asked, self._on, finish, self._outlet)
-        self._done = False
-        self._cut = False  # the last block has no end: nothing can follow it
-        self._last: Piece | None = None
+    def __init__(
+        self,
+        asked: Asked,
+        seen: Seen,
+        fixes: Iterable[ActsAtEnd],
+        outlet: Outlet,
+        close: Callable[[Step, set[int] | None], None],
+    ) -> None:
+        self._asked, self._seen, self._outlet = asked, seen, outlet
+        self.state = EndState(asked, seen, fixes, outlet, close)
 
     # -- what comes in ---------------------------------------------------------
 
-    def chunk(self, piece: Piece) -> None:
-        """Take a repaired chunk: send it, hold it, or let it ride on another."""
-        chunk = piece.chunk
-        self._opening.settle(chunk)
-        self._last = piece
-        indexes = {index_of(choice) for choice in choices(chunk)}
-        if self._done or self._seen.error:
-            self._late(piece, indexes)
-            return
-        if not indexes:
-            self._usage.take(piece)
-            return
-        self._usage.add_notes(piece)
-        opened = set(self._finish.opened)
-        self._finish.open(piece, indexes)
+    def chunk(self, outgoing: Outgoing) -> None:
+        """Send a repaired chunk, hold it, or let it ride on another."""
+        state = self.state
+        state.last = outgoing
+        state.send_opening()
+        indexes = {index_of(choice) for choice in choices(outgoing.chunk)}
+        if state.done or self._seen.error:
+            self._late(outgoing, indexes)
+        elif not indexes:
+            self._alone(outgoing)
+        else:
+            self._choices(outgoing, indexes)
+
+    def _choices(self, outgoing: Outgoing, indexes: set[int]) -> None:
+        """Take in a chunk with choices, which the stream's end has not passed."""
+        state, chunk = self.state, outgoing.chunk
+        state.add_notes(outgoing)
+        state.begin(outgoing, indexes)
         finished = finished_of(chunk)
-        if finished and finished <= self._finish.finished and self._repeats(piece):
+        repeats = finished and finished <= state.finished
+        if repeats and state.ask(Moment.REPEATED_FINISH, outgoing):
             return
-        over = indexes & self._finish.finished
-        if self._leave_out(piece, over) and not choices(chunk):
-            self._usage.take_last(piece)
+        over = not indexes.isdisjoint(state.finished)
+        if over and state.ask(Moment.FINISHED_CHOICES, outgoing) and not choices(chunk):
+            self._emptied(outgoing)
             return
-        self._finish.finished |= finished & self._finish.opened
-        last = self._finish.all_finished
-        taken = self._usage.take_off(piece, finishes=bool(finished), last=last)
-        if taken and says_nothing(chunk) and "event-empty" in self._on:
-            piece.fixed("event-empty")
+        state.finished |= finished & state.opened
+        if usage_of(chunk) and self._takes_off(outgoing, finished):
             return
         bare = bool(finished) and is_bare_finish(chunk)
-        waiting = self._finish.waiting
-        if waiting and not indexes & finished_of(waiting.chunk):
-            self._finish.release()
-        elif waiting and not bare:
-            self._finish.doubted = True
-            waiting.step.fixed("finish-early")
-            waiting.step.moved = True
-            self._usage.take_back(waiting)
-        if self._opening.takes(piece, opened):
-            return
+        if state.finish:
+            self._pass_finish(state.finish, indexes, bare=bare)
         if bare:
-            self._bare_finish(piece)
+            self._bare_finish(outgoing)
+        elif not (state.new and state.ask(Moment.OPENING, outgoing)):
+            if finished:
+                state.close(outgoing.step, finished)
+            self._outlet.send(outgoing)
+
+    def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
+        """Send the finish that waits before a chunk of other choices than its own.
+
+        One of its own overtakes it, unless that is a bare finish, too.
+        """
+        state = self.state
+        if not indexes & finished_of(waiting.chunk):
+            state.release_finish()
+        elif not bare:
+            state.doubted = True
+            waiting.step.fixed(_EARLY)
+            waiting.step.moved = True
+            state.ask(Moment.OVERTAKEN_FINISH, waiting)
+
+    def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
+        """Take usage off a chunk with choices where OpenAI would not have put it.
+
+        Returns:
+            Whether nothing else was in it, and it is dropped.
+        """
+        state = self.state
+        if finished and state.all_finished and not self._asked.usage:
+            taken = state.ask(Moment.USAGE_ON_FINISH, outgoing)
+            if not taken and counts(usage_of(outgoing.chunk)):
+                state.pass_usage()  # zeros may come before the figures
         else:
-            self._send(piece, finished)
+            at_end = finished and self._asked.usage
+            beside = Moment.USAGE_BESIDE_CHOICES
+            taken = state.ask(
+                Moment.USAGE_BESIDE_FINISH if at_end else beside, outgoing
+            )
+        return taken and state.ask(Moment.EMPTIED, outgoing)
 
-    def _send(self, piece: Piece, finished: set[int]) -> None:
-        if finished:
-            self._finish.close(piece.step, finished)
-        self._outlet.send(piece)
+    def _bare_finish(self, outgoing: Outgoing) -> None:
+        state = self.state
+        state.release_finish()
+        if state.ask(Moment.FINISH, outgoing):
+            state.hold_finish(outgoing)
+        elif not state.all_finished or self._asked.usage or state.usage_sent:
+            state.send_finish(outgoing)
+        elif counts(state.figures):
+            outgoing.fixed(state.figures_fix)
+            state.ride(outgoing.chunk)
+            state.send_finish(outgoing)
+        elif state.ask(Moment.LAST_FINISH, outgoing):
+            state.hold_finish(outgoing)
+        else:
+            state.send_finish(outgoing)
 
-    def _late(self, piece: Piece, indexes: set[int]) -> None:
-        """Take a chunk after `[DONE]` or an error: it passes, but for empty choices."""
-        bare = not any(each.get("delta") for each in choices(piece.chunk))
-        if bare and (usage_of(piece.chunk) or not indexes):
-            self._close(piece.step.n)  # usage and notes follow the calls
-        if self._asked.usage or not usage_of(piece.chunk):
-            self._leave_out(piece, indexes & self._finish.finished)
-        if not indexes and not self._asked.usage and usage_of(piece.chunk):
-            self._usage.give_choice(piece)
-        empty = piece.raw is None and piece.chunk.keys() <= ENVELOPE | {"choices"}
-        if choices(piece.chunk) or usage_of(piece.chunk) or not (indexes or empty):
-            self._outlet.send(piece)
+    def _alone(self, outgoing: Outgoing) -> None:
+        """Take in a chunk without choices: usage, or nothing."""
+        state = self.state
+        if usage_of(outgoing.chunk):
+            open_call = state.lacks_arguments(state.finish)
+            self._usage(outgoing, over=state.is_over and not open_call)
+        elif (
+            outgoing.raw is None and "moderation" not in outgoing.chunk
+        ):  # a fix dropped it
+            state.keep_notes(outgoing.chunk, CHOICES)
+        else:
+            self._outlet.send(outgoing)
 
-    def done(self, piece: Piece) -> None:
-        """Take the provider's `[DONE]`."""
-        if self._done and "done-repeated" in self._on:
-            piece.fixed("done-repeated")
+    def _emptied(self, outgoing: Outgoing) -> None:
+        """Take in a chunk whose choices are gone: its usage may not be the last."""
+        if usage_of(outgoing.chunk):
+            self._usage(outgoing, over=False)
+        else:
+            self.state.keep_rest(outgoing.chunk, CHOICES)
+
+    def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
+        """Take in a usage chunk; *over* tells whether every choice has finished."""
+        state = self.state
+        if not self._asked.usage:
+            if not state.ask(Moment.USAGE_UNASKED, outgoing):
+                state.release_finish()
+                self._outlet.send(outgoing)
             return
-        left_out, n = self._finish.left_out(), piece.step.n - 1
-        self._settle(last=not left_out)
-        if not self._seen.error:
-            self._add_finish(left_out, n)
-        self._usage.flush_notes(n, self._envelope())
-        self._close(n)
-        if not self._seen.error:
-            self._usage.flush(n, self._envelope())
-        self._done = True
-        self._outlet.send(piece)
+        if state.ask(Moment.USAGE_AGAIN, outgoing):
+            return
+        if not over and state.ask(Moment.USAGE_EARLY, outgoing):
+            return
+        state.replace_usage()
+        state.release_finish()
+        state.close(outgoing.step, None)
+        state.pass_usage()
+        self._outlet.send(outgoing)
 
-    def error(self, piece: Piece) -> None:
-        """Take an error event: nothing may be added to the stream after it."""
-        self._settle()
-        self._usage.flush_notes(piece.step.n - 1, self._envelope())
-        self._close(piece.step.n - 1)
-        self._usage.flush(piece.step.n - 1, self._envelope())
+    def _late(self, outgoing: Outgoing, indexes: set[int]) -> None:
+        """Take in a chunk after `[DONE]` or an error: it passes, but for empty choices."""
+        state = self.state
+        bare = not any(each.get("delta") for each in choices(outgoing.chunk))
+        if bare and (usage_of(outgoing.chunk) or not indexes):
+            state.close_choices(outgoing.step.n)  # usage and notes follow the calls
+        if self._asked.usage or not usage_of(outgoing.chunk):
+            state.ask(Moment.FINISHED_CHOICES, outgoing)
+        if not indexes and not self._asked.usage and usage_of(outgoing.chunk):
+            state.ask(Moment.USAGE_LATE, outgoing)
+        empty = outgoing.raw is None and outgoing.chunk.keys() <= ENVELOPE | {"choices"}
+        if (
+            choices(outgoing.chunk)
+            or usage_of(outgoing.chunk)
+            or not (indexes or empty)
+        ):
+            self._outlet.send(outgoing)
+
+    def done(self, outgoing: Outgoing) -> None:
+        """Take in the provider's `[DONE]`."""
+        state = self.state
+        if state.done and state.ask(Moment.REPEATED_DONE, outgoing):
+            return
+        unfinished, n = state.unfinished, outgoing.step.n - 1
+        self._settle(last=not unfinished)
+        for index in unfinished if not self._seen.error else ():
+            choice = {"index": index, "delta": {}, "finish_reason": None}
+            chunk = state.envelope() | {"choices": [choice]}
+            state.ask(Moment.UNFINISHED, Outgoing(Step(n, None), chunk, None))
+        state.flush_notes(n)
+        state.close_choices(n)
+        if not self._seen.error:
+            state.flush_usage(n)
+        state.done = True
+        self._outlet.send(outgoing)
+
+    def error(self, outgoing: Outgoing) -> None:
+        """Take in an error event: nothing may be added to the stream after it."""
+        self._send_all(outgoing.step.n - 1)
+        self.state.flush_usage(outgoing.step.n - 1)
         self._seen.error = True
-        self._outlet.send(piece)
+        self._outlet.send(outgoing)
 
     def other(self) -> None:
-        """Take note of an event that is not understood.
+        """Take in an event that is not understood.
 
         What opened comes first. It may have been an error, or a finish reason: none of
         either is made up after it.
         """
-        self._opening.settle(None)
-        self._finish.doubtful = True
+        self.state.send_opening()
+        self.state.doubtful = True
 
     def make_way(self, n: int, *, last: bool) -> None:
         """Send what waits before block *n*, after which nothing may be added if *last*.
 
         For a block whose end is not in hand: what followed would be glued to its line.
         """
-        self._settle()
-        self._usage.flush_notes(n - 1, self._envelope())
-        self._close(n - 1)
-        self._usage.flush(n - 1, self._envelope())
-        self._cut = self._cut or last
+        self._send_all(n - 1)
+        self.state.flush_usage(n - 1)
+        self.state.cut = self.state.cut or last
 
     def end(self, count: int) -> None:
-        """Take the clean end of a stream of *count* events."""
-        self._settle()
-        self._usage.flush_notes(count, self._envelope())
-        self._close(count)
-        if self._done or self._cut or self._seen.error:
+        """Take in the clean end of a stream of *count* events."""
+        state = self.state
+        self._send_all(count)
+        if state.done or state.cut or self._seen.error:
             return
-        self._usage.flush(count, self._envelope())
-        sure = self._finish.all_finished and not self._finish.doubtful
-        if sure and "done-missing" in self._on:
-            self._done = True  # more may follow an empty HTTP/2 frame, see exchange/stream_rewriter.py
-            self._outlet.add(count, b"data: [DONE]\n\n", "done-missing")
+        state.flush_usage(count)
+        sure = state.all_finished and not state.doubtful
+        done = Outgoing(Step(count, None), {}, encode(DONE))
+        # More may follow an empty HTTP/2 frame, see exchange/stream_rewriter.py.
+        state.done = sure and state.ask(Moment.MISSING_DONE, done)
 
-    @property
-    def state(self) -> object:
-        """What decides on the next chunk; None while anything waits."""
-        if self._opening.waiting or self._finish.waiting or self._usage.waiting:
-            return None
-        if self._usage.notes:
-            return None
-        envelope = self._envelope() | {"choices": None}
-        own = (self._done, self._cut, envelope)
-        return frozen([own, self._finish.state, self._usage.state])
+    def _send_all(self, n: int) -> None:
+        """Send what waits, but usage, before event *n* is over."""
+        self._settle()
+        self.state.flush_notes(n)
+        self.state.close_choices(n)
+
+    def _settle(self, *, last: bool = True) -> None:
+        """Send what waits; usage rides on its finish if that is the *last* one."""
+        self.state.send_opening()
+        if last:
+            self.state.ride_on_finish()
+        self.state.release_finish()
 
     # -- a stream that does not come to its end ----------------------------------
 
@@ -196,110 +266,24 @@ class Ending:
             n: The block.
             failed: The step whose block is about to pass as it came, if any.
         """
-        self._opening.waiting = self._finish.waiting = self._usage.waiting = None
+        self.state.forget_waiting()
         self._outlet.rescue(failed)
-        if failed is None or self._usage.fix not in failed.fixes:
-            self._usage.flush(n - 1, self._envelope())
+        if failed is None or self.state.figures_fix not in failed.fixes:
+            self.state.flush_usage(n - 1)
 
     def abandon(self) -> bool:
         """Close what waits in a stream that broke off; tell whether that is a loss."""
-        opening = self._opening.waiting
-        waiting = list(self._take_waiting())
-        for piece in waiting:
-            self._outlet.drop(piece)
-        return any(piece is not opening for piece in waiting) or bool(self._usage.kept)
+        opening = self.state.opening
+        waiting = self.state.forget_waiting()
+        for outgoing in waiting:
+            self._outlet.drop(outgoing)
+        is_loss = any(outgoing is not opening for outgoing in waiting)
+        return is_loss or bool(self.state.figures)
 
     def join(self, step: Step, data: bytes) -> None:
         """Add a line end's last byte to what waits of *step*."""
-        for piece in (self._opening.waiting, self._finish.waiting, self._usage.waiting):
-            if piece is None or piece.step is not step or piece.raw is None:
+        for outgoing in self.state.waiting:
+            if outgoing.step is not step or outgoing.raw is None:
                 continue
-            if piece.raw.endswith(b"\r"):
-                piece.raw += data
-
-    def _take_waiting(self) -> Iterator[Piece]:
-        waiting = (self._opening.waiting, self._finish.waiting, self._usage.waiting)
-        self._opening.waiting = self._finish.waiting = self._usage.waiting = None
-        return (piece for piece in waiting if piece is not None)
-
-    # -- finish reasons --------------------------------------------------------
-
-    def _repeats(self, piece: Piece) -> bool:
-        """Drop a finish that its choices had already, but for the usage it brings."""
-        if not is_bare_finish(piece.chunk) or "finish-repeated" not in self._on:
-            return False
-        name = "finish-repeated"
-        piece.fixed(name)
-        self._finish.overrule(piece.chunk, name)
-        self._finish.take_rest(piece, name)
-        self._usage.keep_notes(piece.chunk, name)
-        if usage_of(piece.chunk):
-            self._usage.take_repeated(piece.chunk, name)
-        return True
-
-    def _leave_out(self, piece: Piece, over: set[int]) -> bool:
-        """Take out choices that are *over* and say nothing; tell whether any were."""
-        found = choices(piece.chunk)
-        kept = [each for each in found if index_of(each) not in over or speaks_in(each)]
-        if len(kept) == len(found) or AFTER not in self._on:
-            return False
-        piece.chunk["choices"] = kept
-        piece.fixed(AFTER)
-        return True
-
-    def _bare_finish(self, piece: Piece) -> None:
-        self._finish.release()
-        may_wait = "finish-early" in self._on
-        if may_wait and self._finish.lacks_arguments(piece):
-            self._finish.hold(piece)
-        elif not self._finish.all_finished:
-            self._finish.send(piece)
-        elif may_wait and self._finish.is_doubtful(piece):
-            self._finish.hold(piece)
-        elif self._asked.usage or self._usage.sent:
-            self._finish.send(piece)
-        elif counts(self._usage.kept):
-            piece.fixed(self._usage.fix)
-            self._usage.ride(piece.chunk)
-            self._finish.send(piece)
-        elif self._on & {"usage-unasked", "finish-repeated", "finish-early"}:
-            self._finish.hold(piece)
-        else:
-            self._finish.send(piece)
-
-    def _add_finish(self, indexes: list[int], n: int) -> None:
-        """Add the finish reasons that the provider left out before its `[DONE]`."""
-        for index in indexes:
-            chunk = self._envelope()
-            reason = self._finish.reason(index)
-            chunk["choices"] = [{"index": index, "delta": {}, "finish_reason": reason}]
-            self._finish.finished.add(index)
-            for call in self._finish.left_open(chunk):
-                self._outlet.add(n, call, NO_ARGUMENTS)
-            self._close(n, {index})
-            last = self._finish.all_finished and not self._asked.usage
-            if self._usage.kept and last:
-                self._usage.ride(chunk)
-            self._usage.ride_notes(chunk)
-            self._outlet.add(n, chunk, "finish-missing")
-
-    # -- what is added ---------------------------------------------------------
-
-    def _settle(self, *, last: bool = True) -> None:
-        """Send what waits; usage rides on its finish if that is the *last* one."""
-        self._opening.settle(None)
-        if last:
-            self._usage.ride_on_finish()
-        self._finish.release()
-
-    def _close(self, n: int, indexes: set[int] | None = None) -> None:
-        """Send what the fixes hold of choices that end, all if None, after event *n*."""
-        step = Step(n, None)
-        self._finish.close(step, indexes)
-        if step.fixes:
-            self._outlet.close(step)
-
-    def _envelope(self) -> Chunk:
-        """Return the envelope of the last chunk, for one that is added."""
-        last = self._last.chunk if self._last else {}
-        return envelope_of(last)
+            if outgoing.raw.endswith(b"\r"):
+                outgoing.raw += data

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from ...chat.stream_state import Seen
 from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import Step
-from ..output import Leaving
+from ..output import Output
 from .template import Template
 
 logger = logging.getLogger(__name__)
@@ -18,8 +18,8 @@ class Patches:
     Args:
         known: The templates that hold now.
         parser: Whose events they are; it numbers them.
-        seen: Told what the client has to have seen.
-        leaving: Where they leave.
+        seen: Records what the client has to have seen.
+        output: Where they are sent.
         count: Called with an event that was changed: its number, its bytes before and
             after, the template. Tells whether that will do, and no `Step` is wanted.
         label: Names the stream in log lines.
@@ -31,28 +31,30 @@ class Patches:
         known: Sequence[Template],
         parser: EventParser,
         seen: Seen,
-        leaving: Leaving,
+        output: Output,
         count: Callable[[int, bytes, bytes, Template], bool],
         label: str,
         stop: Callable[[Exception], None] = lambda _: None,
     ) -> None:
         self.counted: Event | None = None
-        """The last one, if it told usage: that is taken in when it has to be."""
+        """The last one, if it has usage: that is taken in when it has to be."""
+        self.unknown: bytes | None = None
+        """What no template knew last, to be tried once; None if they may be others now."""
         self._known = known
         self._parser = parser
         self._seen = seen
-        self._leaving = leaving
+        self._output = output
         self._count = count
         self._label = label
         self._stop = stop
 
     def of(self, data: bytes, n: int | None = None) -> bytes | None:
-        """Return what leaves for *data* if it is one event that a template knows.
+        """Return what is sent for *data* if it is one event that a template knows.
 
-        Else None, and nothing has happened. Most events come no further than here.
+        Else None, and nothing has happened. Most events go no further than here.
 
         Args:
-            data: What came in.
+            data: What was received.
             n: Its place in the stream, if it has been parsed nevertheless.
         """
         parser = self._parser
@@ -72,12 +74,13 @@ class Patches:
             if n is None:
                 n = parser.count
                 parser.count += 1
-            self._leaving.verbatim = not template.fixes
+            self._output.verbatim = not template.fixes
             if template.counts:
                 self.counted = Event(data, n)
             if out is not data and out != data:
                 self._changed(n, data, out, template)
             return out
+        self.unknown = data
         return None
 
     def _changed(self, n: int, data: bytes, out: bytes, template: Template) -> None:
@@ -87,10 +90,12 @@ class Patches:
             logger.exception("%s: event %d is not recorded", self._label, n)
         else:
             if not will_do:
-                self._leaving.close(Step(n, data, [out], list(template.fixes)))
+                self._output.close(Step(n, data, [out], list(template.fixes)))
 
     def of_all(self, data: bytes, out: list[bytes]) -> bytes:
-        """Add what leaves for the events of *data* that fit to *out*; return the rest."""
+        """Add what is sent for the events of *data* that fit to *out*; return the rest."""
+        if data == self.unknown and data.find(b"\n\n") == len(data) - 2:
+            return data  # `of` was asked, and there is no other event in it
         while self._known and (end := data.find(b"\n\n") + 1):
             patched = self.of(data[: end + 1])
             if patched is None:
@@ -100,7 +105,7 @@ class Patches:
         return data
 
     def _fit(self, template: Template, raw: bytes) -> bytes | None:
-        """Return what leaves for *raw*, of which something has to be told."""
+        """Return what is sent for *raw*, and record what its calls say."""
         texts = template.fit(raw)
         if texts is None:
             return None

@@ -1,13 +1,13 @@
 """What a settled stream learned: events of a known shape are patched as bytes, unread.
 
 Most events of a stream differ in one text alone, and what becomes of them does not
-depend on it. A template is what such an event looks like around its texts, as it came
-and as it left. It holds as long as the stream is settled: the long way of an event has
-been seen to leave everything as it was that decides on the next one. An event that fits
+depend on it. A template is what such an event looks like around its texts, as received
+and as sent. It holds as long as the stream is settled: the long way of an event has
+been seen to change nothing that decides on the next one. An event that fits
 would go the same way, so it is not read at all. Whatever fits nothing goes the long way,
 and if that changes anything, all templates are forgotten.
 
-An optimisation and no more: without it every byte leaves the same.
+An optimisation and no more: without it every byte is sent the same.
 """
 
 import json
@@ -36,7 +36,7 @@ class Template:
         between: The bytes between the texts.
         tail: The bytes behind the last text, to the event's end.
         same: For each text the number of the first one that is its equal.
-        out: What leaves: bytes, and the numbers of texts; nothing if it is what came.
+        out: What is sent: bytes, and the numbers of texts; nothing if that is what was received.
         fixes: Names of the fixes that change it.
         calls: (choice, tool call, number of the text) of arguments.
         counts: The numbers of the texts that are counts.
@@ -53,10 +53,10 @@ class Template:
     edges: tuple[int, int, int, int] | None = field(init=False, compare=False)
     """Bytes around the one text of an event that is changed: before, behind; after, too."""
     is_sole: bool = field(init=False, compare=False)
-    """Whether there is one text only, that nothing has to be told of: see `patch`."""
+    """Whether there is one text only, of which nothing has to be recorded: see `patch`."""
     _span: slice = field(init=False, compare=False)
     sides: tuple[bytes, bytes] = field(init=False, compare=False)
-    """What leaves around the one text."""
+    """What is sent around the one text."""
 
     def __post_init__(self) -> None:
         """Note where the text is, if there is but one, and all else is ASCII."""
@@ -78,7 +78,7 @@ class Template:
             object.__setattr__(self, name, value)  # the dataclass is frozen
 
     def patch(self, raw: bytes) -> bytes | None:
-        """Return what leaves for the event *raw*; None if it has another shape.
+        """Return what is sent for the event *raw*; None if it has another shape.
 
         The common case, in a few steps: for a template whose text `is_sole`.
         """
@@ -105,7 +105,7 @@ class Template:
         return texts or None
 
     def after(self, texts: list[bytes]) -> list[bytes]:
-        """Return the pieces of what leaves for it, if that is not what came."""
+        """Return the parts of what is sent for it, if that is not what was received."""
         texts = [_respelled(text) if b"\\" in text else text for text in texts]
         return [texts[part] if isinstance(part, int) else part for part in self.out]
 

@@ -1,7 +1,7 @@
 """When a stream learns a template, and when it has to forget it.
 
 A template holds as long as the stream is settled. That is seen, not claimed: the long
-way of an event has left everything as it was that decides on the next one. And it is
+way of an event has changed nothing that decides on the next one. And it is
 seen twice, with other words, before anything goes unread. Whatever changes the stream's
 state makes it forget.
 """
@@ -9,34 +9,17 @@ state makes it forget.
 import logging
 from collections.abc import Callable
 
-from ...wire.json_text import Number
 from ..outcome import Step
 from .template import Template
-from .variation import Lesson, learn, may_fit
+from .template_candidate import Candidate, learn, may_fit
 
 logger = logging.getLogger(__name__)
 
 MOST = 8
-"""Templates of a stream that are kept: two kinds of text of a few choices."""
-
-_ATOMS = (str, bytes, int, float, frozenset, Number, Step, type)
+"""Templates of a stream: two kinds of text of a few choices."""
 
 _TRIES = 16  # events from which a stream may try to learn, however few fitted
 _FITTED = 4  # events that must have fitted for each try beyond those
-
-
-def frozen(value: object) -> object:
-    """Return *value* in a form that can be compared later, whatever becomes of it."""
-    if isinstance(value, dict):
-        return tuple((key, frozen(each)) for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(map(frozen, value))
-    if isinstance(value, set):
-        return frozenset(value)
-    if value is None or isinstance(value, _ATOMS):
-        return value
-    # What cannot be looked into may have changed: it equals nothing.
-    return frozen(vars(value)) if hasattr(value, "__dict__") else object()
 
 
 class Templates:
@@ -44,7 +27,7 @@ class Templates:
 
     Args:
         state: Returns what decides, beside the event itself, on what becomes of the next
-            one; None while that cannot be told.
+            one; None while nobody can say.
         watched: Returns the keys whose words decide, too.
         label: Names the stream in log lines.
     """
@@ -62,16 +45,16 @@ class Templates:
         self._state = state
         self._watched = watched
         self._before: object = None  # the state before the last event
-        self._lessons: list[Lesson] = []  # seen once
+        self._candidates: list[Candidate] = []  # seen once
         self._tries = 0
         self._label = label
         self._over = False
 
     def forget(self) -> None:
-        """Know nothing any more."""
+        """Discard all templates."""
         self._before = None
         self.known.clear()
-        self._lessons.clear()
+        self._candidates.clear()
 
     def stop(self, error: Exception) -> None:
         """Learn nothing more of this stream: a bug was met, which may cost no more."""
@@ -102,16 +85,16 @@ class Templates:
         before, self._before = self._before, self._state()
         if self._before is None or self._before != before:
             self.known.clear()
-            self._lessons.clear()
+            self._candidates.clear()
         elif tries:
-            lesson = learn(step, self._watched())
-            if lesson is not None:
-                self._take(lesson)
+            candidate = learn(step, self._watched())
+            if candidate is not None:
+                self._compare(candidate)
 
-    def _take(self, lesson: Lesson) -> None:
-        for other in self._lessons:
-            if other.template == lesson.template and other.texts != lesson.texts:
-                self._lessons.remove(other)
-                self.known[:] = [lesson.template, *self.known][:MOST]
+    def _compare(self, candidate: Candidate) -> None:
+        for other in self._candidates:
+            if other.template == candidate.template and other.texts != candidate.texts:
+                self._candidates.remove(other)
+                self.known[:] = [candidate.template, *self.known][:MOST]
                 return
-        self._lessons = [lesson, *self._lessons][:MOST]
+        self._candidates = [candidate, *self._candidates][:MOST]

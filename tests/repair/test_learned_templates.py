@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,13 +17,13 @@ import test_recorded as recorded
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.fast_path.learning import MOST, Templates, frozen
+from llm_normalize.repair.fast_path.learned_templates import MOST, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import Step
 from llm_normalize.repair.pipeline import Pipeline
-from llm_normalize.wire.json_text import Number, dumps
+from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 
 STREAM = Asked(stream=True)
@@ -38,7 +39,7 @@ class Outcome(NamedTuple):
     out: list[bytes]
     changed: list[tuple[int, bytes | None, tuple[bytes, ...], tuple[str, ...]]]
     events: int
-    unread: dict[str, int]
+    unread: Counter[Any]
 
 
 class Play:
@@ -97,7 +98,7 @@ def outcome(reads: Iterable[bytes], asked: Asked, fixes: Any = FIXES) -> Outcome
         for step in play.steps
         if step.changed
     ]
-    return Outcome(out, changed, play.pipeline.events, dict(play.pipeline.raw_events))
+    return Outcome(out, changed, play.pipeline.events, play.pipeline.raw_events)
 
 
 @contextmanager
@@ -426,6 +427,28 @@ def test_what_has_been_learned_is_forgotten_when_anything_changes() -> None:
     assert play.templates.known
 
 
+def test_an_event_is_tried_once_on_each_template(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play = Play()
+    play.settle()
+    tried: list[bytes] = []
+    patch = Template.patch
+
+    def count(template: Template, raw: bytes) -> bytes | None:
+        tried.append(raw)
+        return patch(template, raw)
+
+    monkeypatch.setattr(Template, "patch", count)
+    event = wire([chunk({"content": " a", "name": "b"})])
+    known = len(play.templates.known)
+    assert play.pipeline.quick(event) is None
+    assert play.feed(event) == event
+    assert tried == [event] * known
+    assert play.feed(event[:9], event[9:]) == event  # nor is there more to be tried
+    assert tried == [event] * known + [event] * len(play.templates.known)
+
+
 def test_what_changes_nothing_costs_nothing() -> None:
     play = Play()
     play.settle()
@@ -527,7 +550,7 @@ def test_stream_that_never_fits_stops_trying(monkeypatch: pytest.MonkeyPatch) ->
     def learn(step: Step, _: set[str]) -> None:
         learned.append(step)
 
-    monkeypatch.setattr("llm_normalize.repair.fast_path.learning.learn", learn)
+    monkeypatch.setattr("llm_normalize.repair.fast_path.learned_templates.learn", learn)
     play.say(HEAD, *[chunk({"content": " a"}, created=at + 1) for at in range(99)])
     assert 5 < len(learned) < 20
 
@@ -542,22 +565,6 @@ def test_stream_that_fits_goes_on_learning() -> None:
     play.say(HEAD, *said)
     assert play.fitted > len(said) * 0.8
     assert len(play.templates.known) == MOST
-
-
-def test_frozen_values_do_not_follow_what_becomes_of_them() -> None:
-    value: dict[str, Any] = {"a": [1, {"b"}], "c": Asked, "d": ("x",)}
-    kept = frozen(value)
-    assert kept == frozen(value)
-    value["a"][1].add("more")
-    assert kept != frozen(value)
-    assert frozen({"a": 1, "b": 2}) != frozen({"b": 2, "a": 1})
-
-
-def test_what_cannot_be_looked_into_is_never_the_same() -> None:
-    hidden = memoryview(b"")
-    assert frozen([hidden]) != frozen([hidden])
-    step = Step(0, b"")
-    assert frozen([step, None, Number("1.0")]) == frozen([step, None, Number("1.0")])
 
 
 def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from llm_normalize.chat.chunk import Chunk
-from llm_normalize.repair.fast_path.variation import Lesson, learn, may_fit
+from llm_normalize.repair.fast_path.template_candidate import Candidate, learn, may_fit
 from llm_normalize.repair.fix import calling, chunk, head, wire
 from llm_normalize.repair.outcome import Step
 
@@ -12,9 +12,9 @@ def text(word: str) -> Chunk:
     return chunk({"content": word})
 
 
-def lesson(
+def candidate(
     before: Chunk | bytes, *after: Chunk | bytes, fixes: tuple[str, ...] = ()
-) -> Lesson | None:
+) -> Candidate | None:
     step = Step(3, wire([before]), [wire([each]) for each in after], [*fixes])
     return learn(step, NOTHING)
 
@@ -38,7 +38,7 @@ def lesson(
 def test_an_event_whose_words_may_count_teaches_nothing(
     before: Chunk | bytes, after: list[Chunk | bytes]
 ) -> None:
-    assert lesson(before, *after) is None
+    assert candidate(before, *after) is None
 
 
 def test_an_event_that_left_out_of_turn_teaches_nothing() -> None:

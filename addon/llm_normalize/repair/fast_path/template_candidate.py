@@ -19,7 +19,7 @@ from ...wire.json_text import Json, loads
 from ..outcome import Step
 from .template import COUNT, TEXT, Template, is_unicode, read, sameness
 
-# Words that fixes only ask for their presence; `_free_values` tells where they may stand.
+# Words that fixes only ask for their presence; `_free_values` says where they may stand.
 _DELTA_KEYS = ("content", "reasoning_content", "reasoning")
 _TOP_KEYS = ("obfuscation", "p")
 _KEYS = (*_DELTA_KEYS, *_TOP_KEYS, "arguments", "text")
@@ -30,27 +30,29 @@ _HOLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class Candidate:
     """What one event that went the long way teaches: its template, and its texts."""
 
     template: Template
     texts: list[bytes]
 
 
-def learn(step: Step, watched: set[str]) -> Lesson | None:
+def learn(step: Step, watched: set[str]) -> Candidate | None:
     """Return what an event that went the long way teaches, if anything."""
     raw = step.before or b""
     if len(step.after) != 1 or step.moved or not may_fit(raw) or not is_unicode(raw):
         return None
-    parts, texts, told = _parted(raw)
+    parts, texts, values = _parted(raw)
     same = sameness(texts)
     free = _free_values(raw)
-    if Counter(told) != Counter(value for _, value in free) or same != sameness(told):
+    if Counter(values) != Counter(value for _, value in free) or same != sameness(
+        values
+    ):
         return None  # one stands where its words may count
     if watched & {key for key, _ in free}:
         return None
     after = step.after[0]
-    out = _patches(after, told)
+    out = _patches(after, values)
     if out is None:
         return None
     template = Template(
@@ -60,31 +62,31 @@ def learn(step: Step, watched: set[str]) -> Lesson | None:
         same=same,
         out=out if step.fixes or after != raw else (),
         fixes=tuple(step.fixes),
-        calls=_continued(after, told),
-        counts=tuple(at for at, value in enumerate(told) if isinstance(value, int)),
+        calls=_continued(after, values),
+        counts=tuple(at for at, value in enumerate(values) if isinstance(value, int)),
     )
-    return Lesson(template, texts)
+    return Candidate(template, texts)
 
 
-def _patches(out: bytes, told: list[str | int]) -> tuple[bytes | int, ...] | None:
-    """Return *out* with the numbers of the texts in the place of what was *told*.
+def _patches(out: bytes, values: list[str | int]) -> tuple[bytes | int, ...] | None:
+    """Return *out* with the numbers of the texts in the place of the *values*.
 
-    None if one of them is lost, or another has come. Counts are kept elsewhere.
+    None if one of them is lost, or there is a new one. Counts are sent elsewhere.
     """
     parts, _, read = _parted(out)
-    lost = {value for value in told if isinstance(value, str)} - set(read)
-    if lost or set(read) - set(told):
+    lost = {value for value in values if isinstance(value, str)} - set(read)
+    if lost or set(read) - set(values):
         return None
     patches: list[bytes | int] = [parts[0]]
     for value, part in zip(read, parts[1:], strict=True):
-        patches += [told.index(value), part]
+        patches += [values.index(value), part]
     return tuple(patches)
 
 
-def _continued(out: bytes, told: list[str | int]) -> tuple[tuple[int, int, int], ...]:
+def _continued(out: bytes, values: list[str | int]) -> tuple[tuple[int, int, int], ...]:
     """Return (choice, tool call, number of the text) of the arguments in *out*."""
     return tuple(
-        (index, index_of(call), told.index(function(call)["arguments"]))
+        (index, index_of(call), values.index(function(call)["arguments"]))
         for index, _, delta in deltas(_chunk_in(out))
         for call in calls(delta)
         if function(call).get("arguments")
@@ -104,16 +106,16 @@ def _chunk_in(raw: bytes) -> Chunk:
 def _parted(raw: bytes) -> tuple[list[bytes], list[bytes], list[str | int]]:
     """Return the bytes around the texts of *raw*, the texts, and what they say."""
     parts, texts = [], []
-    told: list[str | int] = []
+    values: list[str | int] = []
     at = 0
     for match in _HOLE.finditer(raw):
         kind = match.lastgroup or ""
         start, end = match.span(kind)
         parts.append(raw[at:start])
         texts.append(raw[start:end])
-        told.append(int(texts[-1]) if kind == "count" else read(texts[-1]))
+        values.append(int(texts[-1]) if kind == "count" else read(texts[-1]))
         at = end
-    return [*parts, raw[at:]], texts, told
+    return [*parts, raw[at:]], texts, values
 
 
 def may_fit(raw: bytes) -> bool:

@@ -1,0 +1,513 @@
+"""What the end of a stream waits for, and what has been sent of it: one state.
+
+The fixes that act there change it, at the moments that they name (`Fix.moments`), by
+what it can do. What waits:
+
+* An opening that may turn out a tool call's, for one event.
+* The last finish reason, if the request did not ask for usage and none has been seen:
+  usage that nobody asked for must ride on it. What else its choice still says overtakes
+  it.
+* A finish reason on the first words of its choice, and each one later if more words
+  followed it: there are providers that put one on every chunk. So does one on a call
+  without arguments, which may follow.
+* Usage that was asked for and was sent before every choice had finished.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from ...chat.chunk import (
+    ENVELOPE,
+    Chunk,
+    calls,
+    choices,
+    deltas,
+    envelope_of,
+    errors_in,
+    function,
+    index_of,
+    speaks,
+    usage_of,
+)
+from ...chat.conversion import counts
+from ...chat.stream_state import MANY, Asked, Call, Seen
+from ...wire.json_text import Json, frozen
+from ..outcome import Outgoing, Outlet, Step
+from .moment import Moment
+
+CHOICES = "choices-empty"
+NAME_LATE = "tool-call-name-late"
+ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
+_THOUGHT = ("reasoning_content", "reasoning")
+_FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
+
+
+class ActsAtEnd(Protocol):
+    """A fix, as far as the end of a stream goes: see `Fix`."""
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """When it is asked."""
+
+    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
+        """Act, and answer."""
+
+
+def finished_of(chunk: Chunk) -> set[int]:
+    """Return the indexes of the choices that *chunk* finishes."""
+    return {
+        index_of(choice)
+        for choice in choices(chunk)
+        if isinstance(choice.get("finish_reason"), str)
+    }
+
+
+def is_bare_finish(chunk: Chunk) -> bool:
+    """Tell whether *chunk* brings nothing but finish reasons."""
+    return len(finished_of(chunk)) == len(chunk.get("choices") or ()) and not any(
+        choice.get("delta") for choice in choices(chunk)
+    )
+
+
+def _rest_of(choice: Chunk) -> Chunk:
+    """Return what *choice* says beside its reason and its delta."""
+    frame = ("index", "delta", "finish_reason")
+    return {k: v for k, v in choice.items() if k not in frame and v is not None}
+
+
+class EndState:
+    """The end of one stream.
+
+    Args:
+        asked: What the request asked.
+        seen: What the stream has said, recorded by the pipeline.
+        fixes: All fixes of the stream; those with `moments` act here.
+        outlet: Where chunks are sent and wait.
+        close: Sends what the fixes hold of choices that end, as part of a step.
+    """
+
+    def __init__(
+        self,
+        asked: Asked,
+        seen: Seen,
+        fixes: Iterable[ActsAtEnd],
+        outlet: Outlet,
+        close: Callable[[Step, set[int] | None], None],
+    ) -> None:
+        self.asked = asked
+        self.seen = seen
+        self.outlet = outlet
+        self.close = close
+        self._asked_at: dict[Moment, list[ActsAtEnd]] = {}
+        for fix in fixes:
+            for moment in fix.moments:
+                self._asked_at.setdefault(moment, []).append(fix)
+        self.opening: Outgoing | None = None
+        """The opening that waits."""
+        self.finish: Outgoing | None = None
+        """The bare finish that waits for what may follow."""
+        self.usage: Outgoing | None = None
+        """The usage chunk that waits for the finish reasons."""
+        self._usage_fix = ""  # for which it waits
+        self.figures: Json = None
+        """The last usage taken off a chunk, not sent yet."""
+        self.figures_fix = ""
+        """The name of the fix that took it off."""
+        self.notes: Chunk = {}
+        """What dropped chunks said beside choices and usage, not sent yet."""
+        self.last: Outgoing | None = None
+        """The last chunk."""
+        self.opened: set[int] = set()
+        """Indexes of the choices that have begun."""
+        self.new: set[int] = set()
+        """Those of them that the last chunk began."""
+        self.finished: set[int] = set()
+        """Indexes of the choices that have a finish reason."""
+        self.doubtful = False
+        """Whether an event was not understood, which may have said why all ended."""
+        self.doubted = False
+        """Whether a choice went on after a finish reason."""
+        self.usage_sent = False
+        self.done = False
+        """Whether `[DONE]` has been sent."""
+        self.cut = False
+        """Whether the last block has no end: nothing can follow it."""
+        self._begun: dict[int, Step] = {}  # where a choice began to answer, or to call
+        self._thought: dict[int, Step] = {}  # where it began to think
+
+    def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
+        """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
+        fixes = self._asked_at.get(moment, ())
+        return any(fix.at_end(moment, self, outgoing) for fix in fixes)
+
+    def acts(self, moment: Moment) -> bool:
+        """Tell whether any fix acts at this *moment*."""
+        return moment in self._asked_at
+
+    @property
+    def waiting(self) -> list[Outgoing]:
+        """All that waits."""
+        found = (self.opening, self.finish, self.usage)
+        return [outgoing for outgoing in found if outgoing is not None]
+
+    @property
+    def snapshot(self) -> object:
+        """What decides on the next chunk, to be compared; None while anything waits.
+
+        The figures do not decide: later ones replace them.
+        """
+        if self.opening or self.finish or self.usage or self.notes:
+            return None
+        known = frozenset(self.opened), frozenset(self.finished)
+        began = tuple(self._begun.items()), tuple(self._thought.items())
+        flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
+        usage = bool(self.figures), self.figures_fix
+        return known, began, flags, usage, frozen(self.envelope() | {"choices": None})
+
+    def envelope(self) -> Chunk:
+        """Return the envelope of the last chunk, for one that is added."""
+        return envelope_of(self.last.chunk) if self.last else {}
+
+    def forget_waiting(self) -> list[Outgoing]:
+        """Let nothing wait any more, and return what did."""
+        waiting = self.waiting
+        self.opening = self.finish = self.usage = None
+        return waiting
+
+    def add(self, outgoing: Outgoing) -> None:
+        """Send *outgoing*, which the provider left out."""
+        self.outlet.send(outgoing)
+        self.outlet.close(outgoing.step)
+
+    # -- choices ---------------------------------------------------------------
+
+    def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
+        """Record which choices have begun, as far as choices are told apart."""
+        self.new = indexes - self.opened
+        if len(self.opened) < MANY:
+            self.opened |= indexes
+        for index, _, delta in deltas(outgoing.chunk):
+            if index not in self.opened:
+                continue
+            opens = any(function(call).get("name") for call in calls(delta))
+            says = index not in self._begun and any(delta.get(key) for key in ANSWER)
+            if opens or says:
+                self._begun[index] = outgoing.step
+            if index not in self._thought and any(delta.get(key) for key in _THOUGHT):
+                self._thought[index] = outgoing.step
+
+    @property
+    def all_finished(self) -> bool:
+        """Whether every choice that began, and was asked for, has finished."""
+        return (
+            bool(self.opened)
+            and self.opened <= self.finished
+            and len(self.finished) >= self.asked.n
+        )
+
+    @property
+    def unfinished(self) -> list[int]:
+        """The choices that the provider's `[DONE]` says have finished."""
+        unsure = self.seen.error or self.doubtful or not self.acts(Moment.UNFINISHED)
+        return [] if unsure else sorted(self.opened - self.finished)
+
+    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, Call]]:
+        """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
+        for choice in sorted(finished_of(chunk)):
+            for at, call in self.seen.choice(choice).calls.items():
+                if call.name and not call.length and not call.custom:
+                    yield choice, at, call
+
+    def reason(self, index: int) -> str:
+        """Return the reason that the end of choice *index* implies."""
+        seen = self.seen.choice(index)
+        if self.asked.forced_tool:
+            return "stop"
+        if seen.called:
+            return "tool_calls"
+        return "function_call" if seen.legacy_call else "stop"
+
+    # -- an opening --------------------------------------------------------------
+
+    def hold_opening(self, outgoing: Outgoing) -> None:
+        """Let *outgoing* wait for one event."""
+        self.opening = self.outlet.hold(outgoing)
+
+    def send_opening(self) -> None:
+        """Send the opening that waits, if any."""
+        outgoing, self.opening = self.opening, None
+        if outgoing is not None:
+            self.ask(Moment.OPENING_SENT, outgoing)
+            self.outlet.release(outgoing)
+
+    # -- finish reasons ----------------------------------------------------------
+
+    def is_doubtful(self, outgoing: Outgoing) -> bool:
+        """Tell whether the finish in *outgoing* may be one of many.
+
+        It is if its choice began to think or to answer, or opened a call, in this very
+        block, even without a name, or has said nothing: there are providers that put one
+        on every chunk, or on every call.
+        """
+        ended = finished_of(outgoing.chunk)
+        begun = [self._begun.get(index) for index in ended]
+        thought = [self._thought.get(index) for index in ended]
+        empty = None in begun and not usage_of(outgoing.chunk)
+        unnamed = NAME_LATE in outgoing.step.fixes
+        first = outgoing.step in begun or outgoing.step in thought
+        return self.doubted or empty or unnamed or first
+
+    def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
+        """Tell whether the finish in *outgoing* ends a call whose arguments may follow it."""
+        return outgoing is not None and any(self.hollow_calls(outgoing.chunk))
+
+    def hold_finish(self, outgoing: Outgoing) -> None:
+        """Let *outgoing* wait."""
+        self.finish = self.outlet.hold(outgoing)
+
+    def release_finish(self) -> None:
+        """Send the finish that waits, if any."""
+        outgoing, self.finish = self.finish, None
+        if outgoing is not None:
+            self.ask(Moment.WAITED_FINISH, outgoing)
+            self.send_finish(outgoing)
+            self.outlet.drop(outgoing)
+
+    def send_finish(self, outgoing: Outgoing) -> None:
+        """Send a finish, after what the calls of its choice still lack.
+
+        That is arguments where there are none, then calls that never got a name.
+        """
+        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.close(outgoing.step, finished_of(outgoing.chunk))
+        self.outlet.send(outgoing)
+
+    def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
+        """Send *chunk*, which *fix* adds, before *outgoing*: in its step if it has bytes."""
+        if outgoing.step.before is None:
+            self.outlet.add(outgoing.step.n, chunk, fix)
+        else:
+            outgoing.step.fixed(fix)
+            self.outlet.send(Outgoing(outgoing.step, chunk, None))
+
+    def add_finish(self, outgoing: Outgoing) -> None:
+        """Send *outgoing*, a finish reason that the provider left out."""
+        chunk = outgoing.chunk
+        self.finished |= finished_of(chunk)
+        self.ask(Moment.CLOSED_CALLS, outgoing)
+        self.close_choices(outgoing.step.n, finished_of(chunk))
+        if self.figures and self.all_finished and not self.asked.usage:
+            self.ride(chunk)
+        self.ride_notes(chunk)
+        self.add(outgoing)
+
+    def close_choices(self, n: int, indexes: set[int] | None = None) -> None:
+        """Send what the fixes hold of choices that end, all if None, after event *n*."""
+        step = Step(n, None)
+        self.close(step, indexes)
+        if step.fixes:
+            self.outlet.close(step)
+
+    def overrule(self, chunk: Chunk, fix: str) -> None:
+        """Let a `stop` that waits give way to the more telling reason of *chunk*."""
+        outgoing = self.finish
+        if outgoing is None:
+            return
+        said = {index_of(each): each["finish_reason"] for each in choices(chunk)}
+        for choice in choices(outgoing.chunk):
+            reason = said.get(index_of(choice), "stop")
+            if choice["finish_reason"] == "stop" != reason:
+                choice["finish_reason"] = reason
+                outgoing.fixed(fix)
+
+    def ride_on_first(self, outgoing: Outgoing, fix: str) -> None:
+        """Let what the choices of *outgoing*, a repeated finish, bring ride on the first.
+
+        Where that has been sent, log probabilities follow it, without a reason.
+        """
+        found = {index_of(each): _rest_of(each) for each in choices(outgoing.chunk)}
+        waiting = choices(self.finish.chunk) if self.finish else []
+        for choice in waiting:
+            rest = found.pop(index_of(choice), {})
+            new = {k: v for k, v in rest.items() if choice.get(k) is None}
+            if self.finish and new:
+                self.finish.fixed(fix)
+                choice.update(new)
+        more = [
+            {"index": index, "delta": {}, "finish_reason": None, **rest}
+            for index, rest in found.items()
+            if isinstance(rest.get("logprobs"), dict) and any(rest["logprobs"].values())
+        ]
+        if more:
+            late = {**envelope_of(outgoing.chunk), "choices": more}
+            self.outlet.send(Outgoing(outgoing.step, late, None))
+
+    # -- usage: figures taken off, and a chunk of its own --------------------------
+
+    def keep(self, chunk: Chunk, fix: str) -> None:
+        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
+        usage = usage_of(chunk)
+        if self.finish is not None and usage_of(self.finish.chunk):
+            if counts(usage):
+                self.finish.fixed(fix)
+                self.finish.chunk["usage"] = usage
+                self.pass_usage()
+        elif not self.usage_sent and (counts(usage) or not self.figures):
+            self.figures = usage
+            self.figures_fix = fix
+
+    def keep_repeated(self, chunk: Chunk, fix: str) -> None:
+        """Keep the usage of a finish that *fix* drops."""
+        self.keep(chunk, fix)
+        # Where there was one on every chunk, and where nothing is counted, more may come.
+        if self.is_over and counts(usage_of(chunk)) and not self.asked.usage:
+            self.ride_on_finish()
+            self.release_whole_finish()
+
+    def take_off(self, outgoing: Outgoing, fix: str) -> None:
+        """Keep the usage of *outgoing*, with choices, and take it off."""
+        chunk = outgoing.chunk
+        self.keep(chunk, fix)
+        if self.asked.usage:
+            chunk["usage"] = None  # as in OpenAI's own chunks before the last
+        else:
+            del chunk["usage"]
+        if errors_in(chunk):  # words beside figures are none, and alone would be
+            self.keep_notes(chunk, fix)
+            for key in chunk.keys() - _FRAME:
+                del chunk[key]
+        outgoing.fixed(fix)
+
+    def take_back(self, outgoing: Outgoing, fix: str) -> None:
+        """Take the figures off a finish that waits, and keep them."""
+        self.figures_fix = fix
+        self.figures, self.usage_sent = outgoing.chunk.pop("usage"), False
+        outgoing.fixed(fix)
+
+    def ride(self, chunk: Chunk) -> None:
+        """Put the figures on *chunk*."""
+        chunk["usage"] = self.figures
+        self.figures = None
+        self.usage_sent = True
+
+    def pass_usage(self) -> None:
+        """Record that a chunk with usage is sent as it is."""
+        self.figures = None
+        self.usage_sent = True
+
+    def ride_on_finish(self) -> None:
+        """Let the figures ride on the finish reason that waits for them."""
+        if self.finish is None or not self.all_finished or self.asked.usage:
+            return
+        if self.figures:
+            self.finish.fixed(self.figures_fix)
+            self.ride(self.finish.chunk)
+            self.release_whole_finish()
+
+    def release_whole_finish(self) -> None:
+        """Send the finish that waits, unless its call has no arguments yet."""
+        if not self.lacks_arguments(self.finish):
+            self.release_finish()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all has finished, and no choice went on after that."""
+        return self.all_finished and not self.doubted
+
+    def hold_usage(self, outgoing: Outgoing, fix: str) -> None:
+        """Let *outgoing*, a usage chunk, wait for *fix*."""
+        self.replace_usage()
+        self.usage = self.outlet.hold(outgoing)
+        self._usage_fix = fix
+
+    def replace_usage(self) -> None:
+        """Drop the usage chunk that waits, if any: there is a later one."""
+        if self.usage is not None:
+            self.usage.fixed(self._usage_fix)
+            self.outlet.drop(self.usage)
+            self.usage = None
+
+    def bare_choices(self) -> list[Chunk]:
+        """Return a choice that says nothing, for what rides on it.
+
+        Nobody asked: a chunk without choices would crash short loops.
+        """
+        if not self.opened:
+            return []
+        index = min(self.opened - self.finished or self.opened)
+        return [{"index": index, "delta": {}, "finish_reason": None}]
+
+    def flush_usage(self, n: int) -> None:
+        """Send usage that found no place before event *n* was over."""
+        envelope = self.envelope()
+        if self.usage is not None:
+            outgoing, self.usage = self.usage, None
+            self.add_notes(outgoing)
+            self.pass_usage()
+            self.outlet.release(outgoing)
+        if self.figures and not self.opened - self.finished:
+            self._add_figures(n, envelope)
+        self.flush_notes(n)
+        if self.notes and self.asked.usage and not self.usage_sent:
+            chunk = {**envelope, "choices": []}
+            self.ride_notes(chunk)
+            self.outlet.add(n, chunk, CHOICES)
+        if self.figures:  # apart from notes: it does not stay on a chunk that goes on
+            self._add_figures(n, envelope)
+
+    def _add_figures(self, n: int, envelope: Chunk) -> None:
+        found = [] if self.asked.usage else self.bare_choices()
+        chunk = {**envelope, "choices": found}
+        self.ride_notes(chunk)
+        self.ride(chunk)
+        self.outlet.add(n, chunk, self.figures_fix)
+
+    # -- notes: what dropped chunks said besides -----------------------------------
+
+    def keep_notes(self, chunk: Chunk, fix: str) -> None:
+        """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.
+
+        On the finish that waits, else on the next chunk, or on one of its own.
+        """
+        notes = {k: v for k, v in chunk.items() if k not in _FRAME and v is not None}
+        if notes and self.finish is not None:
+            self.finish.fixed(fix)
+            self._put(notes, self.finish.chunk)
+        elif notes:
+            self.notes |= notes
+
+    def keep_rest(self, chunk: Chunk, fix: str) -> None:
+        """Keep what *chunk*, dropped by *fix*, says beside its figures, and send both."""
+        self.keep_notes(chunk, fix)
+        # Where nothing is counted, the figures may be still to come.
+        if self.is_over and counts(self.figures):
+            self.ride_on_finish()
+
+    def add_notes(self, outgoing: Outgoing) -> None:
+        """Put the notes on a new chunk."""
+        if self.notes and not errors_in({**self.notes, **outgoing.chunk}):
+            outgoing.fixed(CHOICES)
+            self.ride_notes(outgoing.chunk)
+
+    def ride_notes(self, chunk: Chunk) -> None:
+        """Put the notes on *chunk*."""
+        notes, self.notes = self.notes, {}
+        self._put(notes, chunk)
+
+    def _put(self, notes: Chunk, chunk: Chunk) -> None:
+        for key, value in notes.items():
+            chunk.setdefault(key, value)
+        if self.asked.usage and speaks(notes):
+            chunk.setdefault("usage", None)  # as where the figures are taken off it
+
+    def flush_notes(self, n: int) -> None:
+        """Send notes that found no place before event *n* with a choice that goes on.
+
+        A second repair would not let them wait either: what waits follows them.
+        """
+        if self.notes and self.opened - self.finished:
+            chunk = {**self.envelope(), "choices": self.bare_choices()}
+            if self.figures and errors_in({**self.notes, **chunk}):
+                return  # they go with the figures, beside which they are no error
+            self.ride_notes(chunk)
+            self.outlet.add(n, chunk, CHOICES)
