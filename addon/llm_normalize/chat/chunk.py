@@ -36,6 +36,53 @@ def is_chunk(value: Json) -> bool:
     return isinstance(value.get("usage"), dict) and "type" not in value
 
 
+def is_readable(chunk: Chunk) -> bool:
+    """Tell whether what *chunk*, see `is_chunk`, says has types that a client can read.
+
+    That is, the types that providers send, however wrong: an empty object may be of any. A
+    chunk with an object for a name, say, or a number for its calls, says nothing that
+    anybody could repair.
+    """
+    found = chunk.get("choices")
+    if not found:
+        result = chunk.get("result")
+        readable = not isinstance(result, dict) or is_readable(result)
+        return readable and _has_calls(chunk)
+    for choice in found:
+        for key in ("delta", "message"):
+            part = choice.get(key)
+            if part and not isinstance(part, str):
+                if not isinstance(part, dict) or not _has_calls(part):
+                    return False
+    return True
+
+
+def _has_calls(part: Chunk) -> bool:
+    """Tell whether all calls in *part* are readable, if there are any."""
+    found, legacy = part.get("tool_calls"), part.get("function_call")
+    if legacy and not _is_named(legacy):
+        return False
+    if not found:
+        return True
+    if not isinstance(found, list):
+        found = [found]
+    return all(not each or _is_call(each) for each in found)
+
+
+def _is_call(value: Json) -> bool:
+    """Tell whether *value* is a tool call or a fragment with a name and an id of their types."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("id"), dict | list | bool):
+        return False
+    inner = (value, value.get("function"), value.get("custom"))
+    return all(not each or _is_named(each) for each in inner)
+
+
+def _is_named(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str | None)
+
+
 def is_flat(value: Chunk) -> bool:
     """Tell whether *value* has its answer at the top, and no choices.
 
@@ -207,6 +254,12 @@ def says(part: Chunk) -> bool:
     return any(
         value not in (None, "", [], {}) for key, value in part.items() if key != "role"
     )
+
+
+def says_words(part: Chunk) -> bool:
+    """Tell whether a delta or message says anything beside calls, which no text repeats."""
+    calls = ("tool_calls", "function_call")
+    return says({key: value for key, value in part.items() if key not in calls})
 
 
 def speaks(chunk: Chunk) -> bool:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunk import choices, is_chunk, is_error
+from ..chat.chunk import choices, is_chunk, is_error, is_readable
 from ..chat.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
@@ -422,7 +422,7 @@ class Pipeline:
         if self._is_error(value):
             self._flush(step.n - 1)
             self._error(Piece(step, value, raw))
-        elif is_chunk(value):
+        elif is_chunk(value) and is_readable(value):
             for piece in self._chain.run(step, value, payload, raw):
                 if "choices" not in piece.chunk:
                     self._flush(step.n - 1)

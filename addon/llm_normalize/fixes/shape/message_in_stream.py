@@ -2,7 +2,7 @@
 
 import re
 
-from ...chat.chunk import Chunk, choices, index_of, news, repeats, says
+from ...chat.chunk import Chunk, choices, index_of, news, repeats, says, says_words
 from ...chat.conversion import is_body
 from ...chat.stream_state import MANY, Asked, Seen, brief
 from ...repair.fix import Example, Fix, chunk
@@ -58,6 +58,8 @@ class MessageInStream(Fix):
             if isinstance(message, str) and message:
                 message = {"content": message}
             if isinstance(message, dict):
+                if not whole and says_words(message):
+                    choice.pop("text", None)  # it says the same
                 kinds |= {kind for at, kind in self._said if at == index}
                 added = self._news(index, message, kinds)
                 if (added or not kinds) and not whole:

@@ -1,7 +1,7 @@
 """Tool call fragments without `index`."""
 
 from ...chat.chunk import Chunk, calls, deltas, function, name_of, put_first, told_index
-from ...chat.open_calls import Opened
+from ...chat.open_calls import Counted, Opened
 from ...chat.stream_state import Call, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
@@ -46,7 +46,8 @@ class ToolCallIndexMissing(Fix):
             for call in calls(delta):
                 at = call.get("index")
                 if type(at) is not int or at < 0:
-                    at = _place(call, known)
+                    told = told_index(call) if isinstance(at, str) else None
+                    at = _place(call, known) if told is None else told
                     put_first(call, "index", at)
                     changed = True
                 name, inner = name_of(call), function(call)
@@ -57,9 +58,6 @@ class ToolCallIndexMissing(Fix):
 
 def _place(call: Chunk, known: Opened) -> int:
     """Return the index of the call that *call* opens or continues."""
-    told = told_index(call) if isinstance(call.get("index"), str) else None
-    if told is not None:
-        return told
     identity = brief(call.get("id"))
     same = known.where(identity)[-1:] if identity else [known.last]
     opened = known.get(same[0]) if same else None

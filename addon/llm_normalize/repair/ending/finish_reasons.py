@@ -44,6 +44,17 @@ def _rest_of(choice: Chunk) -> Chunk:
     return {k: v for k, v in choice.items() if k not in frame and v is not None}
 
 
+def _joined(first: Chunk, more: Chunk) -> Chunk:
+    """Return the log probabilities of *first*, then those of *more*."""
+    pairs = {key: (first.get(key) or [], more[key] or []) for key in more}
+    lists = {
+        key: one + other
+        for key, (one, other) in pairs.items()
+        if isinstance(one, list) and isinstance(other, list) and other
+    }
+    return {**first, **lists}
+
+
 class Finish:
     """The finish reasons of one stream.
 
@@ -172,8 +183,12 @@ class Finish:
         self.outlet.send(piece)
 
     def left_open(self, chunk: Chunk) -> Iterator[Chunk]:
-        """Yield a chunk with `{}` for each call without arguments that *chunk* ends."""
-        for index in sorted(finished_of(chunk)) if NO_ARGUMENTS in self.on else ():
+        """Yield a chunk with `{}` for each call without arguments that *chunk* ends.
+
+        None where an error cut the call short: its arguments are not known.
+        """
+        ended = NO_ARGUMENTS in self.on and not self.seen.error
+        for index in sorted(finished_of(chunk)) if ended else ():
             for at, call in self._hollow(index):
                 call.add("{}")
                 delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}
@@ -192,27 +207,31 @@ class Finish:
                 choice["finish_reason"] = reason
                 piece.fixed(fix)
 
-    def take_rest(self, piece: Piece, fix: str) -> None:
+    def take_rest(self, piece: Piece, fix: str) -> Piece | None:
         """Let what the choices of *piece*, a repeated finish, bring ride on the first.
 
-        Where that has left, log probabilities follow it, without a reason.
+        Returns:
+            The log probabilities of those that have left, without a reason, if any.
         """
         found = {index_of(each): _rest_of(each) for each in choices(piece.chunk)}
         waiting = choices(self.waiting.chunk) if self.waiting else []
         for choice in waiting:
             rest = found.pop(index_of(choice), {})
             new = {k: v for k, v in rest.items() if choice.get(k) is None}
+            first, more = choice.get("logprobs"), rest.get("logprobs")
+            if isinstance(first, dict) and isinstance(more, dict):
+                new["logprobs"] = _joined(first, more)
             if self.waiting and new:
                 self.waiting.fixed(fix)
                 choice.update(new)
-        more = [
+        late = [
             {"index": index, "delta": {}, "finish_reason": None, **rest}
             for index, rest in found.items()
             if isinstance(rest.get("logprobs"), dict) and any(rest["logprobs"].values())
         ]
-        if more:
-            late = {**envelope_of(piece.chunk), "choices": more}
-            self.outlet.send(Piece(piece.step, late, None))
+        if not late:
+            return None
+        return Piece(piece.step, {**envelope_of(piece.chunk), "choices": late}, None)
 
     def left_out(self) -> list[int]:
         """Return the choices that the provider's `[DONE]` says have finished."""

@@ -136,11 +136,11 @@ class Ending:
 
     def error(self, piece: Piece) -> None:
         """Take an error event: nothing may be added to the stream after it."""
+        self._seen.error = True
         self._settle()
         self._usage.flush_notes(piece.step.n - 1, self._envelope())
         self._close(piece.step.n - 1)
         self._usage.flush(piece.step.n - 1, self._envelope())
-        self._seen.error = True
         self._outlet.send(piece)
 
     def other(self) -> None:
@@ -231,8 +231,11 @@ class Ending:
         name = "finish-repeated"
         piece.fixed(name)
         self._finish.overrule(piece.chunk, name)
-        self._finish.take_rest(piece, name)
+        late = self._finish.take_rest(piece, name)
         self._usage.keep_notes(piece.chunk, name)
+        if late is not None:
+            self._usage.add_notes(late)
+            self._outlet.send(late)
         if usage_of(piece.chunk):
             self._usage.take_repeated(piece.chunk, name)
         return True
