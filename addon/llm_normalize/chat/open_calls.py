@@ -10,13 +10,6 @@ type Place = tuple[int, int]
 """A choice, and the index of a call in it."""
 
 
-class Counted(int):
-    """An index for a call that came without one, in our count of the calls.
-
-    The provider may use the same number for another one.
-    """
-
-
 class Opened:
     """What a choice has opened, and what the chunk at hand opens beyond that.
 
@@ -64,34 +57,56 @@ class Moved:
 
     def get(self, theirs: Place) -> int:
         """Return our index for *theirs*; where none is noted, the same."""
-        return self._ours.get(_place_of(theirs), theirs[1])
+        return self._ours.get(theirs, theirs[1])
 
     def find(self, theirs: Place, identity: Json) -> int | None:
         """Return our index of the call that opened at *theirs* with this id, if any did."""
-        return self._by_id.get((_place_of(theirs), _key(identity)))
+        return self._by_id.get((theirs, _key(identity)))
 
     def open(self, theirs: Place, identity: Json, ours: int) -> None:
         """Take in that the call with this id, as it came, opened at *theirs*."""
         if len(self._by_id) < MANY:
-            self._by_id[_place_of(theirs), _key(identity)] = ours
+            self._by_id[theirs, _key(identity)] = ours
 
     def is_new(self, place: Place) -> bool:
         """Tell whether no call has come under this place yet, as far as is noted."""
-        return _place_of(place) not in self._ours and len(self._ours) < MANY
+        return place not in self._ours and len(self._ours) < MANY
 
     def note(self, theirs: Place, ours: int) -> bool:
         """Take in that *theirs* is now *ours*, unless there are too many."""
-        place = _place_of(theirs)
-        if place not in self._ours and len(self._ours) >= MANY:
+        if theirs not in self._ours and len(self._ours) >= MANY:
             return False
-        self._ours[place] = ours
+        self._ours[theirs] = ours
         return True
 
 
-def _place_of(theirs: Place) -> Place:
-    """Return *theirs* with what the provider never sent below 0: its own are not."""
-    index, at = theirs
-    return (index, -1 - at) if isinstance(at, Counted) else theirs
+class Counted:
+    """Which index the calls get that came without one; of at most `MANY`.
+
+    It is one that the provider has not given to another call: what goes on with that one
+    comes under its index.
+    """
+
+    def __init__(self) -> None:
+        self._theirs: set[Place] = set()
+        self._ours: dict[Place, int] = {}
+
+    def take(self, theirs: Place) -> None:
+        """Take in an index that the provider gave."""
+        if len(self._theirs) < MANY:
+            self._theirs.add(theirs)
+
+    def get(self, place: Place) -> int:
+        """Return the index of the call that is counted as *place*."""
+        return self._ours.get(place, place[1])
+
+    def open(self, place: Place) -> None:
+        """Take in that a call is opened which is counted as *place*."""
+        index, at = place
+        ours = [given for (choice, _), given in self._ours.items() if choice == index]
+        if (ours or place in self._theirs) and len(self._ours) < MANY:
+            theirs = [each for choice, each in self._theirs if choice == index]
+            self._ours[place] = max(at - 1, *ours, *theirs) + 1
 
 
 def _key(identity: Json) -> Json:

@@ -2,7 +2,7 @@
 
 from ...chat.chunk import Chunk, calls, deltas, function, name_of, put_first, told_index
 from ...chat.open_calls import Counted, Opened
-from ...chat.stream_state import Call, brief
+from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _A = head(None, id="call_a")
@@ -38,19 +38,28 @@ class ToolCallIndexMissing(Fix):
         Example.untouched("counted", [calling(head())]),
     )
 
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._counted = Counted()
+
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments."""
         changed = False
         for index, _, delta in deltas(chunk):
             known = Opened(self.seen.choice(index).calls)
             for call in calls(delta):
-                at = call.get("index")
-                if type(at) is not int or at < 0:
-                    told = told_index(call) if isinstance(at, str) else None
-                    at = _place(call, known) if told is None else told
-                    put_first(call, "index", at)
-                    changed = True
                 name, inner = name_of(call), function(call)
+                at = told_index(call)
+                if at is None or at < 0:
+                    at = _place(call, known)
+                    if name and at > known.last:
+                        self._counted.open((index, at))
+                    put_first(call, "index", self._counted.get((index, at)))
+                    changed = True
+                else:
+                    self._counted.take((index, at))
+                    changed |= isinstance(call["index"], str)
+                    call["index"] = at
                 if name or call.get("id") or inner.get("arguments"):
                     known.add(at, Call(call.get("id"), name))
         return changed
