@@ -495,6 +495,8 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     doubtful = any(each is None for each in _events(data))
     if doubtful and b"[DONE]" in data:
         return  # the provider's own may be what cannot be read
+    if doubtful and not finished:
+        finished = _FINISHES.findall(data)  # in what is not read here
     earned = finished and (all(finished) or doubtful)
     earned = earned and not meaning.errors and not re.search(_DONE_SENT, data)
     if more > 1 or not case.ended or not earned:
@@ -504,6 +506,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
 
 
 _LINE_ENDS = re.compile(rb"[\r\n]+(?:data: ?)*")
+_FINISHES = re.compile(rb'"finish_reason"\s*:\s*(?=["\[{])')
 
 
 def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
@@ -512,13 +515,21 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     Contract: "a JSON body in it becomes chunks", and a stream made of one has a finish
     and `[DONE]`. It says itself that it is no chunk, and what all of it has used.
     """
-    told = [each for each in events if each not in ({}, [])]  # those keep it alive
+    told = [each for each in events if not _keeps_alive(each)]
     body = told[0] if len(told) == 1 else None
     if not isinstance(body, dict) or body.get("object") != "chat.completion":
         return False
     found = chunk.choices(body) if chunk.is_chunk(body) else []
     spoken = all(isinstance(each.get("message"), dict) for each in found)
     return spoken and len(found) >= asked.n and bool(body.get("usage"))
+
+
+def _keeps_alive(event: Json) -> bool:
+    """Tell whether an *event* says nothing: a chunk without choices or figures, say."""
+    if event in ({}, []):
+        return True
+    is_bare = chunk.is_chunk(event) and event.get("choices") in (None, [])
+    return is_bare and not any(event.values())
 
 
 _KEPT = 64 * 1024

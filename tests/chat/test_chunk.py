@@ -14,6 +14,7 @@ from llm_normalize.chat.chunk import (
     index_of,
     is_chunk,
     is_error,
+    is_readable,
     messages,
     name_of,
     news,
@@ -68,6 +69,43 @@ def test_a_chunk_is_an_object_with_choices_or_what_stands_for_them(
 )
 def test_an_error_is_an_object_that_reports_one(value: Any, expected: bool) -> None:
     assert is_error(value) is expected
+
+
+CALL = {"id": "a", "function": {"name": "f", "arguments": {}}}
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (None, True),
+        ([], True),
+        ("Hi", True),
+        (7, False),
+        ([{"content": "Hi"}], False),
+        ({"content": {"a": 1}, "role": 7, "tool_calls": None}, True),
+        ({"tool_calls": CALL, "function_call": CALL["function"]}, True),
+        ({"tool_calls": [None, {"id": 7, "function": [], "index": "1"}]}, True),
+        ({"tool_calls": 7}, False),
+        ({"tool_calls": ["f"]}, False),
+        ({"tool_calls": [CALL, {**CALL, "id": {}}]}, False),
+        ({"tool_calls": [{**CALL, "id": True}]}, False),
+        ({"tool_calls": [{"function": {"name": []}}]}, False),
+        ({"tool_calls": [{"function": "f"}]}, False),
+        ({"tool_calls": [{"name": {}}]}, False),
+        ({"tool_calls": [{"custom": {"name": 7}}]}, False),
+        ({"function_call": "f"}, False),
+        ({"function_call": {"name": {}}}, False),
+    ],
+)
+def test_a_chunk_is_readable_where_its_types_are_those_of_providers(
+    part: Any, expected: bool
+) -> None:
+    for key in ("delta", "message"):
+        assert is_readable({"choices": [{"index": 0}, {key: part}]}) is expected
+    if isinstance(part, dict) and "tool_calls" in part:
+        assert is_readable(part) is expected
+        assert is_readable({"result": part, "success": True}) is expected
+        assert is_readable({"result": {"choices": [7]}, **part}) is expected
 
 
 def test_choices_that_are_no_list_are_none() -> None:

@@ -46,8 +46,10 @@ def is_readable(chunk: Chunk) -> bool:
     found = chunk.get("choices")
     if not found:
         result = chunk.get("result")
-        readable = not isinstance(result, dict) or is_readable(result)
-        return readable and _has_calls(chunk)
+        is_wrapped = isinstance(result, dict) and chunk.get("success") is True
+        if is_wrapped and is_flat(chunk):
+            return is_readable(result)
+        return _has_calls(chunk)
     for choice in found:
         for key in ("delta", "message"):
             part = choice.get(key)

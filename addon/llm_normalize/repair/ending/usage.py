@@ -5,7 +5,7 @@ for, it rides on the last finish reason, so that no chunk without choices crashe
 client that did not ask for one. Part of the ending (repair/ending/stream_end.py).
 """
 
-from ...chat.chunk import ENVELOPE, Chunk, errors_in, speaks, usage_of
+from ...chat.chunk import ENVELOPE, Chunk, errors_in, is_error, speaks, usage_of
 from ...chat.conversion import counts
 from ...chat.stream_state import Asked
 from ...wire.json_text import Json
@@ -259,8 +259,7 @@ class Usage:
             chunk = {**envelope, "choices": self._bare_choices()}
             if self.kept and errors_in({**self.notes, **chunk}):
                 return  # they leave with the figures, beside which they are no error
-            self.ride_notes(chunk)
-            self._outlet.add(n, chunk, CHOICES)
+            self._send_notes(n, chunk)
 
     def flush(self, n: int, envelope: Chunk) -> None:
         """Send usage that found no place before event *n* was over, with *envelope*."""
@@ -274,11 +273,21 @@ class Usage:
             self._add_kept(n, envelope)
         self.flush_notes(n, envelope)
         if self.notes and self._asked.usage and not self.sent:
-            chunk = {**envelope, "choices": []}
-            self.ride_notes(chunk)
-            self._outlet.add(n, chunk, CHOICES)
+            self._send_notes(n, {**envelope, "choices": []})
         if self.kept:  # apart from notes: it does not stay on a chunk that goes on
             self._add_kept(n, envelope)
+
+    def _send_notes(self, n: int, chunk: Chunk) -> None:
+        """Send the notes on *chunk*, but no words that would be an error there."""
+        self.notes = {
+            key: value
+            for key, value in self.notes.items()
+            if not is_error({**chunk, key: value})
+            and not errors_in({**chunk, key: value})
+        }
+        if self.notes:
+            self.ride_notes(chunk)
+            self._outlet.add(n, chunk, CHOICES)
 
     def _add_kept(self, n: int, envelope: Chunk) -> None:
         choices = [] if self._asked.usage else self._bare_choices()
