@@ -54,7 +54,7 @@ def test_a_call_is_found_by_its_place_and_the_id_it_came_with() -> None:
 
 def test_a_call_that_was_moved_moves_on_among_too_many() -> None:
     moved = Moved()
-    assert all([moved.note((0, at), at + 1) for at in range(MANY)])
+    assert all(moved.note((0, at), at + 1) for at in range(MANY))
     assert moved.note((0, 3), 4)
     assert moved.note((0, 3), 2000)
     assert moved.get((0, 3)) == 2000

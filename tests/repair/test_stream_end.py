@@ -209,7 +209,9 @@ def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     again = {**STOP, "detail": "a", "note": "x"}
     events: Wire = [TEXT, STOP, again, OTHER]
     noted = {**chunk({}, index=1), "note": "x"}
-    assert repaired(wire(events), TWO) == wire([TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}])
+    assert repaired(wire(events), TWO) == wire(
+        [TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}]
+    )
     empty = chunk({"role": "assistant"}, index=1)
     assert repaired(wire([*events[:3], empty]), TWO) == wire([TEXT, STOP, empty, noted])
 

@@ -46,16 +46,17 @@ def is_readable(chunk: Chunk) -> bool:
     found = chunk.get("choices")
     if not found:
         result = chunk.get("result")
-        is_wrapped = isinstance(result, dict) and chunk.get("success") is True
-        if is_wrapped and is_flat(chunk):
-            return is_readable(result)
-        return _has_calls(chunk)
+        is_whole = isinstance(result, dict) and chunk.get("success") is True
+        inner = result if is_whole and is_flat(chunk) else None
+        return _has_calls(chunk) if inner is None else is_readable(inner)
     for choice in found:
-        for key in ("delta", "message"):
-            part = choice.get(key)
-            if part and not isinstance(part, str):
-                if not isinstance(part, dict) or not _has_calls(part):
-                    return False
+        for part in (choice.get("delta"), choice.get("message")):
+            if isinstance(part, dict):
+                is_fine = _has_calls(part)
+            else:
+                is_fine = not part or isinstance(part, str)
+            if not is_fine:
+                return False
     return True
 
 
