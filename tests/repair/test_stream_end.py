@@ -181,24 +181,21 @@ def test_call_that_an_error_cut_short_gets_no_arguments() -> None:
     assert repaired(data + wire([calling(rest())])) == data + wire([calling(rest())])
 
 
-def _with_logprobs(chunk: Chunk, *tokens: str, **more: str) -> Chunk:
+def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
     (choice,) = chunk["choices"]
-    said = [{"token": each, "logprob": -1, "top_logprobs": []} for each in tokens]
-    return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}], **more}
+    said = [{"token": token, "logprob": -1, "top_logprobs": []}]
+    return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
 
 
-def test_log_probabilities_of_a_repeated_finish_join_those_of_the_first() -> None:
+def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> None:
     events: Wire = [TEXT, _with_logprobs(STOP, "a"), _with_logprobs(STOP, "b"), DONE]
-    both = _with_logprobs(STOP, "a", "b")
-    assert repaired(wire(events)) == wire([TEXT, both, DONE])
-    odd = {"logprobs": {"content": "x", "refusal": None}}
-    again = chunk({}, finish="stop", choice=odd)
-    assert repaired(wire([*events[:2], again, DONE])) == wire([*events[:2], DONE])
+    first = _with_logprobs(chunk({}), "a")
+    assert repaired(wire(events)) == wire([TEXT, first, *events[2:]])
 
 
 def test_notes_of_a_repeated_finish_follow_one_that_has_left() -> None:
-    late = _with_logprobs(chunk({}, index=1), "a", note="x")
-    again = _with_logprobs(OTHER_STOP, "a", note="x")
+    late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
+    again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
     used = with_usage(OTHER_STOP)
     events: Wire = [TEXT, OTHER, STOP, used]
     out = repaired(wire([*events, again, DONE]), TWO)

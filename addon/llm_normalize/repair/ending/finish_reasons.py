@@ -44,17 +44,6 @@ def _rest_of(choice: Chunk) -> Chunk:
     return {k: v for k, v in choice.items() if k not in frame and v is not None}
 
 
-def _joined(first: Chunk, more: Chunk) -> Chunk:
-    """Return the log probabilities of *first*, then those of *more*."""
-    pairs = {key: (first.get(key) or [], more[key] or []) for key in more}
-    lists = {
-        key: one + other
-        for key, (one, other) in pairs.items()
-        if isinstance(one, list) and isinstance(other, list) and other
-    }
-    return {**first, **lists}
-
-
 class Finish:
     """The finish reasons of one stream.
 
@@ -211,16 +200,18 @@ class Finish:
         """Let what the choices of *piece*, a repeated finish, bring ride on the first.
 
         Returns:
-            The log probabilities of those that have left, without a reason, if any.
+            The log probabilities of choices whose first has left or has some too, in a
+            chunk without a reason; None without any.
         """
         found = {index_of(each): _rest_of(each) for each in choices(piece.chunk)}
         waiting = choices(self.waiting.chunk) if self.waiting else []
         for choice in waiting:
             rest = found.pop(index_of(choice), {})
             new = {k: v for k, v in rest.items() if choice.get(k) is None}
-            first, more = choice.get("logprobs"), rest.get("logprobs")
-            if isinstance(first, dict) and isinstance(more, dict):
-                new["logprobs"] = _joined(first, more)
+            if choice.get("logprobs") and rest.get("logprobs"):
+                # What waits must not grow: the first ones need not wait.
+                found[index_of(choice)] = {"logprobs": choice["logprobs"]}
+                new["logprobs"] = rest["logprobs"]
             if self.waiting and new:
                 self.waiting.fixed(fix)
                 choice.update(new)
