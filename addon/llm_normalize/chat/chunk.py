@@ -39,20 +39,19 @@ def is_chunk(value: Json) -> bool:
 def is_readable(chunk: Chunk) -> bool:
     """Tell whether what *chunk*, see `is_chunk`, says has types that a client can read.
 
-    That is, the types that providers send, however wrong: an empty object may be of any. A
-    chunk with an object for a name, say, or a number for its calls, says nothing that
-    anybody could repair.
+    That is, the types that some provider sends, however wrong. Of a chunk with an object
+    for a name, say, or a number for its calls, nobody can tell what it means.
     """
     found = chunk.get("choices")
     if not found:
         result = chunk.get("result")
         is_whole = isinstance(result, dict) and chunk.get("success") is True
         inner = result if is_whole and is_flat(chunk) else None
-        return _has_calls(chunk) if inner is None else is_readable(inner)
+        return _reads_calls(chunk) if inner is None else is_readable(inner)
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
             if isinstance(part, dict):
-                is_fine = _has_calls(part)
+                is_fine = _reads_calls(part)
             else:
                 is_fine = not part or isinstance(part, str)
             if not is_fine:
@@ -60,29 +59,29 @@ def is_readable(chunk: Chunk) -> bool:
     return True
 
 
-def _has_calls(part: Chunk) -> bool:
-    """Tell whether all calls in *part* are readable, if there are any."""
+def _reads_calls(part: Chunk) -> bool:
+    """Tell whether all calls in *part* are of such types."""
     found, legacy = part.get("tool_calls"), part.get("function_call")
-    if legacy and not _is_named(legacy):
+    if legacy and not _reads_name(legacy):
         return False
     if not found:
         return True
     if not isinstance(found, list):
         found = [found]
-    return all(not each or _is_call(each) for each in found)
+    return all(not each or _reads_call(each) for each in found)
 
 
-def _is_call(value: Json) -> bool:
-    """Tell whether *value* is a tool call or a fragment with a name and an id of their types."""
+def _reads_call(value: Json) -> bool:
+    """Tell whether *value* is a tool call, or a fragment of one, of such types."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("id"), dict | list | bool):
         return False
     inner = (value, value.get("function"), value.get("custom"))
-    return all(not each or _is_named(each) for each in inner)
+    return all(not each or _reads_name(each) for each in inner)
 
 
-def _is_named(value: Json) -> bool:
+def _reads_name(value: Json) -> bool:
     return isinstance(value, dict) and isinstance(value.get("name"), str | None)
 
 
