@@ -225,7 +225,19 @@ class Chain:
                     )
                     break
             else:
-                yield Piece(step, part, unchanged)
+                yield Piece(step, part, unchanged, is_through=unchanged is None)
+
+    def ride(self, piece: Piece) -> None:
+        """Apply the fixes that ride on others to a piece that was changed after all."""
+        for fix, edit, _ in self._edits:
+            if fix.rides and edit is not None:
+                try:
+                    changed = edit(piece.chunk)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    continue
+                if changed:
+                    piece.step.fixed(fix.name)
 
     def error(self, step: Step, value: Json) -> Json:
         """Return what the fixes make of an error that comes as an event."""

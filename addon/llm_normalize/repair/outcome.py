@@ -52,6 +52,8 @@ class Piece:
     step: Step
     chunk: Chunk
     raw: bytes | None
+    is_through: bool = False
+    """Whether the fixes that ride on others have had their turn."""
 
     def fixed(self, name: str) -> None:
         """Note that the fix *name* changed this chunk."""
@@ -69,18 +71,25 @@ class Outlet:
     Args:
         emit: Sends bytes that belong to a step.
         close: Told when a part of a step waits no more.
+        ride: Applies what rides on repairs to what was changed after all fixes.
     """
 
     def __init__(
-        self, emit: Callable[[Step, bytes], None], close: Callable[[Step], None]
+        self,
+        emit: Callable[[Step, bytes], None],
+        close: Callable[[Step], None],
+        ride: Callable[[Piece], None] = lambda _: None,
     ) -> None:
         self._emit = emit
         self.close = close
+        self._ride = ride
         self._held: list[Piece] = []  # what waits, whoever holds it
 
     def send(self, piece: Piece) -> None:
         """Send *piece* now."""
         held = self._all_but(piece)
+        if piece.raw is None and not piece.is_through:
+            self._ride(piece)
         self._emit(piece.step, piece.encode())
         self._held = held
 

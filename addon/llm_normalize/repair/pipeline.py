@@ -90,7 +90,7 @@ class Pipeline:
         verbatim = "line-end-cr" not in names
         self._drops_comments = _COMMENT in names
         self._leaving = leaving = Leaving(observe, label, verbatim=verbatim)
-        self._outlet = outlet = Outlet(leaving.emit, leaving.close)
+        self._outlet = outlet = Outlet(leaving.emit, leaving.close, self._chain.ride)
         self._ending = Ending(Finish(asked, self.seen, names, outlet, self._close))
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
