@@ -485,7 +485,8 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     finished = [
         choice.finish_reason for at, choice in meaning.choices.items() if at in shown
     ]
-    if case.asked.n == 1 and len(finished) < len(meaning.choices):
+    is_one = case.asked.n == 1 and len(finished) < len(meaning.choices)
+    if is_one or any(map(_is_split, _events(data))):
         # Where one answer was asked for, several choices may leave as one.
         reasons = [choice.finish_reason for choice in meaning.choices.values()]
         finished = [next(filter(None, reasons), None)]
@@ -522,6 +523,13 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     found = chunk.choices(body) if chunk.is_chunk(body) else []
     spoken = all(isinstance(each.get("message"), dict) for each in found)
     return spoken and len(found) >= asked.n and bool(body.get("usage"))
+
+
+def _is_split(event: Json) -> bool:
+    """Tell whether choices of one *event* have one index, or none: they may be of any."""
+    found = chunk.choices(event) if chunk.is_chunk(event) else []
+    told = [chunk.told_index(each) for each in found]
+    return len(told) > 1 and (None in told or len({*told}) < len(told))
 
 
 def _keeps_alive(event: Json) -> bool:

@@ -244,6 +244,15 @@ def usage_of(chunk: Chunk) -> Json:
     return chunk.get("usage") or None
 
 
+def drop_other_usage(chunk: Chunk) -> None:
+    """Take the usage under `x_groq` off *chunk*, whose own leaves elsewhere."""
+    other = chunk.get("x_groq")
+    if isinstance(other, dict) and "usage" in other:
+        chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
+        if not chunk["x_groq"]:
+            del chunk["x_groq"]
+
+
 def stands_for_text(part: Chunk) -> bool:
     """Tell whether a delta or message brings what OpenAI sends with `content: null`."""
     return any(
@@ -293,6 +302,28 @@ def has_answer(choice: Chunk) -> bool:
         for part in parts
         if isinstance(part, dict)
     )
+
+
+def is_silent(choice: Chunk) -> bool:
+    """Tell whether the delta, message and text of *choice* hold nothing, however deep."""
+    parts = [choice.get(key) for key in ("delta", "message")]
+    said = [
+        {key: each for key, each in part.items() if key != "role"}
+        for part in parts
+        if isinstance(part, dict)
+    ]
+    bare = [part for part in (*parts, choice.get("text")) if isinstance(part, str)]
+    return is_hollow(said) and is_hollow(bare)
+
+
+def is_hollow(value: Json) -> bool:
+    """Tell whether *value* says nothing, however deep: kinds and places of calls aside."""
+    if isinstance(value, dict):
+        rest = (each for key, each in value.items() if key not in ("index", "type"))
+        return all(not each or is_hollow(each) for each in rest)
+    if isinstance(value, list):
+        return all(map(is_hollow, value))
+    return value in (None, "")
 
 
 def repeats(old: Json, new: Json) -> bool:

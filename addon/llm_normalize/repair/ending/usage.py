@@ -5,7 +5,15 @@ for, it rides on the last finish reason, so that no chunk without choices crashe
 client that did not ask for one. Part of the ending (repair/ending/stream_end.py).
 """
 
-from ...chat.chunk import ENVELOPE, Chunk, errors_in, is_error, speaks, usage_of
+from ...chat.chunk import (
+    ENVELOPE,
+    Chunk,
+    drop_other_usage,
+    errors_in,
+    is_error,
+    speaks,
+    usage_of,
+)
 from ...chat.conversion import counts
 from ...chat.stream_state import Asked
 from ...wire.json_text import Json
@@ -81,6 +89,7 @@ class Usage:
         if usage_of(piece.chunk) and not over:
             self.fix = "usage-every-chunk"
             self.kept, self.sent = piece.chunk.pop("usage"), False
+            drop_other_usage(piece.chunk)
             piece.fixed(self.fix)
 
     def take_off(self, piece: Piece, *, finishes: bool, last: bool) -> bool:
@@ -101,6 +110,7 @@ class Usage:
             repeated = self.sent and "usage-repeated" in self._on
             if repeated:
                 del chunk["usage"]
+                drop_other_usage(chunk)
                 piece.fixed("usage-repeated")
             elif counts(usage_of(chunk)):  # zeros may come before the figures
                 self.pass_by()
@@ -114,6 +124,7 @@ class Usage:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
         else:
             del chunk["usage"]
+        drop_other_usage(chunk)
         if errors_in(chunk):  # words beside figures are none, and alone would be
             self.keep_notes(chunk, name)
             for key in chunk.keys() - _FRAME:
@@ -179,7 +190,9 @@ class Usage:
 
         On the finish that waits, else on the next chunk, or on one of its own.
         """
-        notes = {k: v for k, v in chunk.items() if k not in _FRAME and v is not None}
+        drop_other_usage(rest := dict(chunk))
+        empty = (None, "", [], {})
+        notes = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
         waiting = self._finish.waiting
         if notes and waiting is not None:
             waiting.fixed(fix)
