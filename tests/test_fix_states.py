@@ -591,6 +591,26 @@ def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> Non
     assert said == ["136", "24", "57"]
 
 
+def test_text_of_a_choice_that_is_part_of_another_joins_it() -> None:
+    said = {"message": {"content": "Hi"}}
+    for parts in (
+        [said, {"text": " you"}],
+        [{"text": "Hi"}, {"message": {"content": " you"}}],
+    ):
+        out = repaired(wire([chunk(None, choices=parts)]))
+        assert b'"content":"Hi you"' in out
+
+
+def test_text_beside_a_message_without_one_is_its_content() -> None:
+    events = [
+        TEXT,
+        chunk(None, choices=[{"index": 0, "message": {"content": "Hi", "x": 1}}]),
+    ]
+    again = {"index": 0, "message": {"x": 1}, "text": " you"}
+    out = repaired(wire([*events, chunk(None, choices=[again])]))
+    assert b'"delta":{"content":" you"}' in out
+
+
 def test_text_beside_a_message_that_was_told_does_not_stay_alone() -> None:
     again = {"index": 0, "message": {"content": "Hi"}, "text": "Hi"}
     out = repaired(wire([TEXT, chunk(None, choices=[again]), STOP, DONE]))

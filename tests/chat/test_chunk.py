@@ -7,6 +7,7 @@ from llm_normalize.chat.chunk import (
     change_all,
     choices,
     deltas,
+    drop_other_usage,
     envelope_of,
     function,
     in_deltas,
@@ -14,7 +15,9 @@ from llm_normalize.chat.chunk import (
     index_of,
     is_chunk,
     is_error,
+    is_hollow,
     is_readable,
+    is_silent,
     messages,
     name_of,
     news,
@@ -106,6 +109,45 @@ def test_a_chunk_is_readable_where_its_types_are_those_of_providers(
         assert is_readable(part) is expected
         assert is_readable({"result": part, "success": True}) is expected
         assert is_readable({"result": {"choices": [7]}, **part}) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, True),
+        (
+            [
+                {},
+                {
+                    "index": 0,
+                    "type": "function",
+                    "function": {"name": "", "arguments": 0},
+                },
+            ],
+            True,
+        ),
+        ([{"function": {"name": "f"}}], False),
+        ([[""], ["x"]], False),
+    ],
+)
+def test_what_holds_nothing_is_hollow_however_deep(value: Any, expected: bool) -> None:
+    assert is_hollow(value) is expected
+    assert is_silent({"delta": {"role": "assistant", "tool_calls": value}}) is expected
+
+
+def test_a_choice_with_a_bare_text_is_not_silent() -> None:
+    assert is_silent({"text": "", "message": None})
+    assert not is_silent({"text": "Hi"})
+    assert not is_silent({"delta": "Hi"})
+
+
+def test_usage_elsewhere_leaves_with_the_chunks_own() -> None:
+    chunk = {"x_groq": {"id": "r", "usage": {}}, "usage": {}}
+    drop_other_usage(chunk)
+    assert chunk == {"x_groq": {"id": "r"}, "usage": {}}
+    for value in ({"x_groq": {"usage": {}}}, {}):
+        drop_other_usage(value)
+        assert value == {}
 
 
 def test_choices_that_are_no_list_are_none() -> None:

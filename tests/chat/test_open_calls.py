@@ -72,6 +72,10 @@ def test_calls_without_an_index_get_none_that_the_provider_gave() -> None:
     assert counted.get((1, 1)) == 1
 
 
+def test_a_place_without_a_call_is_counted_as_it_is() -> None:
+    assert Counted().get((0, 3)) == 3
+
+
 def test_counted_calls_are_bounded() -> None:
     counted = Counted()
     for at in range(MANY + 1):
