@@ -551,3 +551,67 @@ def test_a_result_whose_choices_are_none_stays() -> None:
     value = {"result": {"choices": [8]}, "tool_calls": {}}
     out = repaired(dumps(value) + b"\n")
     assert b'"result":{"choices":[8]}' in out
+
+
+def test_calls_of_a_result_that_is_none_are_the_answer() -> None:
+    value = {"result": {"a": 1}, "tool_calls": [{"name": "f"}]}
+    assert b'"name":"f"' in repaired(dumps(value) + b"\n")
+    assert body_of(value)["choices"][0]["message"]["tool_calls"]
+
+
+def test_a_call_of_odd_types_passes_as_it_is() -> None:
+    odd = chunk({"tool_calls": [{"index": 0, "function": {"name": {}}}]}, id=None)
+    assert repaired(wire([odd])) == wire([odd])
+    body = completion({"tool_calls": [{"id": [], "function": {"name": "f"}}]})
+    assert body_of(body) == body
+
+
+def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> None:
+    def told(at: int | None, name: str, arguments: str) -> Chunk:
+        call: Chunk = {"function": {"arguments": arguments}}
+        call |= {} if at is None else {"index": at}
+        if name:
+            call |= {"id": name, "function": {"name": name, "arguments": arguments}}
+        return calling(call)
+
+    events = [
+        told(1, "a", "1"),
+        told(None, "b", "2"),
+        told(1, "", "3"),
+        told(None, "", "4"),
+        told(None, "c", "5"),
+        told(1, "", "6"),
+        told(None, "", "7"),
+    ]
+    out = repaired(wire(events))
+    said = ["", "", ""]
+    for line in out.split(b"\n\n")[:-1]:
+        for call in loads(line[6:])["choices"][0]["delta"]["tool_calls"]:
+            said[call["index"]] += call["function"]["arguments"]
+    assert said == ["136", "24", "57"]
+
+
+def test_text_of_a_choice_that_is_part_of_another_joins_it() -> None:
+    said = {"message": {"content": "Hi"}}
+    for parts in (
+        [said, {"text": " you"}],
+        [{"text": "Hi"}, {"message": {"content": " you"}}],
+    ):
+        out = repaired(wire([chunk(None, choices=parts)]))
+        assert b'"content":"Hi you"' in out
+
+
+def test_text_beside_a_message_without_one_is_its_content() -> None:
+    events = [
+        TEXT,
+        chunk(None, choices=[{"index": 0, "message": {"content": "Hi", "x": 1}}]),
+    ]
+    again = {"index": 0, "message": {"x": 1}, "text": " you"}
+    out = repaired(wire([*events, chunk(None, choices=[again])]))
+    assert b'"delta":{"content":" you"}' in out
+
+
+def test_text_beside_a_message_that_was_told_does_not_stay_alone() -> None:
+    again = {"index": 0, "message": {"content": "Hi"}, "text": "Hi"}
+    out = repaired(wire([TEXT, chunk(None, choices=[again]), STOP, DONE]))
+    assert out.count(b"Hi") == 1

@@ -3,10 +3,12 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunk import (
+    Chunk,
     calls,
     change_all,
     choices,
     deltas,
+    drop_other_usage,
     envelope_of,
     function,
     in_deltas,
@@ -14,6 +16,9 @@ from llm_normalize.chat.chunk import (
     index_of,
     is_chunk,
     is_error,
+    is_hollow,
+    is_readable,
+    is_silent,
     messages,
     name_of,
     news,
@@ -68,6 +73,82 @@ def test_a_chunk_is_an_object_with_choices_or_what_stands_for_them(
 )
 def test_an_error_is_an_object_that_reports_one(value: Any, expected: bool) -> None:
     assert is_error(value) is expected
+
+
+CALL = {"id": "a", "function": {"name": "f", "arguments": {}}}
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        (None, True),
+        ([], True),
+        ("Hi", True),
+        (7, False),
+        ([{"content": "Hi"}], False),
+        ({"content": {"a": 1}, "role": 7, "tool_calls": None}, True),
+        ({"tool_calls": CALL, "function_call": CALL["function"]}, True),
+        ({"tool_calls": [None, {"id": 7, "function": [], "index": "1"}]}, True),
+        ({"tool_calls": 7}, False),
+        ({"tool_calls": ["f"]}, False),
+        ({"tool_calls": [CALL, {**CALL, "id": {}}]}, False),
+        ({"tool_calls": [{**CALL, "id": True}]}, False),
+        ({"tool_calls": [{"function": {"name": []}}]}, False),
+        ({"tool_calls": [{"function": "f"}]}, False),
+        ({"tool_calls": [{"name": {}}]}, False),
+        ({"tool_calls": [{"custom": {"name": 7}}]}, False),
+        ({"function_call": "f"}, False),
+        ({"function_call": {"name": {}}}, False),
+    ],
+)
+def test_a_chunk_is_readable_where_its_types_are_those_of_providers(
+    part: Any, expected: bool
+) -> None:
+    for key in ("delta", "message"):
+        assert is_readable({"choices": [{"index": 0}, {key: part}]}) is expected
+    if isinstance(part, dict) and "tool_calls" in part:
+        assert is_readable(part) is expected
+        assert is_readable({"result": part, "success": True}) is expected
+        assert is_readable({"result": {"choices": [7]}, **part}) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, True),
+        (
+            [
+                {},
+                {
+                    "index": 0,
+                    "type": "function",
+                    "function": {"name": "", "arguments": 0},
+                },
+            ],
+            True,
+        ),
+        ([{"function": {"name": "f"}}], False),
+        ([[""], ["x"]], False),
+    ],
+)
+def test_what_holds_nothing_is_hollow_however_deep(value: Any, expected: bool) -> None:
+    assert is_hollow(value) is expected
+    assert is_silent({"delta": {"role": "assistant", "tool_calls": value}}) is expected
+
+
+def test_a_choice_with_a_bare_text_is_not_silent() -> None:
+    assert is_silent({"text": "", "message": None})
+    assert not is_silent({"text": "Hi"})
+    assert not is_silent({"delta": "Hi"})
+
+
+def test_usage_elsewhere_leaves_with_the_chunks_own() -> None:
+    chunk: Chunk = {"x_groq": {"id": "r", "usage": {}}, "usage": {}}
+    drop_other_usage(chunk)
+    assert chunk == {"x_groq": {"id": "r"}, "usage": {}}
+    for chunk in ({"x_groq": {"usage": {}}}, {}):
+        drop_other_usage(chunk)
+        assert chunk == {}
 
 
 def test_choices_that_are_no_list_are_none() -> None:

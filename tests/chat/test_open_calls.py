@@ -1,4 +1,4 @@
-from llm_normalize.chat.open_calls import Moved, Opened
+from llm_normalize.chat.open_calls import Counted, Moved, Opened
 from llm_normalize.chat.stream_state import MANY, Call
 
 
@@ -50,6 +50,42 @@ def test_a_call_is_found_by_its_place_and_the_id_it_came_with() -> None:
         moved.open((0, 1), identity, ours)
     assert [moved.find((0, 1), each) for each in ("b", [1], "a")] == [1, 2, 0]
     assert moved.find((0, 0), "a") is moved.find((0, 1), "c") is None
+
+
+def test_a_call_that_was_moved_moves_on_among_too_many() -> None:
+    moved = Moved()
+    assert all(moved.note((0, at), at + 1) for at in range(MANY))
+    assert moved.note((0, 3), 4)
+    assert moved.note((0, 3), 2000)
+    assert moved.get((0, 3)) == 2000
+
+
+def test_calls_without_an_index_get_none_that_the_provider_gave() -> None:
+    counted = Counted()
+    counted.open((0, 0))
+    assert counted.get((0, 0)) == 0
+    counted.given((0, 1))
+    counted.given((1, 7))
+    counted.open((0, 1))
+    counted.open((0, 2))
+    assert [counted.get((0, at)) for at in range(3)] == [0, 2, 3]
+    assert counted.get((1, 1)) == 1
+
+
+def test_a_place_without_a_call_is_counted_as_it_is() -> None:
+    assert Counted().get((0, 3)) == 3
+
+
+def test_counted_calls_are_bounded() -> None:
+    counted = Counted()
+    for at in range(MANY + 1):
+        counted.given((0, at))
+    counted.open((0, MANY))  # nobody knows
+    assert counted.get((0, MANY)) == MANY
+    for at in range(MANY + 1):
+        counted.open((0, at))
+    assert counted.get((0, MANY - 1)) == 2 * MANY - 1
+    assert counted.get((0, MANY)) == MANY
 
 
 def test_moved_calls_are_bounded() -> None:

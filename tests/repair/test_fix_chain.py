@@ -131,6 +131,25 @@ def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
     assert parts == [1, 2]
 
 
+def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Fails(Broken):
+        rides = True
+
+    made = [fix(Asked(), Seen()) for fix in (A, Fails, Rider)]
+    chain = Chain(made, "test")
+    for _ in range(2):
+        piece = Outgoing(Step(0, RAW), {"x": 1}, None)
+        chain.ride(piece)
+        assert piece.chunk["marks"] == "r"
+        assert piece.step.fixes == ["mark-rider"]
+    assert len(caplog.records) == 1
+    silent = Chain([Idle(Asked(), Seen()), B(Asked(), Seen())], "test")
+    silent.ride(piece)
+    assert piece.chunk["marks"] == "r"
+
+
 def test_fix_that_fails_is_named_once_and_off(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -58,6 +58,19 @@ def test_a_piece_that_is_sent_closes_nothing() -> None:
     assert sink.closed == []
 
 
+def test_what_rides_on_repairs_has_one_turn() -> None:
+    ridden: list[Outgoing] = []
+    outlet = Outlet(lambda *_: None, lambda _: None, ridden.append)
+    changed = Outgoing(Step(0, b""), {}, None)
+    for piece in (
+        changed,
+        Outgoing(changed.step, {}, b"a"),
+        Outgoing(changed.step, {}, None, True),
+    ):
+        outlet.send(piece)
+    assert ridden == [changed]
+
+
 def test_a_piece_that_waits_is_counted_until_it_is_released() -> None:
     sink = Sink()
     step = Step(0, b"")

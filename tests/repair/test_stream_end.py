@@ -174,6 +174,45 @@ def test_chunks_after_an_error_keep_their_usage() -> None:
     )
 
 
+def test_call_that_an_error_cut_short_gets_no_arguments() -> None:
+    opened = chunk({"role": "assistant", "content": None, "tool_calls": [head()]})
+    data = wire([opened, CALLED]) + ERROR
+    assert repaired(data) == data
+    assert repaired(data + wire([calling(rest())])) == data + wire([calling(rest())])
+
+
+def _with_logprobs(chunk: Chunk, token: str) -> Chunk:
+    (choice,) = chunk["choices"]
+    said = [{"token": token, "logprob": -1, "top_logprobs": []}]
+    return {**chunk, "choices": [{**choice, "logprobs": {"content": said}}]}
+
+
+def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> None:
+    events: Wire = [TEXT, _with_logprobs(STOP, "a"), _with_logprobs(STOP, "b"), DONE]
+    first = _with_logprobs(chunk({}), "a")
+    assert repaired(wire(events)) == wire([TEXT, first, *events[2:]])
+
+
+def test_notes_of_a_repeated_finish_follow_one_that_has_left() -> None:
+    late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
+    again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
+    used = with_usage(OTHER_STOP)
+    events: Wire = [TEXT, OTHER, STOP, used]
+    out = repaired(wire([*events, again, DONE]), TWO)
+    assert out == wire([*events, late, DONE])
+
+
+def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
+    again = {**STOP, "detail": "a", "note": "x"}
+    events: Wire = [TEXT, STOP, again, OTHER]
+    noted = {**chunk({}, index=1), "note": "x"}
+    assert repaired(wire(events), TWO) == wire(
+        [TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}]
+    )
+    empty = chunk({"role": "assistant"}, index=1)
+    assert repaired(wire([*events[:3], empty]), TWO) == wire([TEXT, STOP, empty, noted])
+
+
 def test_chunks_after_done_pass() -> None:
     data = wire([TEXT, STOP, DONE, USED])
     assert repaired(data) == data

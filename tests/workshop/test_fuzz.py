@@ -194,6 +194,23 @@ def test_broken_body_is_found(target: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert "body lost choice …: text … became …" in kinds(target, case)
 
 
+def test_what_grows_once_does_not_keep_growing(
+    target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Copies(_Keeps):
+        rounds: ClassVar[int] = 0
+
+        def edit(self, chunk: Chunk) -> bool:
+            Copies.rounds += 1
+            self.kept = [chunk] * (5000 if Copies.rounds > 200 else 0)
+            return False
+
+    case = target.Case(Asked(stream=True), STREAM, "long")
+    monkeypatch.setattr(target, "_fixes", [*target._fixes, Copies])
+    assert kinds(target, case) == set()
+    assert Copies.rounds == 450  # it looked again
+
+
 def test_corrupt_body_is_none_of_a_fault(target: Any) -> None:
     for argument in range(len(target.ENCODINGS) * len(target.DAMAGES)):
         case = target.Case(

@@ -36,6 +36,55 @@ def is_chunk(value: Json) -> bool:
     return isinstance(value.get("usage"), dict) and "type" not in value
 
 
+def is_readable(chunk: Chunk) -> bool:
+    """Tell whether what *chunk*, see `is_chunk`, says has types that a client can read.
+
+    That is, the types that some provider sends, however wrong. Of a chunk with an object
+    for a name, say, or a number for its calls, nobody can tell what it means.
+    """
+    found = chunk.get("choices")
+    if not found:
+        result = chunk.get("result")
+        is_whole = isinstance(result, dict) and chunk.get("success") is True
+        inner = result if is_whole and is_flat(chunk) else None
+        return _reads_calls(chunk) if inner is None else is_readable(inner)
+    for choice in found:
+        for part in (choice.get("delta"), choice.get("message")):
+            if isinstance(part, dict):
+                is_fine = _reads_calls(part)
+            else:
+                is_fine = not part or isinstance(part, str)
+            if not is_fine:
+                return False
+    return True
+
+
+def _reads_calls(part: Chunk) -> bool:
+    """Tell whether all calls in *part* are of such types."""
+    found, legacy = part.get("tool_calls"), part.get("function_call")
+    if legacy and not _reads_name(legacy):
+        return False
+    if not found:
+        return True
+    if not isinstance(found, list):
+        found = [found]
+    return all(not each or _reads_call(each) for each in found)
+
+
+def _reads_call(value: Json) -> bool:
+    """Tell whether *value* is a tool call, or a fragment of one, of such types."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("id"), dict | list | bool):
+        return False
+    inner = (value, value.get("function"), value.get("custom"))
+    return all(not each or _reads_name(each) for each in inner)
+
+
+def _reads_name(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("name"), str | None)
+
+
 def is_flat(value: Chunk) -> bool:
     """Tell whether *value* has its answer at the top, and no choices.
 
@@ -195,6 +244,15 @@ def usage_of(chunk: Chunk) -> Json:
     return chunk.get("usage") or None
 
 
+def drop_other_usage(chunk: Chunk) -> None:
+    """Take the usage under `x_groq` off *chunk*, whose own leaves elsewhere."""
+    other = chunk.get("x_groq")
+    if isinstance(other, dict) and "usage" in other:
+        chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
+        if not chunk["x_groq"]:
+            del chunk["x_groq"]
+
+
 def stands_for_text(part: Chunk) -> bool:
     """Tell whether a delta or message brings what OpenAI sends with `content: null`."""
     return any(
@@ -207,6 +265,12 @@ def says(part: Chunk) -> bool:
     return any(
         value not in (None, "", [], {}) for key, value in part.items() if key != "role"
     )
+
+
+def says_words(part: Chunk) -> bool:
+    """Tell whether a delta or message says anything beside calls, which no text repeats."""
+    calls = ("tool_calls", "function_call")
+    return says({key: value for key, value in part.items() if key not in calls})
 
 
 def speaks(chunk: Chunk) -> bool:
@@ -238,6 +302,28 @@ def has_answer(choice: Chunk) -> bool:
         for part in parts
         if isinstance(part, dict)
     )
+
+
+def is_silent(choice: Chunk) -> bool:
+    """Tell whether the delta, message and text of *choice* hold nothing, however deep."""
+    parts = [choice.get(key) for key in ("delta", "message")]
+    said = [
+        {key: each for key, each in part.items() if key != "role"}
+        for part in parts
+        if isinstance(part, dict)
+    ]
+    bare = [part for part in (*parts, choice.get("text")) if isinstance(part, str)]
+    return is_hollow(said) and is_hollow(bare)
+
+
+def is_hollow(value: Json) -> bool:
+    """Tell whether *value* says nothing, however deep: kinds and places of calls aside."""
+    if isinstance(value, dict):
+        rest = (each for key, each in value.items() if key not in ("index", "type"))
+        return all(not each or is_hollow(each) for each in rest)
+    if isinstance(value, list):
+        return all(map(is_hollow, value))
+    return value in (None, "")
 
 
 def repeats(old: Json, new: Json) -> bool:

@@ -161,7 +161,12 @@ class Unnamed:
     def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
         # What goes on with a call that has left would not wait, so it is first.
         known = self._known
-        due.sort(key=lambda at: (at[0], _id_of(self._held[at])) not in known)
+        due.sort(
+            key=lambda at: (
+                (at[0], _id_of(self._held[at])) not in known,
+                at not in known,
+            )
+        )
         popped = self._pop(due)
         for index, call in popped:
             self._know(index, call)
@@ -255,7 +260,8 @@ def part_calls(chunk: Chunk) -> list[Chunk] | None:
 
 def _share_a_call(found: list[Chunk]) -> bool:
     """Tell whether two of *found* may be of one call: by index, by id, or without any."""
-    indexes = {at for call in found if isinstance(at := call.get("index"), int)}
+    told = [told_index(call) for call in found]
+    indexes = {at for at in told if at is not None and at >= 0}
     ids = [repr(identity) for call in found if (identity := call.get("id"))]
     same = len(indexes) < len(found) or len(set(ids)) < len(ids)
     return same and len(found) > 1
@@ -270,4 +276,9 @@ def join_fragments(first: Chunk, more: Chunk) -> Chunk:
 
 
 def _filled(part: Chunk) -> Chunk:
-    return {key: value for key, value in part.items() if value not in (None, "")}
+    return {
+        key: value
+        for key, value in part.items()
+        if value not in (None, "")
+        and (not isinstance(value, dict) or any(value.values()))
+    }

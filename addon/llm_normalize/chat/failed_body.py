@@ -11,6 +11,7 @@ from .chunk import (
     is_chunk,
     is_error,
     is_fine,
+    is_silent,
 )
 from .errors import said
 
@@ -88,5 +89,9 @@ def _is_answer(body: Chunk) -> bool:
 
 
 def says_any(body: Chunk) -> bool:
-    """Tell whether a choice of *body* says anything."""
-    return is_chunk(body) and any(map(has_answer, choices(body)))
+    """Tell whether a choice of *body* says anything, log probabilities too."""
+    found = choices(body) if is_chunk(body) else []
+    logprobs = [each.get("logprobs") for each in found]
+    return any(has_answer(each) and not is_silent(each) for each in found) or any(
+        any(each.values()) for each in logprobs if isinstance(each, dict)
+    )

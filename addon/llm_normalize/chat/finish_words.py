@@ -9,6 +9,7 @@ a text like `stop`.
 import re
 
 from ..wire.json_text import Json, dumps
+from .chunk import Chunk, choices, index_of
 
 OWN = ("stop", "length", "tool_calls", "content_filter", "function_call")
 """OpenAI's own words."""
@@ -111,3 +112,25 @@ def _word(given: Json) -> str:
     """Return a word as `_WORDS` spells it, with its detail; JSON where it is no word."""
     text = dumps(given).decode() if isinstance(given, dict | list) else str(given)
     return _GAPS.sub("_", _HUMP.sub("_", text.strip())).lower()
+
+
+def finished_of(chunk: Chunk) -> set[int]:
+    """Return the indexes of the choices that *chunk* finishes."""
+    return {
+        index_of(choice)
+        for choice in choices(chunk)
+        if isinstance(choice.get("finish_reason"), str)
+    }
+
+
+def is_bare_finish(chunk: Chunk) -> bool:
+    """Tell whether *chunk* brings nothing but finish reasons."""
+    return len(finished_of(chunk)) == len(chunk.get("choices") or ()) and not any(
+        choice.get("delta") for choice in choices(chunk)
+    )
+
+
+def rest_of(choice: Chunk) -> Chunk:
+    """Return what *choice* says beside its reason and its delta."""
+    frame = ("index", "delta", "finish_reason")
+    return {k: v for k, v in choice.items() if k not in frame and v is not None}

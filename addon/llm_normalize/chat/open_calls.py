@@ -79,10 +79,44 @@ class Moved:
 
     def note(self, theirs: Place, ours: int) -> bool:
         """Take in that *theirs* is now *ours*, unless there are too many."""
-        if len(self._ours) >= MANY:
+        if theirs not in self._ours and len(self._ours) >= MANY:
             return False
         self._ours[theirs] = ours
         return True
+
+
+class Counted:
+    """Which index the calls get that came without one; of at most `MANY`.
+
+    It is one that the provider has not given to another call: what goes on with that one
+    comes under its index.
+    """
+
+    def __init__(self) -> None:
+        self._theirs: dict[Place, None] = {}
+        self._ours: dict[Place, int] = {}
+
+    @property
+    def state(self) -> object:
+        """What there is by now, to be compared later."""
+        return tuple(self._ours.items()), tuple(self._theirs)
+
+    def given(self, theirs: Place) -> None:
+        """Record an index that the provider gave."""
+        if len(self._theirs) < MANY:
+            self._theirs[theirs] = None
+
+    def get(self, place: Place) -> int:
+        """Return the index of the call that is counted as *place*."""
+        return self._ours.get(place, place[1])
+
+    def open(self, place: Place) -> None:
+        """Record that a call is opened which is counted as *place*."""
+        index, at = place
+        ours = [each for (choice, _), each in self._ours.items() if choice == index]
+        if (ours or place in self._theirs) and len(self._ours) < MANY:
+            theirs = [each for choice, each in self._theirs if choice == index]
+            self._ours[place] = max(at - 1, *ours, *theirs) + 1
 
 
 def _key(identity: Json) -> Json:

@@ -141,13 +141,14 @@ class Call:
             return False
         if identity and identity != self.id:
             return True
-        if not self.whole:
+        if not self.whole or (identity and not self.name):
             return False
         arguments = function(fragment).get("arguments")
         other = Call(None, name)
         other.add(arguments)
         told_again = bool(identity) and self.has_said(arguments or "")
-        return name != self.name or (other.whole and not told_again)
+        is_renamed = bool(self.name) and name != self.name
+        return is_renamed or (other.whole and not told_again)
 
     def add(self, arguments: Json) -> None:
         """Take in *arguments* that were sent."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ..chat.chunk import choices, is_chunk, is_error, is_flat
+from ..chat.chunk import choices, is_chunk, is_error, is_flat, is_readable
 from ..chat.errors import failures_in, status_of
 from ..chat.failed_body import says_any, tells_only_failure
 from ..chat.stream_state import Asked, Seen
@@ -93,7 +93,8 @@ def _assembled(
 
 
 def _is_answer(value: Json) -> bool:
-    return is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
+    is_answer = is_chunk(value) and (is_flat(value) or value.get("choices") is not None)
+    return is_answer and is_readable(value)
 
 
 def _status_due(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:

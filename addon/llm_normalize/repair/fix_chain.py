@@ -222,7 +222,19 @@ class Chain:
                     )
                     break
             else:
-                yield Outgoing(step, part, unchanged)
+                yield Outgoing(step, part, unchanged, is_through=unchanged is None)
+
+    def ride(self, outgoing: Outgoing) -> None:
+        """Apply the fixes that ride on others to a chunk that was changed after all."""
+        for fix, edit, _ in self._edits:
+            if fix.rides and edit is not None:
+                try:
+                    changed = edit(outgoing.chunk)
+                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                    self._turn_off(fix, error)
+                    continue
+                if changed:
+                    outgoing.step.fixed(fix.name)
 
     def error(self, step: Step, value: Json) -> Json:
         """Return what the fixes make of an error in an event."""

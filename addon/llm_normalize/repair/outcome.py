@@ -71,6 +71,8 @@ class Outgoing:
     step: Step
     chunk: Chunk
     raw: bytes | None
+    is_through: bool = False
+    """Whether the fixes that ride on others have had their turn."""
 
     def fixed(self, name: str) -> None:
         """Record that the fix *name* changed this chunk."""
@@ -88,18 +90,25 @@ class Outlet:
     Args:
         emit: Sends bytes that belong to a step.
         close: Told when a part of a step waits no more.
+        ride: Applies what rides on repairs to what was changed after all fixes.
     """
 
     def __init__(
-        self, emit: Callable[[Step, bytes], None], close: Callable[[Step], None]
+        self,
+        emit: Callable[[Step, bytes], None],
+        close: Callable[[Step], None],
+        ride: Callable[[Outgoing], None] = lambda _: None,
     ) -> None:
         self._emit = emit
         self.close = close
+        self._ride = ride
         self._held: list[Outgoing] = []  # what waits, whoever holds it
 
     def send(self, outgoing: Outgoing) -> None:
         """Send *outgoing* now."""
         held = self._all_but(outgoing)
+        if outgoing.raw is None and not outgoing.is_through:
+            self._ride(outgoing)
         self._emit(outgoing.step, outgoing.encode())
         self._held = held
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunk import choices, is_chunk, is_error
+from ..chat.chunk import choices, is_chunk, is_error, is_readable
 from ..chat.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
@@ -89,7 +89,7 @@ class Pipeline:
         verbatim = "line-end-cr" not in names
         self._drops_comments = _COMMENT in names
         self._output = output = Output(observe, label, verbatim=verbatim)
-        self._outlet = outlet = Outlet(output.emit, output.close)
+        self._outlet = outlet = Outlet(output.emit, output.close, self._chain.ride)
         self._ending = Ending(asked, self.seen, made, outlet, self._close)
         self._templates = Templates(self._state, lambda: self._chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
@@ -415,7 +415,7 @@ class Pipeline:
         if self._is_error(value):
             self._flush(step.n - 1)
             self._error(Outgoing(step, value, raw))
-        elif is_chunk(value):
+        elif is_chunk(value) and is_readable(value):
             for outgoing in self._chain.run(step, value, payload, raw):
                 if "choices" not in outgoing.chunk:
                     self._flush(step.n - 1)

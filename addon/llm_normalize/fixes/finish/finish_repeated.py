@@ -1,7 +1,8 @@
 """A second finish reason for one choice."""
 
 from ...chat.chunk import usage_of
-from ...repair.ending.end_state import EndState, is_bare_finish
+from ...chat.finish_words import is_bare_finish
+from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, chunk
 from ...repair.outcome import Outgoing
@@ -56,8 +57,11 @@ class FinishRepeated(Fix):
             return False
         outgoing.fixed(self.name)
         end.overrule(outgoing.chunk, self.name)
-        end.ride_on_first(outgoing, self.name)
+        late = end.ride_on_first(outgoing, self.name)
         end.keep_notes(outgoing.chunk, self.name)
+        if late is not None:
+            end.add_notes(late)
+            end.outlet.send(late)
         if usage_of(outgoing.chunk):
             end.keep_repeated(outgoing.chunk, self.name)
         return True

@@ -9,6 +9,7 @@ from ...wire.json_text import Json
 
 _TWO = Asked(stream=True, n=2)
 _THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
+_PARTS = ("delta", "message")
 _TEXTS = frozenset(("content", "refusal", "text", "arguments", *_THOUGHTS))
 _HI = {"role": "assistant", "content": "Let me."}
 _CALLS = {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}
@@ -48,6 +49,8 @@ class ChoiceSplit(Fix):
         for choice in found:
             place = told_index(choice) or 0
             if place in firsts:
+                _name_text(firsts[place], choice)
+                _name_text(choice, firsts[place])
                 _merge(firsts[place], choice)
             else:
                 firsts.setdefault(place, choice)
@@ -60,12 +63,19 @@ class ChoiceSplit(Fix):
         return part_choices(chunk)
 
 
+def _name_text(one: Chunk, other: Chunk) -> None:
+    """Let a text that is all of *one* be the delta or message that *other* has."""
+    keys = [key for key in _PARTS if key in other]
+    if keys and isinstance(one.get("text"), str) and one.keys().isdisjoint(_PARTS):
+        one[keys[0]] = {"content": one.pop("text")}
+
+
 def _merge(first: Chunk, more: Chunk) -> None:
     """Add to *first* what *more* says: its texts and lists behind those of *first*."""
     for key, value in more.items():
         old = first.get(key)
         kinds = {type(old), type(value)} - {type(None)}
-        if key in ("delta", "message") and dict in kinds and len(kinds) > 1:
+        if key in _PARTS and dict in kinds and len(kinds) > 1:
             parts = [x if isinstance(x, dict) else {"content": x} for x in (old, value)]
             old, value = first[key], _ = parts  # noqa: PLW2901 - a text is a delta's
         preferred = key == "finish_reason" and value == "tool_calls"

@@ -1,6 +1,6 @@
 """`text` in a choice, as the old completions API has it."""
 
-from ...chat.chunk import Chunk, choices, says
+from ...chat.chunk import Chunk, choices, says_words
 from ...repair.fix import Example, Fix, chunk, completion
 
 _HI = {"content": "Hi"}
@@ -51,17 +51,12 @@ class ChoiceText(Fix):
         return _move(body, "message", {"role": "assistant"})
 
 
-def _words(part: Chunk) -> Chunk:
-    """Return what *part* says beside calls, which no text repeats."""
-    return {k: v for k, v in part.items() if k not in ("tool_calls", "function_call")}
-
-
 def _move(chunk: Chunk, key: str, said: Chunk) -> bool:
     changed = False
     for choice in choices(chunk):
         text = choice.get("text")
         parts = [choice.get("delta") or {}, choice.get("message") or {}]
-        known = any(says(_words(part)) for part in parts if isinstance(part, dict))
+        known = any(says_words(part) for part in parts if isinstance(part, dict))
         if isinstance(text, str) and not known and (text or key not in choice):
             base = choice.get(key)
             rest = base if isinstance(base, dict) else {}

@@ -48,18 +48,24 @@ class ChoicesFlat(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Make the delta; the message of a whole answer, which has ended."""
-        if isinstance(result := chunk.get("result"), dict):
-            return is_flat(chunk) and _unwrap(chunk, "stop" if result else None)
-        return is_flat(chunk) and _enclose(chunk, "delta", {}, None)
+        if not is_flat(chunk):
+            return False
+        if _is_wrapped(chunk):
+            return _unwrap(chunk, "stop")
+        return _enclose(chunk, "delta", {}, None)
 
     def body(self, body: Chunk) -> bool:
         """Make the message, of a result that is no completion already."""
         return is_flat(body) and _unwrap(body, None)
 
 
+def _is_wrapped(body: Chunk) -> bool:
+    return isinstance(body.get("result"), dict) and body.get("success") is True
+
+
 def _unwrap(body: Chunk, reason: Json) -> bool:
-    result = body.get("result")
-    if isinstance(result, dict):
+    result = body["result"] if _is_wrapped(body) else None
+    if result is not None:
         if result.get("choices") is not None and not is_chunk(result):
             return False  # its choices are none
         body.clear()
@@ -72,7 +78,8 @@ def _unwrap(body: Chunk, reason: Json) -> bool:
 
 
 def _enclose(value: Chunk, key: str, said: dict[str, Json], reason: Json) -> bool:
-    keys = ("response", "result", "reasoning", "reasoning_content", "tool_calls")
+    keys = ["response", "reasoning", "reasoning_content", "tool_calls"]
+    keys += ["result"] if isinstance(value.get("result"), str) else []
     said |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
     if isinstance(said.get("content"), list):  # JSON, and no parts
         said["content"] = dumps(said["content"]).decode()

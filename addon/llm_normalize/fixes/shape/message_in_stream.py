@@ -2,7 +2,7 @@
 
 import re
 
-from ...chat.chunk import Chunk, choices, index_of, news, repeats, says
+from ...chat.chunk import Chunk, choices, index_of, is_hollow, news, repeats, says_words
 from ...chat.conversion import is_body
 from ...chat.stream_state import MANY, Asked, Seen, brief
 from ...repair.fix import Example, Fix, chunk
@@ -66,7 +66,15 @@ class MessageInStream(Fix):
                 kinds |= {kind for at, kind in self._said if at == index}
                 added = self._news(index, message, kinds)
                 if (added or not kinds) and not whole:
-                    choice["delta"] = {**part, **added}
+                    choice["delta"] = part = {**part, **added}
+                text = choice.get("text")
+                if isinstance(text, str) and not whole and not says_words(part):
+                    # It says what the message says, which has left, or all there is.
+                    del choice["text"]
+                    more = (
+                        {} if message.get("content") or not text else {"content": text}
+                    )
+                    choice["delta"] = {**part, **more}
         return changed
 
     def _news(self, index: int, message: Chunk, kinds: set[str]) -> Chunk:
@@ -83,5 +91,5 @@ class MessageInStream(Fix):
 
 def _kinds(part: Chunk) -> dict[str, str]:
     """Return the kind of each key that says something: all reasoning is one."""
-    told = [key for key, value in part.items() if says({key: value})]
+    told = [key for key in part if key != "role" and not is_hollow(part[key])]
     return {key: brief(_THOUGHT.sub("", key)) for key in told}

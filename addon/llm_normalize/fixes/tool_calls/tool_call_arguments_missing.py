@@ -53,7 +53,12 @@ class ToolCallArgumentsMissing(Fix):
         return changed
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Send `{}` for each call that the finish in *outgoing* ends."""
+        """Send `{}` for each call that the finish in *outgoing* ends.
+
+        Nothing where an error cut the call short: its arguments are not known.
+        """
+        if end.seen.error:
+            return False
         for index, at, call in end.hollow_calls(outgoing.chunk):
             call.add("{}")
             delta = {"tool_calls": [{"index": at, "function": {"arguments": "{}"}}]}

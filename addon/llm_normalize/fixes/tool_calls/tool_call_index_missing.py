@@ -1,8 +1,8 @@
 """Tool call fragments without `index`."""
 
 from ...chat.chunk import Chunk, calls, deltas, function, name_of, put_first, told_index
-from ...chat.open_calls import Opened
-from ...chat.stream_state import Call, brief
+from ...chat.open_calls import Counted, Opened
+from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _A = head(None, id="call_a")
@@ -38,18 +38,32 @@ class ToolCallIndexMissing(Fix):
         Example.untouched("counted", [calling(head())]),
     )
 
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._counted = Counted()
+
+    def state(self) -> object:
+        """Return which calls are counted."""
+        return self._counted.state
+
     def edit(self, chunk: Chunk) -> bool:
         """Number the fragments."""
         changed = False
         for index, _, delta in deltas(chunk):
             known = Opened(self.seen.choice(index).calls)
             for call in calls(delta):
-                at = call.get("index")
-                if type(at) is not int or at < 0:
-                    at = _place(call, known)
-                    put_first(call, "index", at)
-                    changed = True
                 name, inner = name_of(call), function(call)
+                at = told_index(call)
+                if at is None or at < 0:
+                    at = _place(call, known)
+                    if name and at > known.last:
+                        self._counted.open((index, at))
+                    put_first(call, "index", self._counted.get((index, at)))
+                    changed = True
+                else:
+                    self._counted.given((index, at))
+                    changed |= isinstance(call["index"], str)
+                    call["index"] = at
                 if name or call.get("id") or inner.get("arguments"):
                     known.add(at, Call(call.get("id"), name))
         return changed
@@ -57,9 +71,6 @@ class ToolCallIndexMissing(Fix):
 
 def _place(call: Chunk, known: Opened) -> int:
     """Return the index of the call that *call* opens or continues."""
-    told = told_index(call) if isinstance(call.get("index"), str) else None
-    if told is not None:
-        return told
     identity = brief(call.get("id"))
     same = known.where(identity)[-1:] if identity else [known.last]
     opened = known.get(same[0]) if same else None

@@ -1,6 +1,6 @@
 """A second tool call under the index of the first."""
 
-from ...chat.chunk import Chunk, calls, deltas, name_of
+from ...chat.chunk import Chunk, calls, deltas, function, name_of
 from ...chat.content_parts import part_calls
 from ...chat.open_calls import Moved, Opened, Place
 from ...chat.stream_state import Asked, Call, Seen, brief
@@ -56,7 +56,8 @@ class ToolCallIndexWrong(Fix):
                 ours = self._place(call, place, known)
                 if named:
                     self._moved.open(place, brief(call.get("id")), ours)
-                known.add(ours, Call(call.get("id"), named))
+                if named or call.get("id") or function(call):
+                    known.add(ours, Call(call.get("id"), named))
                 if self._moved.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours

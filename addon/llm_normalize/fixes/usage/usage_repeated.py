@@ -1,5 +1,6 @@
 """Usage again after it was sent."""
 
+from ...chat.chunk import drop_other_usage
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
@@ -40,4 +41,5 @@ class UsageRepeated(Fix):
             end.keep_notes(outgoing.chunk, self.name)
         else:
             del outgoing.chunk["usage"]
+            drop_other_usage(outgoing.chunk)
         return True

@@ -22,14 +22,17 @@ from ...chat.chunk import (
     calls,
     choices,
     deltas,
+    drop_other_usage,
     envelope_of,
     errors_in,
     function,
     index_of,
+    is_error,
     speaks,
     usage_of,
 )
 from ...chat.conversion import counts
+from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import Outgoing, Outlet, Step
@@ -51,28 +54,6 @@ class ActsAtEnd(Protocol):
 
     def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
         """Act, and answer."""
-
-
-def finished_of(chunk: Chunk) -> set[int]:
-    """Return the indexes of the choices that *chunk* finishes."""
-    return {
-        index_of(choice)
-        for choice in choices(chunk)
-        if isinstance(choice.get("finish_reason"), str)
-    }
-
-
-def is_bare_finish(chunk: Chunk) -> bool:
-    """Tell whether *chunk* brings nothing but finish reasons."""
-    return len(finished_of(chunk)) == len(chunk.get("choices") or ()) and not any(
-        choice.get("delta") for choice in choices(chunk)
-    )
-
-
-def _rest_of(choice: Chunk) -> Chunk:
-    """Return what *choice* says beside its reason and its delta."""
-    frame = ("index", "delta", "finish_reason")
-    return {k: v for k, v in choice.items() if k not in frame and v is not None}
 
 
 class EndState:
@@ -320,16 +301,22 @@ class EndState:
                 choice["finish_reason"] = reason
                 outgoing.fixed(fix)
 
-    def ride_on_first(self, outgoing: Outgoing, fix: str) -> None:
+    def ride_on_first(self, outgoing: Outgoing, fix: str) -> Outgoing | None:
         """Let what the choices of *outgoing*, a repeated finish, bring ride on the first.
 
-        Where that has been sent, log probabilities follow it, without a reason.
+        Returns:
+            The log probabilities of choices whose first has been sent or has some too, in
+            a chunk without a reason; None without any.
         """
-        found = {index_of(each): _rest_of(each) for each in choices(outgoing.chunk)}
+        found = {index_of(each): rest_of(each) for each in choices(outgoing.chunk)}
         waiting = choices(self.finish.chunk) if self.finish else []
         for choice in waiting:
             rest = found.pop(index_of(choice), {})
             new = {k: v for k, v in rest.items() if choice.get(k) is None}
+            if choice.get("logprobs") and rest.get("logprobs"):
+                # What waits must not grow: the first ones need not wait.
+                found[index_of(choice)] = {"logprobs": choice["logprobs"]}
+                new["logprobs"] = rest["logprobs"]
             if self.finish and new:
                 self.finish.fixed(fix)
                 choice.update(new)
@@ -338,9 +325,10 @@ class EndState:
             for index, rest in found.items()
             if isinstance(rest.get("logprobs"), dict) and any(rest["logprobs"].values())
         ]
-        if more:
-            late = {**envelope_of(outgoing.chunk), "choices": more}
-            self.outlet.send(Outgoing(outgoing.step, late, None))
+        if not more:
+            return None
+        late = {**envelope_of(outgoing.chunk), "choices": more}
+        return Outgoing(outgoing.step, late, None)
 
     # -- usage: figures taken off, and a chunk of its own --------------------------
 
@@ -372,6 +360,7 @@ class EndState:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
         else:
             del chunk["usage"]
+        drop_other_usage(chunk)
         if errors_in(chunk):  # words beside figures are none, and alone would be
             self.keep_notes(chunk, fix)
             for key in chunk.keys() - _FRAME:
@@ -382,6 +371,7 @@ class EndState:
         """Take the figures off a finish that waits, and keep them."""
         self.figures_fix = fix
         self.figures, self.usage_sent = outgoing.chunk.pop("usage"), False
+        drop_other_usage(outgoing.chunk)
         outgoing.fixed(fix)
 
     def ride(self, chunk: Chunk) -> None:
@@ -449,9 +439,7 @@ class EndState:
             self._add_figures(n, envelope)
         self.flush_notes(n)
         if self.notes and self.asked.usage and not self.usage_sent:
-            chunk = {**envelope, "choices": []}
-            self.ride_notes(chunk)
-            self.outlet.add(n, chunk, CHOICES)
+            self._send_notes(n, {**envelope, "choices": []})
         if self.figures:  # apart from notes: it does not stay on a chunk that goes on
             self._add_figures(n, envelope)
 
@@ -469,7 +457,9 @@ class EndState:
 
         On the finish that waits, else on the next chunk, or on one of its own.
         """
-        notes = {k: v for k, v in chunk.items() if k not in _FRAME and v is not None}
+        drop_other_usage(rest := dict(chunk))
+        empty: tuple[Json, ...] = (None, "", [], {})
+        notes = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
         if notes and self.finish is not None:
             self.finish.fixed(fix)
             self._put(notes, self.finish.chunk)
@@ -509,5 +499,16 @@ class EndState:
             chunk = {**self.envelope(), "choices": self.bare_choices()}
             if self.figures and errors_in({**self.notes, **chunk}):
                 return  # they go with the figures, beside which they are no error
+            self._send_notes(n, chunk)
+
+    def _send_notes(self, n: int, chunk: Chunk) -> None:
+        """Send the notes on *chunk*, but no words that would be an error there."""
+        self.notes = {
+            key: value
+            for key, value in self.notes.items()
+            if not is_error({**chunk, key: value})
+            and not errors_in({**chunk, key: value})
+        }
+        if self.notes:
             self.ride_notes(chunk)
             self.outlet.add(n, chunk, CHOICES)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable
 
 from ...chat.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.conversion import counts
+from ...chat.finish_words import finished_of, is_bare_finish
 from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import Outgoing, Outlet, Step
-from .end_state import CHOICES, ActsAtEnd, EndState, finished_of, is_bare_finish
+from .end_state import CHOICES, ActsAtEnd, EndState
 from .moment import Moment
 
 _EARLY = "finish-early"
@@ -209,9 +210,9 @@ class Ending:
 
     def error(self, outgoing: Outgoing) -> None:
         """Take in an error event: nothing may be added to the stream after it."""
+        self._seen.error = True
         self._send_all(outgoing.step.n - 1)
         self.state.flush_usage(outgoing.step.n - 1)
-        self._seen.error = True
         self._outlet.send(outgoing)
 
     def other(self) -> None:
