@@ -191,8 +191,11 @@ class Usage:
         On the finish that waits, else on the next chunk, or on one of its own.
         """
         drop_other_usage(rest := dict(chunk))
-        empty = (None, "", [], {})
-        notes = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
+        notes = {
+            key: value
+            for key, value in rest.items()
+            if key not in _FRAME and value not in (None, "", [], {})
+        }
         waiting = self._finish.waiting
         if notes and waiting is not None:
             waiting.fixed(fix)
