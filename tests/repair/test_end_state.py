@@ -3,13 +3,10 @@ from typing import Any
 import pytest
 
 from llm_normalize.chat.chunk import Chunk, usage_of
+from llm_normalize.chat.finish_words import finished_of, is_bare_finish
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
-from llm_normalize.repair.ending.end_state import (
-    EndState,
-    finished_of,
-    is_bare_finish,
-)
+from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import USAGE, Fix, calling, chunk, head
 from llm_normalize.repair.outcome import Outgoing, Outlet, Step

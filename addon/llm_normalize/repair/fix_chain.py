@@ -69,6 +69,7 @@ class Chain:
             for fix in fixes
             if type(fix).edit is not Fix.edit or type(fix).replace is not Fix.replace
         ]
+        self._riders = [each.fix for each in self._edits if each.fix.rides]
         self._keys = sorted({each.fix.key.encode() for each in self._edits})
         self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
         self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
@@ -226,15 +227,14 @@ class Chain:
 
     def ride(self, outgoing: Outgoing) -> None:
         """Apply the fixes that ride on others to a chunk that was changed after all."""
-        for fix, edit, _ in self._edits:
-            if fix.rides and edit is not None:
-                try:
-                    changed = edit(outgoing.chunk)
-                except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(fix, error)
-                    continue
-                if changed:
-                    outgoing.step.fixed(fix.name)
+        for fix in self._riders:
+            try:
+                changed = fix.edit(outgoing.chunk)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(fix, error)
+                continue
+            if changed:
+                outgoing.step.fixed(fix.name)
 
     def error(self, step: Step, value: Json) -> Json:
         """Return what the fixes make of an error in an event."""
@@ -257,4 +257,5 @@ class Chain:
         self._framing = [each for each in self._framing if each is not fix]
         self._errors = [each for each in self._errors if each is not fix]
         self._edits = [each for each in self._edits if each.fix is not fix]
+        self._riders = [each for each in self._riders if each is not fix]
         self._keyed.clear()
