@@ -533,11 +533,11 @@ def _is_split(event: Json) -> bool:
 
 
 def _keeps_alive(event: Json) -> bool:
-    """Tell whether an *event* is no part of the answer: a note without choices, say."""
+    """Tell whether an *event* is no part of the answer: notes or figures alone, say."""
     if event in ({}, []):
         return True
     is_bare = chunk.is_chunk(event) and event.get("choices") in (None, [])
-    return is_bare and not event.get("usage") and not chunk.is_flat(event)
+    return is_bare and not chunk.is_flat(event)
 
 
 _KEPT = 64 * 1024

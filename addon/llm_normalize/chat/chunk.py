@@ -244,10 +244,17 @@ def usage_of(chunk: Chunk) -> Json:
     return chunk.get("usage") or None
 
 
-def drop_other_usage(chunk: Chunk) -> None:
-    """Take the usage under `x_groq` off *chunk*, whose own leaves elsewhere."""
+def drop_other_usage(chunk: Chunk, taken: Json = None) -> None:
+    """Take the usage under `x_groq` off *chunk*, unless it is what was *taken* off it.
+
+    The client gets that elsewhere, and must not find other figures here.
+    """
     other = chunk.get("x_groq")
     if isinstance(other, dict) and "usage" in other:
+        given = other["usage"]
+        known = taken if isinstance(taken, dict) else {}
+        if isinstance(given, dict) and all(known.get(k) == given[k] for k in given):
+            return
         chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
         if not chunk["x_groq"]:
             del chunk["x_groq"]

@@ -67,7 +67,9 @@ def _name_text(one: Chunk, other: Chunk) -> None:
     """Let a text that is all of *one* be the delta or message that *other* has."""
     keys = [key for key in _PARTS if key in other]
     if keys and isinstance(one.get("text"), str) and one.keys().isdisjoint(_PARTS):
-        one[keys[0]] = {"content": one.pop("text")}
+        said = other[keys[0]]
+        is_more = not isinstance(said, dict) or said.get("content")
+        one[keys[0] if is_more else "delta"] = {"content": one.pop("text")}
 
 
 def _merge(first: Chunk, more: Chunk) -> None:

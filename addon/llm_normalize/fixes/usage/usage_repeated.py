@@ -40,6 +40,5 @@ class UsageRepeated(Fix):
         if moment is Moment.USAGE_AGAIN:
             end.keep_notes(outgoing.chunk, self.name)
         else:
-            del outgoing.chunk["usage"]
-            drop_other_usage(outgoing.chunk)
+            drop_other_usage(outgoing.chunk, outgoing.chunk.pop("usage"))
         return True

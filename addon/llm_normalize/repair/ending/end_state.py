@@ -56,6 +56,11 @@ class ActsAtEnd(Protocol):
         """Act, and answer."""
 
 
+def _fails(chunk: Chunk) -> bool:
+    """Tell whether *chunk* is an error, or brings one beside its choices."""
+    return is_error(chunk) or bool(errors_in(chunk))
+
+
 class EndState:
     """The end of one stream.
 
@@ -356,22 +361,20 @@ class EndState:
         """Keep the usage of *outgoing*, with choices, and take it off."""
         chunk = outgoing.chunk
         self.keep(chunk, fix)
+        drop_other_usage(chunk, self.figures or chunk["usage"])
         if self.asked.usage:
             chunk["usage"] = None  # as in OpenAI's own chunks before the last
         else:
             del chunk["usage"]
-        drop_other_usage(chunk)
         if errors_in(chunk):  # words beside figures are none, and alone would be
-            self.keep_notes(chunk, fix)
-            for key in chunk.keys() - _FRAME:
-                del chunk[key]
+            self.part_notes(chunk, fix)
         outgoing.fixed(fix)
 
     def take_back(self, outgoing: Outgoing, fix: str) -> None:
         """Take the figures off a finish that waits, and keep them."""
         self.figures_fix = fix
         self.figures, self.usage_sent = outgoing.chunk.pop("usage"), False
-        drop_other_usage(outgoing.chunk)
+        drop_other_usage(outgoing.chunk, self.figures)
         outgoing.fixed(fix)
 
     def ride(self, chunk: Chunk) -> None:
@@ -473,9 +476,15 @@ class EndState:
         if self.is_over and counts(self.figures):
             self.ride_on_finish()
 
+    def part_notes(self, chunk: Chunk, fix: str) -> None:
+        """Take the notes off *chunk*, which would be an error with them."""
+        self.keep_notes(chunk, fix)
+        for key in chunk.keys() - _FRAME:
+            del chunk[key]
+
     def add_notes(self, outgoing: Outgoing) -> None:
         """Put the notes on a new chunk."""
-        if self.notes and not errors_in({**self.notes, **outgoing.chunk}):
+        if self.notes and not _fails({**self.notes, **outgoing.chunk}):
             outgoing.fixed(CHOICES)
             self.ride_notes(outgoing.chunk)
 
@@ -506,8 +515,7 @@ class EndState:
         self.notes = {
             key: value
             for key, value in self.notes.items()
-            if not is_error({**chunk, key: value})
-            and not errors_in({**chunk, key: value})
+            if not _fails({**chunk, key: value})
         }
         if self.notes:
             self.ride_notes(chunk)

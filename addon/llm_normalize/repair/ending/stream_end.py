@@ -9,7 +9,7 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 
 from collections.abc import Callable, Iterable
 
-from ...chat.chunk import ENVELOPE, choices, index_of, usage_of
+from ...chat.chunk import ENVELOPE, choices, index_of, is_error, usage_of
 from ...chat.conversion import counts
 from ...chat.finish_words import finished_of, is_bare_finish
 from ...chat.stream_state import Asked, Seen
@@ -149,6 +149,10 @@ class Ending:
 
     def _emptied(self, outgoing: Outgoing) -> None:
         """Take in a chunk whose choices are gone: its usage may not be the last."""
+        if usage_of(outgoing.chunk) and is_error(outgoing.chunk):
+            self.state.part_notes(
+                outgoing.chunk, CHOICES
+            )  # beside a choice, it was none
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
