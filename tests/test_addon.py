@@ -552,3 +552,16 @@ def test_start_with_bad_values_takes_the_others_and_lets_nobody_in(
     made = chat_flow(host="a.test")
     proxy.addon.requestheaders(made)
     assert response_of(made).status_code == 401
+
+
+def test_an_exchange_is_closed_once(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = chat_flow()
+    proxy.addon.requestheaders(made)
+    exchange = proxy.addon._exchanges.of(made)
+    ended: list[object] = []
+    monkeypatch.setattr(proxy.addon._reach, "end", ended.append)
+    proxy.addon._close(exchange)
+    proxy.addon._close(exchange)
+    assert ended == [exchange]

@@ -301,3 +301,14 @@ def test_every_moment_is_some_fix_s_and_the_others_act_at_none() -> None:
     assert not any(
         fix(STREAM, Seen()).at_end(Moment.FINISH, end, used()) for fix in idle
     )
+
+
+def test_figures_among_notes_are_named_null_where_usage_was_asked_for() -> None:
+    notes = {"x_other": {"usage": {"total_tokens": 3}}}
+    for asked in (STREAM, Asked(stream=True, usage=True)):
+        end = Stream(asked).end
+        end.keep_notes(chunk(None, **notes), "choices-empty")
+        outgoing: Chunk = {"choices": []}
+        end.ride_notes(outgoing)
+        null = {"usage": None} if asked.usage else {}
+        assert outgoing == {"choices": [], **notes, **null}

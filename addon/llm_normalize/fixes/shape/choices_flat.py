@@ -44,6 +44,11 @@ class ChoicesFlat(Fix):
             kind="body",
         ),
         Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
+        Example.untouched(
+            "choices that are none",
+            [{"result": {"choices": 1, "response": "Hi"}, "success": True}],
+            kind="body",
+        ),
     )
 
     def edit(self, chunk: Chunk) -> bool:
