@@ -1,4 +1,4 @@
-"""Look for bytes that break a promise: what is checked stands in workshop/fuzz_target.py.
+"""Look for bytes that break a promise: what is checked is in workshop/fuzz_target.py.
 
 Begins with the inputs in tests/fuzz, each of which broke a promise once, and goes on
 with mutated answers, the same for the same `--seed`.

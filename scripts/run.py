@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -33,13 +34,15 @@ def main(*given: str) -> int:
 
     tool, words = cli.chosen(given)
     if tool == "run":
-        from llm_normalize.run import command  # noqa: PLC0415 - likewise
-
         before = words[: words.index("--")] if "--" in words else words
         if "--version" in before:
             print(versions())
             return 0
-        command.parse(words)  # what is wrong is said before anything is made
+    if tool != "demo":  # which has next to no arguments
+        command = importlib.import_module(f"llm_normalize.{cli.TOOLS[tool].module}")
+        flags = command.parse(words)  # what is wrong is said before anything is made
+        if tool == "doctor" and flags.list:
+            return cli.main(["doctor", *words])
     _bootstrap.ensure(_bootstrap.RUNTIME)
     return cli.main(given)
 

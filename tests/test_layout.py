@@ -207,7 +207,7 @@ def test_every_adaptation_module_is_in_the_order() -> None:
 
 
 OF_A_FLOW = re.compile(
-    r"flow\.id\]|\((self\.)?flow\.id\)|WeakKeyDictionary\[http\.HTTPFlow"
+    r"flow\.id\]|\((self\.)?flow\.id\)|[dD]ict(ionary)?\[http\.HTTPFlow"
 )
 """What finds something by its flow."""
 

@@ -26,7 +26,19 @@ PLAIN = ("deploy/drain",)
 ALIASES = ("doctor", "report", "service", "trust")
 TOOL = tuple(
     f"../addon/llm_normalize/{name}"
-    for name in ("cli", "run/command", "text/command_line", "text/console")
+    for name in (
+        "cli",
+        "desktop/check/command",
+        "desktop/service/command",
+        "desktop/trust/command",
+        "doctor/command",
+        "doctor/known_providers",
+        "report/command",
+        "run/command",
+        "text/command_line",
+        "text/console",
+        "text/printable",
+    )
 )
 """What run.py imports before it has an environment."""
 
@@ -803,6 +815,35 @@ def test_run_py_takes_what_the_command_takes(tmp_path: Path) -> None:
     assert done.stderr == (
         "llm_normalize: there is no tool dcotor: did you mean doctor?\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        (["report", "--help"], 0, "usage: llm-normalize report"),
+        (["doctor", "--list"], 0, "NVIDIA_API_KEY"),
+        (["trust", "--bogus"], 2, ""),
+        (["service"], 2, ""),
+        (["check", "--help"], 0, "usage: llm-normalize check"),
+    ],
+)
+def test_run_py_reads_a_tools_arguments_before_anything_is_made(
+    tmp_path: Path, given: list[str], code: int, said: str
+) -> None:
+    for folder in ("addon", "scripts"):
+        without = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=without)
+    done = subprocess.run(
+        [old_python(), str(tmp_path / "scripts" / "run.py"), *given],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, said in done.stdout) == (code, True)
+    assert {each.name for each in tmp_path.iterdir()} == {"addon", "scripts"}
 
 
 @pytest.mark.parametrize("given", [["demo", "--web"], ["-p", "8081"], []])

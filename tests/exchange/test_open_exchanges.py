@@ -104,6 +104,21 @@ def test_a_flow_has_one_exchange_until_that_is_closed() -> None:
     assert (opened.get(made), [*opened]) == (None, [])
 
 
+def test_another_flow_of_the_same_id_leaves_an_exchange_alone() -> None:
+    opened, made = Opened(), chat_flow()
+    exchange = opened.begin(made)
+    for live in (
+        False,
+        True,
+    ):  # opened from a file while it runs; two replayed from one
+        other = http.HTTPFlow.from_state(made.get_state())
+        other.live = live
+        assert opened.begin(other) is not exchange
+        assert opened.close(opened.of(other))
+    assert opened.get(made) is exchange
+    assert (exchange.is_open, opened.abandoned) == (True, [])
+
+
 def test_hosts_are_searched_once_unless_the_request_is_sent_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -16,6 +16,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 from llm_normalize import form
+from llm_normalize.exchange.outbound import Reach
 from llm_normalize.exchange.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.wire.json_text import dumps, loads
@@ -461,7 +462,10 @@ def test_key_goes_unencrypted_where_the_user_says_so_or_to_this_machine(
         assert made.request.headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_connection_that_was_opened_for_a_route_stays_one_of_tls(proxy: Proxy) -> None:
+@pytest.mark.parametrize("reloads", [False, True])
+def test_connection_that_was_opened_for_a_route_stays_one_of_tls(
+    proxy: Proxy, reloads: bool
+) -> None:
     proxy.set(normalize_routes=[ROUTE])
     made = chat_flow(host=OPENAI)
     made.response = None
@@ -470,6 +474,8 @@ def test_connection_that_was_opened_for_a_route_stays_one_of_tls(proxy: Proxy) -
     client_hello = cast(tls.ClientHello, SimpleNamespace(sni=OPENAI))
     proxy.addon.tls_clienthello(tls.ClientHelloData(context, client_hello))
     proxy.set(normalize_routes=[])
+    if reloads:
+        proxy.addon._reach = Reach(hosts=proxy.addon.hosts)
     made.request.scheme = "http"
     send(proxy, made)
     assert made.request.scheme == "https"

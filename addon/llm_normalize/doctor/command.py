@@ -1,7 +1,10 @@
 """`llm-normalize doctor`: whether a provider answers as OpenAI would, and what repairs it."""
 
+from __future__ import annotations
+
 import argparse
 import io
+import ipaddress
 import json
 import os
 import re
@@ -10,19 +13,15 @@ import traceback
 import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..report.log_reader import LogError
-from ..routing.own_address import is_loopback
 from ..text.console import say
 from ..text.printable import escaped
-from .asked_card import asked_card
-from .card import Card
-from .card_text import as_text
 from .known_providers import PROVIDERS
-from .provider import AskError, Provider
-from .recorded_answers import RecordingError
-from .recorded_cards import recorded_cards
-from .verdict import CONFORMS, LEFT, NONE, REPAIRED
+
+if TYPE_CHECKING:
+    from .card import Card
+    from .provider import Provider
 
 PROG = "llm-normalize doctor"
 
@@ -38,7 +37,6 @@ REQUESTS = (
 ASKED = ("usage", "tools", "forced-tool")
 PATH = "/chat/completions"
 TIMEOUT = 60.0
-_EXIT = {NONE: 0, CONFORMS: 0, REPAIRED: 0, LEFT: 1}
 _BAD_USAGE = 2
 _COULD_NOT_ASK = 3
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -171,7 +169,7 @@ def _target(parser: _Parser, flags: argparse.Namespace) -> None:
     flags.url = _url(parser, urls[0])
     flags.secret = _key(parser, flags.key, variable)
     parts = urllib.parse.urlsplit(flags.url)
-    plain = parts.scheme == "http" and not is_loopback(parts.hostname or "")
+    plain = parts.scheme == "http" and not _is_loopback(parts.hostname or "")
     if plain and flags.secret and not flags.insecure_http:
         parser.error(
             "http:// would send the key unencrypted to another machine: take https://, "
@@ -193,6 +191,14 @@ def _url(parser: _Parser, given: str) -> str:
     path = parts.path.rstrip("/")
     path = path if path.endswith(PATH) else path + PATH
     return urllib.parse.urlunsplit(parts._replace(path=path, fragment=""))
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether *host* is this machine, whoever resolves names."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _key(parser: _Parser, given: str | None, variable: str) -> str:
@@ -235,6 +241,11 @@ def main(given: Sequence[str]) -> int:
 
 
 def _of_files(flags: argparse.Namespace) -> int:
+    # Here, since they need what parse does not: see scripts/run.py.
+    from ..report.log_reader import LogError  # noqa: PLC0415
+    from .recorded_answers import RecordingError  # noqa: PLC0415
+    from .recorded_cards import recorded_cards  # noqa: PLC0415
+
     try:
         return _print(flags, list(recorded_cards(flags.files, flags.asked)))
     except (RecordingError, LogError) as error:
@@ -242,6 +253,9 @@ def _of_files(flags: argparse.Namespace) -> int:
 
 
 def _of_provider(flags: argparse.Namespace) -> int:
+    from .asked_card import asked_card  # noqa: PLC0415 - likewise
+    from .provider import AskError, Provider  # noqa: PLC0415 - likewise
+
     provider = Provider(flags.url, flags.secret, flags.timeout)
     try:
         return _print(flags, [asked_card(provider, flags.only, flags.model)], provider)
@@ -257,7 +271,10 @@ def _of_provider(flags: argparse.Namespace) -> int:
 def _print(
     flags: argparse.Namespace, cards: list[Card], provider: Provider | None = None
 ) -> int:
-    code = max(_EXIT[card.verdict] for card in cards)
+    from .card_text import as_text  # noqa: PLC0415 - likewise
+    from .verdict import LEFT, NONE  # noqa: PLC0415 - likewise
+
+    code = int(any(card.verdict == LEFT for card in cards))
     if provider and cards[0].verdict == NONE:
         code = _COULD_NOT_ASK
     if flags.json:

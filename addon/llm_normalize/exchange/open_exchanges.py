@@ -17,6 +17,9 @@ type _Place = tuple[str, int, str | None]
 class OpenExchanges:
     """The exchange of each flow, from `requestheaders` until it is closed.
 
+    A flow is known by its object: a copy that is loaded from a file, or replayed from one,
+    may have the id of one that is under way.
+
     Args:
         abandon: Closes an exchange whose flow never ended.
 
@@ -27,7 +30,7 @@ class OpenExchanges:
     def __init__(self, abandon: Callable[[Exchange], None]) -> None:
         self.hosts = Hosts([])
         self._abandon = abandon
-        self._open: dict[str, tuple[Exchange, _Place]] = {}
+        self._open: dict[http.HTTPFlow, tuple[Exchange, _Place]] = {}
 
     def __iter__(self) -> Iterator[Exchange]:
         """Yield those that are open; they may be closed meanwhile."""
@@ -35,7 +38,7 @@ class OpenExchanges:
 
     def begin(self, flow: http.HTTPFlow) -> Exchange:
         """Return a new exchange, of a request whose headers have arrived."""
-        older = self._open.get(flow.id)
+        older = self._open.get(flow)
         if older is None and len(self._open) >= MOST:
             older = next(iter(self._open.values()))
         if older is not None:
@@ -48,7 +51,7 @@ class OpenExchanges:
         Its host is looked up once, and once more where another addon has sent the request
         elsewhere.
         """
-        found = self._open.get(flow.id)
+        found = self._open.get(flow)
         if found is None:
             return self._add(Exchange.resume(flow))
         exchange, place = found
@@ -58,14 +61,14 @@ class OpenExchanges:
 
     def get(self, flow: http.HTTPFlow) -> Exchange | None:
         """Return the exchange of *flow* if it is open."""
-        exchange, _ = self._open.get(flow.id, (None, None))
+        exchange, _ = self._open.get(flow, (None, None))
         return exchange
 
     def close(self, exchange: Exchange) -> bool:
         """Let *exchange* go; tell whether it was open until now."""
         flow = exchange.flow
         if self.get(flow) is exchange:
-            del self._open[flow.id]
+            del self._open[flow]
         flow.metadata.pop(HANDED_OVER, None)
         was_open, exchange.is_open = exchange.is_open, False
         return was_open
@@ -78,7 +81,7 @@ class OpenExchanges:
         flow = exchange.flow
         exchange.is_on_selected_host = is_on_selected_host(flow, self.hosts)
         if flow.live:  # else it was loaded from a file, and no hook will end it
-            self._open[flow.id] = exchange, _place(flow.request)
+            self._open[flow] = exchange, _place(flow.request)
         return exchange
 
 

@@ -7,7 +7,6 @@ for, and no saved flow has a key.
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from weakref import WeakSet
 
 from mitmproxy import connection, ctx, http, tls
 
@@ -42,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 MAPPED = "model-mapped"
 _OK = 200
+_OPENED = "llm_normalize_opened"
+"""Marks a client's connection whose TLS was opened for a route; it outlasts a reload."""
 
 
 @dataclass
@@ -64,8 +65,6 @@ class Reach:
     origins: frozenset[str] = frozenset()
     hosts: Hosts = field(default_factory=lambda: Hosts([]))
     _log_filter: LogFilter = field(init=False)
-    # Clients whose TLS was opened for a route.
-    _opened: WeakSet[connection.Client] = field(default_factory=WeakSet)
     _withheld: set[Secret] = field(default_factory=set)  # logged once for each
 
     def __post_init__(self) -> None:
@@ -102,7 +101,7 @@ class Reach:
         host, port, *_ = server.address or ("", None)
         if not self.is_routed(data.client_hello.sni or host, port):
             return False
-        self._opened.add(data.context.client)
+        setattr(data.context.client, _OPENED, True)
         if not server.connected:
             server.tls = False  # else mitmproxy would ask it first for its certificate
         return True
@@ -136,7 +135,7 @@ class Reach:
         target = self.routes.target(request.host, request.port) or self.routes.target(
             request.pretty_host, request.port
         )
-        if target is None and flow.client_conn in self._opened:
+        if target is None and getattr(flow.client_conn, _OPENED, False):
             # It was opened for a route: TLS is what its client wants all the same.
             request.scheme = "https"
         if not (exchange.is_selected or target is not None):

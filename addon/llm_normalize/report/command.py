@@ -1,24 +1,25 @@
 """`llm-normalize report`: what before/after logs say, as text, a page, JSON or Markdown."""
 
+from __future__ import annotations
+
 import argparse
 import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..text.console import say
 from ..text.printable import escaped
-from . import progress
-from .as_json import as_json
-from .as_markdown import as_markdown
-from .as_text import as_text
-from .collected import Collected, collected
-from .figures import size
-from .log_reader import DEFAULT, LogError, Notes, find, read
-from .page_file import unfit, write
+
+if TYPE_CHECKING:
+    from .collected import Collected
+    from .log_reader import Notes
 
 PROG = "llm-normalize report"
+DEFAULT = "~/.mitmproxy/normalize"
+"""The folder of logs where no option says otherwise."""
 EXAMPLES = """examples:
   llm-normalize report                        what mitmproxy's own folder has
   llm-normalize report -o report.html         the same as a page, with charts
@@ -80,9 +81,26 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
     return flags
 
 
+def unfit(output: Path) -> str:
+    """Return why no page can be written to *output*; empty if it can, as it seems."""
+    try:
+        if output.is_dir():
+            return "it is a folder"
+        if output.exists() and not output.is_file():
+            return "it is no regular file"
+        if not output.parent.is_dir():
+            return f"there is no folder {output.parent}"
+    except OSError as error:  # a name that is too long, say
+        return error.strerror or str(error)
+    return ""
+
+
 def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(given)
+    # Here, since it needs what parse does not: see scripts/run.py.
+    from .log_reader import LogError, find  # noqa: PLC0415
+
     if isinstance(sys.stdout, io.TextIOWrapper):  # a console may lack a model's letters
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -100,6 +118,12 @@ def main(given: Sequence[str]) -> int:
 
 
 def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
+    from . import progress  # noqa: PLC0415 - likewise
+    from .collected import collected  # noqa: PLC0415 - likewise
+    from .figures import size  # noqa: PLC0415 - likewise
+    from .log_reader import Notes, read  # noqa: PLC0415 - likewise
+    from .page_file import write  # noqa: PLC0415 - likewise
+
     notes = Notes()
     found = collected(progress.followed(read(paths, notes), len(paths), notes))
     if output is not None:
@@ -118,6 +142,10 @@ def _report(paths: list[Path], output: Path | None, form: str | None) -> int:
 
 
 def _printed(found: Collected, notes: Notes, form: str) -> Iterator[str]:
+    from .as_json import as_json  # noqa: PLC0415 - likewise
+    from .as_markdown import as_markdown  # noqa: PLC0415 - likewise
+    from .as_text import as_text  # noqa: PLC0415 - likewise
+
     if form == "json":
         yield as_json(found, notes)
     else:

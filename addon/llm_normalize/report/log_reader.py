@@ -15,9 +15,6 @@ from typing import IO, Any
 
 type Record = dict[str, Any]
 
-DEFAULT = "~/.mitmproxy/normalize"
-"""The folder of logs where no option says otherwise."""
-
 KEPT = 4
 """Rotated files beside a log: NAME.1 is the newest."""
 

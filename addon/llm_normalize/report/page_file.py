@@ -12,20 +12,6 @@ from .collected import Collected
 from .log_reader import Notes
 
 
-def unfit(output: Path) -> str:
-    """Return why no page can be written to *output*; empty if it can, as it seems."""
-    try:
-        if output.is_dir():
-            return "it is a folder"
-        if output.exists() and not output.is_file():
-            return "it is no regular file"
-        if not output.parent.is_dir():
-            return f"there is no folder {output.parent}"
-    except OSError as error:  # a name that is too long, say
-        return error.strerror or str(error)
-    return ""
-
-
 def write(output: Path, found: Collected, notes: Notes) -> int:
     """Write the page and return its size in bytes.
 

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     width = max(map(len, cli.TOOLS))
     tools = [f"  {name:{width}}  {tool.does}" for name, tool in cli.TOOLS.items()]
     parser = argparse.ArgumentParser(
-        prog=f"{NAME} [run]",
+        prog=NAME,
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage=f"{NAME} [run] [--web | --console] [--pac | --system-proxy]\n"

@@ -3,6 +3,8 @@
 Nothing on the machine is changed, and nothing is left running.
 """
 
+from __future__ import annotations
+
 import argparse
 import io
 import os
@@ -13,10 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from ...text.console import say
-from ..local_server import reachable
-from ..machine import Machine
-from .finding import Report
-from .steps import walk
 
 INTERRUPTED = 130
 
@@ -52,6 +50,12 @@ def check(host: str, port: int, confdir: Path) -> int:
         port: Likewise.
         confdir: mitmproxy's folder.
     """
+    # Here, since they need what parse does not: see scripts/run.py.
+    from ..local_server import reachable  # noqa: PLC0415
+    from ..machine import Machine  # noqa: PLC0415
+    from .finding import Report  # noqa: PLC0415
+    from .steps import walk  # noqa: PLC0415
+
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _end)

@@ -6,12 +6,12 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...text.console import say
-from ..machine import Machine
-from . import actions
-from .actions import ServiceError
-from .unit import UnitError
+
+if TYPE_CHECKING:
+    from ..machine import Machine
 
 PROG = "llm-normalize service"
 EXAMPLES = """ARGS go to mitmdump, for instance
@@ -77,6 +77,12 @@ def main(given: Sequence[str], machine: Machine | None = None) -> int:
         machine: The machine, if it is another than this one.
     """
     flags, arguments = parse(given)
+    # Here, since they need what parse does not: see scripts/run.py.
+    from ..machine import Machine  # noqa: PLC0415
+    from . import actions  # noqa: PLC0415
+    from .actions import ServiceError  # noqa: PLC0415
+    from .unit import UnitError  # noqa: PLC0415
+
     machine = machine or Machine()
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")

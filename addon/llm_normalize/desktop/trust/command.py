@@ -9,11 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...text.console import say
-from ..machine import Machine
-from .actions import Actions, Refused
-from .authority import AuthorityError
-from .lock import BusyError
-from .record import RecordError
 
 PROG = "llm-normalize trust"
 STORES = ("system", "nss", "firefox")
@@ -67,6 +62,13 @@ def parse(given: Sequence[str]) -> argparse.Namespace:
 def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(given)
+    # Here, since they need what parse does not: see scripts/run.py.
+    from ..machine import Machine  # noqa: PLC0415
+    from .actions import Actions, Refused  # noqa: PLC0415
+    from .authority import AuthorityError  # noqa: PLC0415
+    from .lock import BusyError  # noqa: PLC0415
+    from .record import RecordError  # noqa: PLC0415
+
     if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
         sys.stdout.reconfigure(errors="replace")
     actions = Actions(flags, Machine())

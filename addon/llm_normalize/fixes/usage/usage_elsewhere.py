@@ -1,6 +1,7 @@
 """Usage under `x_groq` alone."""
 
 from ...chat.chunk import Chunk, usage_of
+from ...chat.conversion import counts
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -31,6 +32,11 @@ class UsageElsewhere(Fix):
             [_TEXT, {**_STOP, "usage": True}, DONE],
             [_TEXT, {**_STOP, "usage": USAGE}, DONE],
         ),
+        Example(
+            "beside zeros",
+            [_TEXT, {**_STOP, "usage": dict.fromkeys(USAGE, 0)}, DONE],
+            [_TEXT, {**_STOP, "usage": USAGE}, DONE],
+        ),
         Example.untouched("both", [_TEXT, {**_STOP, "usage": USAGE}, DONE]),
         Example.untouched("none", [chunk({"content": "Hi"}, x_groq={"id": "req_1"})]),
     )
@@ -40,7 +46,9 @@ class UsageElsewhere(Fix):
         other = chunk.get("x_groq")
         usage = other.get("usage") if isinstance(other, dict) else None
         own = usage_of(chunk)
-        if not isinstance(usage, dict) or not usage or isinstance(own, dict):
+        if not isinstance(usage, dict) or not usage:
+            return False
+        if isinstance(own, dict) and (counts(own) or not counts(usage)):
             return False
         chunk["usage"] = dict(usage)
         return True
