@@ -240,7 +240,7 @@ def test_the_metadata_holds_what_came() -> None:
     kept.add(b"after")
     closed = each.close(200, "complete", 1, 6, 5)
     assert unpacked(each.metadata(closed, kept)["came"]) == b"before"
-    running = each.told(200, "running", 1, 6, 5)
+    running = each.flow_record(200, "running", 1, 6, 5)
     assert each.metadata(running, kept)["came"] is None  # not before the end
 
 

@@ -162,8 +162,8 @@ class AnswerRecord:
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
     ) -> Record:
-        """Write and return the flow record, see `told`; before it that of the request."""
-        record = self.told(status, end, events, bytes_in, bytes_out)
+        """Write and return the flow record, see `flow_record`; before it that of the request."""
+        record = self.flow_record(status, end, events, bytes_in, bytes_out)
         if self.write is not None:
             if self.request:
                 self.write(Entry(self._request()))
@@ -188,7 +188,7 @@ class AnswerRecord:
         }
         return self._mode(record | by_verb)
 
-    def told(
+    def flow_record(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
     ) -> Record:
         """Return the flow record.
@@ -197,9 +197,9 @@ class AnswerRecord:
             status: The HTTP status as the client got it; None without an answer.
             end: `complete`, `upstream-broke`, `client-left` or `error`; `running` is only
                 for a view.
-            events: Blocks that came.
-            bytes_in: Bytes that came over the wire.
-            bytes_out: Bytes that left.
+            events: Blocks that were received.
+            bytes_in: Bytes received over the wire.
+            bytes_out: Bytes sent to the client.
         """
         self._changed_alike()
         return self._mode(
@@ -233,7 +233,7 @@ class AnswerRecord:
             record: The flow's record.
             kept: What came, and what left.
         """
-        told = (
+        rows = (
             self.rows.stored()
             if self.shown
             else Rows().stored() | {"left_out": self.changed}
@@ -245,7 +245,7 @@ class AnswerRecord:
             **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
             "request": [list(each) for each in self.request],
-            **told,
+            **rows,
             "is_cut": kept.is_cut,
             "came": None if record["end"] == "running" else kept.came,
         }
@@ -257,11 +257,11 @@ class AnswerRecord:
         return round((time.monotonic() - self._headers_at) * 1000, 1)
 
     def _since_asked(self) -> float:
-        # The clock may be set meanwhile; what it said once is all that is taken of it.
+        # The clock may be set meanwhile: it is read once only.
         took = self._waited + time.monotonic() - self._headers_at
         return round(took * 1000, 1)
 
 
 def _rfc3339(seconds: float) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"
+    date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{date}.{int(seconds % 1 * 1000):03d}Z"

@@ -1,4 +1,4 @@
-"""Answers whose body was collected: repaired as a whole, or made into a stream."""
+"""Answers whose body was collected: repaired as one body, or made into a stream."""
 
 import contextlib
 import logging
@@ -23,7 +23,7 @@ from .stream_rewriter import Turn
 
 logger = logging.getLogger(__name__)
 
-_WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
+_BODY_BUDGET = 40_000 * EVENT  # what is looked at of a stream that is there in full
 _JSON = "application/json"
 type Figures = tuple[int, int, int]
 """Events, bytes received, bytes sent."""
@@ -51,11 +51,11 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         _make_stream(exchange, response, running)
     rewriter = running.rewriter
     if rewriter is None:
-        return repair_whole(response, running, running.label)
+        return repair_response(response, running, running.label)
     if not rewriter.bytes_in and response.raw_content:
         # Made by another addon, or a server replay: it never passed the rewriter.
         # A large one is in a thread, where no stream waits.
-        rewriter.turn = Turn(most=_WHOLE)
+        rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
         rewriter.pipeline.largest_body = LIMIT
         made = rewriter(response.raw_content) + rewriter(b"")
@@ -90,7 +90,7 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_whole(
+def repair_response(
     response: http.Response, running: RunningAnswer, label: str
 ) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
@@ -102,7 +102,7 @@ def repair_whole(
     size = len(response.raw_content or b"")
     content = step = None
     try:
-        # What has been streamed has left already.
+        # What has been streamed has been sent already.
         content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
