@@ -14,7 +14,7 @@ from mitmproxy.test import tflow
 from llm_normalize.exchange import answer_record
 from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.records.record_line import Entry, Form, Known, Record
-from llm_normalize.records.snapshot import KEY, VERSION, Kept, unpacked
+from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.outcome import Step
 
@@ -197,7 +197,11 @@ def test_what_was_changed_in_the_request_is_told_before_the_end() -> None:
         "mode": "observe",
     }
     assert closed["fixes"] == {}
-    assert each.metadata(closed, Kept())["request"][0] == ["b-fix", "dropped", "seed"]
+    assert each.metadata(closed, Snapshot())["request"][0] == [
+        "b-fix",
+        "dropped",
+        "seed",
+    ]
 
 
 def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
@@ -207,7 +211,7 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each.step(Step(1, None, [b"d"], ["y"]))
     each.step(Step(2, b"a", [], ["y"]))
     closed = each.close(200, "client-left", 2, 1, 2)
-    assert each.metadata(closed, Kept()) == {
+    assert each.metadata(closed, Snapshot()) == {
         "v": VERSION,
         "observe": False,
         "host": "a.test",
@@ -235,13 +239,13 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
 
 @pytest.mark.usefixtures("clock")
 def test_the_metadata_holds_what_came() -> None:
-    each, kept = answer(), Kept(both=True)
-    kept.take(b"before")
-    kept.add(b"after")
+    each, snapshot = answer(), Snapshot(both=True)
+    snapshot.add_received(b"before")
+    snapshot.add_sent(b"after")
     closed = each.close(200, "complete", 1, 6, 5)
-    assert unpacked(each.metadata(closed, kept)["came"]) == b"before"
+    assert unpacked(each.metadata(closed, snapshot)["came"]) == b"before"
     running = each.flow_record(200, "running", 1, 6, 5)
-    assert each.metadata(running, kept)["came"] is None  # not before the end
+    assert each.metadata(running, snapshot)["came"] is None  # not before the end
 
 
 @pytest.mark.usefixtures("clock")
@@ -249,7 +253,7 @@ def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
     each = answer(shown=False)
     each.step(Step(0, b"a", [b"b"], ["x"]))
     assert each.count(1, b"<a>", b"[a]", SIMPLE)
-    shown = each.metadata(each.close(200, "complete", 1, 1, 1), Kept())
+    shown = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())
     assert (shown["pairs"], shown["left_out"], shown["changed"]) == ([], 2, 2)
 
 
@@ -260,7 +264,7 @@ def test_a_fix_in_the_metadata_is_not_changed_later() -> None:
     each.step(step)
     step.fixes.append("z")
     step.after.append(b"z")
-    pairs = each.metadata(each.close(200, "complete", 1, 1, 1), Kept())["pairs"]
+    pairs = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())["pairs"]
     assert pairs[0][2:5] == [["x"], b"a", [b"b"]]
 
 
@@ -272,7 +276,7 @@ def test_the_metadata_survives_a_flow_file() -> None:
     each.step(Step(2, b"a", [b"b"], ["x"]))
     assert each.count(3, b"<a>", b"[a]", SIMPLE)
     assert each.count(4, b"<b>", b"[b]", SIMPLE)
-    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Kept())
+    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Snapshot())
     flow = tflow.tflow(resp=True)
     flow.metadata[KEY] = data
     file = io.BytesIO()
@@ -300,7 +304,7 @@ TWO = Template(b"<", (b"",), b">", (0, 0), (b"[", 0, b"]"), ("x",), (), ())
 
 def rows(each: AnswerRecord) -> list[Any]:
     closed = each.close(200, "complete", 9, 9, 9)
-    return list(each.metadata(closed, Kept())["pairs"])
+    return list(each.metadata(closed, Snapshot())["pairs"])
 
 
 def test_events_that_were_changed_alike_are_one_row(clock: Clock) -> None:

@@ -97,16 +97,16 @@ def test_record_is_written_counted_and_kept() -> None:
 
 
 def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
-    for stored, kept in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
+    for stored, snapshot in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
         made = chat_flow()
         response_of(made).data.content = stored
         running = RunningAnswer.of(made, ALL)
         pipeline = Pipeline(running.asked, FIXES)
-        running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+        running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
         running.rewriter(b"sent")
         running.rewriter(b"")
         running.keep(running.close(Stats(), 200, "complete"))
-        assert response_of(made).raw_content == kept
+        assert response_of(made).raw_content == snapshot
     made.response = None
     running.keep(running.close(Stats(), None, "error"))
     assert made.metadata[KEY]["end"] == "error"
@@ -116,7 +116,7 @@ def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     """Return the answer of *made*, streamed through a rewriter."""
     running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))
     pipeline = Pipeline(running.asked, FIXES, running.record.step)
-    running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+    running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
     return running
 
 

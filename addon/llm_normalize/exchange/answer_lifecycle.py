@@ -160,7 +160,7 @@ class Answers:
                 running.keep(running.close(self._stats, None, "client-left"))
                 return
             after = [response.raw_content or b""]
-            running.came_status = response.status_code
+            running.received_status = response.status_code
             if later is fetch:
                 running.record.step(Step(0, before, after, [PENDING]))
             if is_slow(response):

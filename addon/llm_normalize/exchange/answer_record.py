@@ -9,7 +9,7 @@ from typing import Any
 
 from ..records.pair_rows import Row, Rows
 from ..records.record_line import Entry, Form, Known, Record
-from ..records.snapshot import VERSION, Kept
+from ..records.snapshot import VERSION, Snapshot
 from ..repair.fast_path.template import Template
 from ..repair.outcome import Step
 from ..text.echo import Echo
@@ -224,14 +224,14 @@ class AnswerRecord:
             }
         )
 
-    def metadata(self, record: Record, kept: Kept) -> dict[str, Any]:
+    def metadata(self, record: Record, snapshot: Snapshot) -> dict[str, Any]:
         """Return what views and commands need, in types that mitmproxy saves with a flow.
 
         Lists where order matters: mitmproxy's flow files sort the keys of mappings.
 
         Args:
             record: The flow's record.
-            kept: What came, and what left.
+            snapshot: What was received, and what was sent.
         """
         rows = (
             self.rows.stored()
@@ -246,8 +246,8 @@ class AnswerRecord:
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
             "request": [list(each) for each in self.request],
             **rows,
-            "is_cut": kept.is_cut,
-            "came": None if record["end"] == "running" else kept.came,
+            "is_cut": snapshot.is_cut,
+            "came": None if record["end"] == "running" else snapshot.received,
         }
 
     def _mode(self, record: Record) -> Record:

@@ -117,8 +117,8 @@ def repair_response(
         logger.exception("%s: repair failed, the body stays as it is", label)
     if step is not None:
         running.record.step(step)
-        running.kept.take(content or b"")
-        running.kept.add(content or b"" if settings.observe else step.after[0])
+        running.snapshot.add_received(content or b"")
+        running.snapshot.add_sent(content or b"" if settings.observe else step.after[0])
         if not settings.observe:
             _take(response, step, running)
     return 1 if content else 0, size, len(response.raw_content or b"")

@@ -11,7 +11,7 @@ from ..chat.stream_state import Asked
 from ..records.flow_metadata import ENDS
 from ..records.pairs_log import PairsLog
 from ..records.record_line import Record
-from ..records.snapshot import KEY, Kept
+from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
 from ..repair.fix import Fix
 from ..repair.pipeline import Pipeline
@@ -83,10 +83,10 @@ class RunningAnswer:
         record: What is known of it.
         asked: What its request asked.
         settings: What counts for it.
-        kept: What came of it, and what left.
+        snapshot: What was received of it, and what was sent.
         rewriter: What its body passes, if it is a stream.
         pending: Whether another answer will come in its place.
-        came_status: The HTTP status that the provider sent, if any.
+        received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has come to its end.
         why: How it ended, in words, where `ENDS` does not say it.
@@ -98,10 +98,10 @@ class RunningAnswer:
     record: AnswerRecord
     asked: Asked
     settings: Settings
-    kept: Kept
+    snapshot: Snapshot
     rewriter: Rewriter | None = None
     pending: bool = False
-    came_status: int | None = None
+    received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     why: str = ""
@@ -132,13 +132,13 @@ class RunningAnswer:
         asked = asked_of(
             flow, strict=settings.strict, body=original, mapped_model=mapped_model
         )
-        kept = Kept(both=settings.shown)
+        snapshot = Snapshot(both=settings.shown)
         if path is None:
             path = flow.request.path.partition("?")[0]
         record = _record(flow, asked, settings, path)
         record.echo = Echo(original or request_body(flow.request), record.secrets)
-        running = cls(flow, record, asked, settings, kept)
-        running.came_status = flow.response.status_code if flow.response else None
+        running = cls(flow, record, asked, settings, snapshot)
+        running.received_status = flow.response.status_code if flow.response else None
         running.record.request.extend(adapted.edits if adapted else ())
         return running
 
@@ -161,7 +161,7 @@ class RunningAnswer:
             repair=not settings.observe,
             give_up=lambda: break_off(flow),
             label=self.label,
-            kept=self.kept,
+            snapshot=self.snapshot,
             turn=turn,
         )
         return self.rewriter
@@ -173,8 +173,10 @@ class RunningAnswer:
 
     def copy(self) -> "RunningAnswer":
         """Return what is known of an answer of which nothing has passed a rewriter."""
-        kept = Kept(both=self.settings.shown)
-        return replace(self, record=self.record.copy(), kept=kept, rewriter=None)
+        snapshot = Snapshot(both=self.settings.shown)
+        return replace(
+            self, record=self.record.copy(), snapshot=snapshot, rewriter=None
+        )
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never arrived."""
@@ -271,10 +273,10 @@ class RunningAnswer:
         self._show(self.record.flow_record(self.status, "running", *self.figures()))
 
     def _show(self, line: Record) -> None:
-        recorded = self.record.metadata(line, self.kept)
+        recorded = self.record.metadata(line, self.snapshot)
         asked = self.asked
         more = {
-            "came_status": self.came_status,
+            "came_status": self.received_status,
             "usage": asked.usage,
             "mapped_model": asked.model if asked.is_mapped else None,
             "why": self.why,
@@ -285,7 +287,7 @@ class RunningAnswer:
             return
         if not response.raw_content or response.raw_content is self._body:
             # Not the `content` setter: it would encode, and set a content-length.
-            response.data.content = self._body = self.kept.body
+            response.data.content = self._body = self.snapshot.body
 
     def grew(self) -> None:
         """Have the flow shown anew where more than twice as much has been sent since."""

@@ -9,7 +9,7 @@ for an empty HTTP/2 frame in mid-stream: repair goes on after it.
 import logging
 from collections.abc import Callable
 
-from ..records.snapshot import Kept
+from ..records.snapshot import Snapshot
 from ..repair.pipeline import OWN, TURN, Pipeline
 from ..wire.content_encoding import MOST, CorruptBodyError, Decoder
 
@@ -65,7 +65,7 @@ class Rewriter:
         give_up: Called when a compressed body turns out corrupt after its header was
             dropped; breaks the answer off so that the client notices.
         label: Names the stream in log lines.
-        kept: Keeps what came and left.
+        snapshot: Stores what was received and sent.
         turn: Bounds what is looked at, shared with other streams.
     """
 
@@ -77,11 +77,11 @@ class Rewriter:
         repair: bool = True,
         give_up: Callable[[], None] = lambda: None,
         label: str = "stream",
-        kept: Kept | None = None,
+        snapshot: Snapshot | None = None,
         turn: Turn | None = None,
     ) -> None:
         self.pipeline = pipeline
-        self.kept = kept or Kept()
+        self.snapshot = snapshot or Snapshot()
         self.bytes_in = 0
         self.bytes_out = 0
         self.given_up = False
@@ -123,8 +123,8 @@ class Rewriter:
         self.bytes_out += len(out)
         try:
             if self._is_plain:
-                self.kept.take(data)
-            if self.kept.add(out):
+                self.snapshot.add_received(data)
+            if self.snapshot.add_sent(out):
                 self.on_growth()
         except Exception:  # whoever looks cannot cost bytes
             logger.exception("%s: it is not shown", self._label)
@@ -167,7 +167,7 @@ class Rewriter:
                         f"it inflates to more than {MOST >> 20} MiB at once"
                     )
                     break
-                self.kept.take(part)
+                self.snapshot.add_received(part)
                 # One by one: what precedes a corrupt byte must be sent.
                 out.append(self._rewrite(part))
         except CorruptBodyError as error:
