@@ -21,7 +21,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import Number, dumps, loads
 from streams import STREAM, feed, repaired
@@ -179,7 +179,7 @@ def test_fix_that_fails_at_the_end_costs_only_itself(
 
 
 def test_notes_of_a_stream_that_says_nothing_else_leave_at_its_end() -> None:
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     notes = chunk(None, note="quota used up")
     opening = chunk({"role": "assistant", "content": ""}, note="quota used up")
     assert repaired(wire([notes]), steps=steps) == wire([opening])

@@ -17,7 +17,7 @@ from llm_normalize.records.record_line import Entry
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
@@ -86,7 +86,7 @@ def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
 def test_record_is_written_counted_and_kept() -> None:
     made = chat_flow()
     running = RunningAnswer.of(made, ALL)
-    running.record.step(Step(0, b"before", [b"after"], ["role-missing"]))
+    running.record.add_event(EventRecord(0, b"before", [b"after"], ["role-missing"]))
     stats = Stats()
     record = running.write(stats, 200, "complete", (1, 6, 5))
     assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
@@ -115,7 +115,7 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
 def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     """Return the answer of *made*, streamed through a rewriter."""
     running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))
-    pipeline = Pipeline(running.asked, FIXES, running.record.step)
+    pipeline = Pipeline(running.asked, FIXES, running.record.add_event)
     running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
     return running
 

@@ -16,7 +16,7 @@ from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair import pipeline
 from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import MOST, Decoder, decoder_for
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
@@ -43,7 +43,7 @@ class Client:
     """One rewriter, and what it says."""
 
     def __init__(self, encoding: str = "", *, repair: bool = True) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[EventRecord] = []
         self.given_up = 0
         decoder = decoder_for(encoding)
         assert decoder is not None
@@ -246,7 +246,7 @@ class BrokenDecoder(Decoder):
 
 
 def test_an_observer_that_fails_costs_no_byte() -> None:
-    def fail(_: Step) -> None:
+    def fail(_: EventRecord) -> None:
         raise RuntimeError
 
     pipeline = Pipeline(Asked(stream=True), FIXES, fail)

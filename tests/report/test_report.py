@@ -799,7 +799,7 @@ def steps_of(fix: type[Any], log: PairsLog) -> bool:
             steps=steps,
         )
         for step in steps:
-            answer.step(step)
+            answer.add_event(step)
         answer.close(200, "complete", len(steps), 0, 0)
         written = True
     return written

@@ -9,7 +9,7 @@ from ..records.difference import changes
 from ..records.masking import text_of
 from ..repair.body import repair_body
 from ..repair.fix import Fix
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..repair.pipeline import TURN, Pipeline
 from ..wire.sse import Event, EventParser
 
@@ -50,9 +50,9 @@ def repair(
         is_stream: Whether it is repaired event by event.
         is_complete: Whether it comes to its end; else it breaks off there.
     """
-    steps: list[Step] = []
+    records: list[EventRecord] = []
     if is_stream:
-        pipeline = Pipeline(asked, fixes, steps.append, "again")
+        pipeline = Pipeline(asked, fixes, records.append, "again")
         pipeline.refill(_MOST)
         out = pipeline.feed(received)
         if is_complete:
@@ -60,9 +60,9 @@ def repair(
         else:
             pipeline.abandon()
     else:
-        steps.append(repair_body(received, status, asked, fixes, "again"))
-        out = steps[0].after
-    changed = (name for step in steps if step.changed for name in step.fixes)
+        records.append(repair_body(received, status, asked, fixes, "again"))
+        out = records[0].after
+    changed = (name for record in records if record.changed for name in record.fixes)
     return Repaired(b"".join(out), Counter(changed))
 
 

@@ -9,7 +9,7 @@ from mitmproxy import http
 
 from ..records.record_line import Entry, Known
 from ..records.statistics import Stats
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..request.learned_rejections import Learned
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
@@ -162,7 +162,7 @@ class Answers:
             after = [response.raw_content or b""]
             running.received_status = response.status_code
             if later is fetch:
-                running.record.step(Step(0, before, after, [PENDING]))
+                running.record.add_event(EventRecord(0, before, after, [PENDING]))
             if is_slow(response):
                 figures = await self._repair_aside(exchange, running)
                 if is_gone(flow) and not self._is_over:

@@ -11,7 +11,7 @@ from ..records.pair_rows import Row, Rows
 from ..records.record_line import Entry, Form, Known, Record
 from ..records.snapshot import VERSION, Snapshot
 from ..repair.fast_path.template import Template
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..text.echo import Echo
 
 
@@ -72,23 +72,23 @@ class AnswerRecord:
         made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
         return made
 
-    def step(self, step: Step) -> None:
+    def add_event(self, event: EventRecord) -> None:
         """Take what became of one event."""
         if self.first_ms is None:
             self.first_ms = self._since_asked()
-        if not step.changed:
+        if not event.changed:
             return
-        for name in step.fixes:  # quicker than Counter.update
+        for name in event.fixes:  # quicker than Counter.update
             self.fixes[name] += 1
-        self.changed += step.before is not None
+        self.changed += event.before is not None
         ms = self._since_headers()
         if self.shown:
             self._changed_alike()
             self._template = None
             self._alike.clear()  # what is changed alike from now on has a row of its own
-            self.rows.add_or_count(step.n, ms, step.fixes, step.before, step.after)
+            self.rows.add_or_count(event.n, ms, event.fixes, event.before, event.after)
         if self.write is not None:
-            self._write_pair(step, ms, self.write)
+            self._write_pair(event, ms, self.write)
 
     def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
         """Take an event that *template* knew; tell whether that was all there is to do.
@@ -103,8 +103,8 @@ class AnswerRecord:
         if write is None:
             return True
         if form is None:
-            step = Step(n, before, [after], list(template.fixes))
-            self._write_pair(step, self._since_headers(), write)
+            event = EventRecord(n, before, [after], list(template.fixes))
+            self._write_pair(event, self._since_headers(), write)
         else:
             text, repaired = self._texts
             write((form, n, time.monotonic(), before[text], after[repaired]))
@@ -145,17 +145,17 @@ class AnswerRecord:
             self.rows.count(self._alike[id(template)][1], patched, self._last)
 
     def _write_pair(
-        self, step: Step, ms: float, write: Callable[[Entry | Known], None]
+        self, event: EventRecord, ms: float, write: Callable[[Entry | Known], None]
     ) -> None:
         record = {
             "type": "pair",
             "v": 1,
             "flow": self.flow,
-            "n": step.n,
+            "n": event.n,
             "ms": ms,
-            "fixes": step.fixes,
-            "before": step.before,
-            "after": step.after,
+            "fixes": event.fixes,
+            "before": event.before,
+            "after": event.after,
         }
         write(Entry(self._mode(record), self.secrets, self.echo, self.is_error))
 

@@ -156,7 +156,9 @@ class RunningAnswer:
         """
         settings, record, flow = self.settings, self.record, self.flow
         self.rewriter = Rewriter(
-            Pipeline(self.asked, settings.fixes, record.step, self.label, record.count),
+            Pipeline(
+                self.asked, settings.fixes, record.add_event, self.label, record.count
+            ),
             decoder,
             repair=not settings.observe,
             give_up=lambda: break_off(flow),

@@ -62,6 +62,6 @@ class FinishMissing(Fix):
         """Add the reason that the choice implies."""
         for choice in choices(outgoing.chunk):
             choice["finish_reason"] = end.reason(index_of(choice))
-        outgoing.step.fixed(self.name)
+        outgoing.record.fixed(self.name)
         end.add_finish(outgoing)
         return True
