@@ -528,7 +528,7 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
 def _is_split(event: Json) -> bool:
     """Tell whether choices of one *event* have one index, or none: they may be of any."""
     found = chunk.choices(event) if chunk.is_chunk(event) else []
-    told = [chunk.told_index(each) for each in found]
+    told = [chunk.given_index(each) for each in found]
     return len(told) > 1 and (None in told or len({*told}) < len(told))
 
 

@@ -406,7 +406,7 @@ def test_arguments_of_a_call_are_counted_though_unread() -> None:
     assert play.fitted
     call = play.pipeline.seen.choice(0).calls[0]
     assert call.length == len("".join(arguments))
-    assert call.whole
+    assert call.is_complete
     # A call that is told again, whole, is known by what it said.
     again = head(0, "".join(arguments))
     assert play.say(calling(again)) == b""
