@@ -40,7 +40,7 @@ alike cost next to nothing (repair/fast_path/template.py).
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
 _CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
-_MESSAGE_KEYS = ("delta", "message")
+_KEYS = ("delta", "message")
 _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
@@ -484,8 +484,7 @@ class Pipeline:
             try:
                 self.seen.note(outgoing.chunk)
                 send(outgoing)
-            except Exception:
-                # The fixes do not hold it any more.
+            except Exception:  # the fixes do not hold it any more
                 unsent = [] if len(record.after) + record.waiting > sent else [outgoing]
                 for each in (*unsent, *held):
                     self._output.emit(record, each.encode())
@@ -515,12 +514,7 @@ def _parts(value: Json) -> int:
     if isinstance(value, list):
         return len(value)
     found: list[Json] = choices(value) if isinstance(value, dict) else []
-    messages = [
-        each.get(key)
-        for each in found
-        if isinstance(each, dict)
-        for key in _MESSAGE_KEYS
-    ]
-    calls = [each.get("tool_calls") for each in messages if isinstance(each, dict)]
+    sent = [each.get(key) for each in found if isinstance(each, dict) for key in _KEYS]
+    calls = [each.get("tool_calls") for each in sent if isinstance(each, dict)]
     more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
     return max(len(found) + _CALL * more - 2, 0)
