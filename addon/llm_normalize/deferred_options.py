@@ -63,9 +63,8 @@ def take_deferred() -> None:
             _assign(name, value)
         except (exceptions.OptionsError, TypeError) as error:
             message = str(error)
-            own = (
-                message if name in message else f"{name}: {message}"
-            )  # mitmproxy 12.0 has none
+            # mitmproxy 12.0 has none.
+            own = message if name in message else f"{name}: {message}"
             wrong.append(_mistyped(name, value) if name in ours else own)
     for each in filter(None, wrong):
         logger.error("normalize: %s", each)

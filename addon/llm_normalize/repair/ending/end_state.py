@@ -113,10 +113,9 @@ class EndState:
         """Whether `[DONE]` has been sent."""
         self.cut = False
         """Whether the last block has no end: nothing can follow it."""
-        self._begun: dict[
-            int, EventRecord
-        ] = {}  # where a choice began to answer, or to call
-        self._thought: dict[int, EventRecord] = {}  # where it began to think
+        # Where a choice began to answer, or to call; and where it began to think.
+        self._begun: dict[int, EventRecord] = {}
+        self._thought: dict[int, EventRecord] = {}
 
     def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
         """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
