@@ -63,7 +63,7 @@ def take_deferred() -> None:
             _assign(name, value)
         except (exceptions.OptionsError, TypeError) as error:
             message = str(error)
-            # mitmproxy 12.0 has none.
+            # The message of mitmproxy 12.0 does not name the option.
             own = message if name in message else f"{name}: {message}"
             wrong.append(_mistyped(name, value) if name in ours else own)
     for each in filter(None, wrong):
