@@ -432,8 +432,8 @@ def test_kinds_that_deltas_bring_are_not_all_kept() -> None:
         found[0]["index"] = at
         fix.edit(chunk(None, choices=found))
         assert found[0]["delta"] == {"content": "a", "x" * at: 1, "refusal": "b"}
-    assert len(fix._said) <= 1025  # type: ignore[attr-defined]
-    assert max(len(kind) for _, kind in fix._said) <= 256  # type: ignore[attr-defined]
+    assert len(fix._deltas) <= 1025  # type: ignore[attr-defined]
+    assert max(len(kind) for _, kind in fix._deltas) <= 256  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": None}, {"index": "0"}])
