@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Example, Fix, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 
 STREAM = Asked(stream=True)
@@ -18,10 +18,10 @@ def feed(
     fixes: Sequence[type[Fix]] = FIXES,
     *,
     ended: bool = True,
-    steps: list[Step] | None = None,
+    steps: list[EventRecord] | None = None,
 ) -> list[bytes]:
     """Return what leaves at each read, and at the end, if it comes to one."""
-    taken: list[Step] = [] if steps is None else steps
+    taken: list[EventRecord] = [] if steps is None else steps
     pipeline = Pipeline(asked, fixes, taken.append)
     out = [b"".join(pipeline.feed(read)) for read in reads]
     if ended:
@@ -37,7 +37,7 @@ def repaired(
     fixes: Sequence[type[Fix]] = FIXES,
     *,
     ended: bool = True,
-    steps: list[Step] | None = None,
+    steps: list[EventRecord] | None = None,
 ) -> bytes:
     """Return the whole of what leaves; require the same for bytes one at a time."""
     whole = b"".join(feed([data], asked, fixes, ended=ended, steps=steps))

@@ -18,7 +18,7 @@ from llm_normalize import form
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from streams import repaired
 
 CAPTURES = os.environ.get("LLM_NORMALIZE_CAPTURES")
@@ -37,7 +37,7 @@ def asked_of(info: dict[str, Any]) -> Asked:
 def run(folder: Path, info: dict[str, Any]) -> tuple[bytes, bytes, set[str]]:
     """Return the response, what becomes of it, and the fixes that fired."""
     response = next(folder.glob("response.*")).read_bytes()
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     if (folder / "response.sse").exists():
         ended = info.get("ended", True)
         out = repaired(response, asked_of(info), steps=steps, ended=ended)

@@ -21,7 +21,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import Number, dumps, loads
 from streams import STREAM, feed, repaired
@@ -179,7 +179,7 @@ def test_fix_that_fails_at_the_end_costs_only_itself(
 
 
 def test_notes_of_a_stream_that_says_nothing_else_leave_at_its_end() -> None:
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     notes = chunk(None, note="quota used up")
     opening = chunk({"role": "assistant", "content": ""}, note="quota used up")
     assert repaired(wire([notes]), steps=steps) == wire([opening])
@@ -432,8 +432,8 @@ def test_kinds_that_deltas_bring_are_not_all_kept() -> None:
         found[0]["index"] = at
         fix.edit(chunk(None, choices=found))
         assert found[0]["delta"] == {"content": "a", "x" * at: 1, "refusal": "b"}
-    assert len(fix._said) <= 1025  # type: ignore[attr-defined]
-    assert max(len(kind) for _, kind in fix._said) <= 256  # type: ignore[attr-defined]
+    assert len(fix._deltas) <= 1025  # type: ignore[attr-defined]
+    assert max(len(kind) for _, kind in fix._deltas) <= 256  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("index", [{}, {"index": 0}, {"index": None}, {"index": "0"}])

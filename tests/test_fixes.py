@@ -23,7 +23,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
 from streams import STREAM, alone, repaired, run_example
@@ -41,7 +41,7 @@ def body_bytes(body: Any) -> bytes:
     return body if isinstance(body, bytes) else dumps(body)
 
 
-def run_body(data: bytes, fix: type[Fix], example: Example) -> Step:
+def run_body(data: bytes, fix: type[Fix], example: Example) -> EventRecord:
     status = example.status if example.kind == "error" else 200
     return repair_body(data, status, example.asked, alone(fix))
 
@@ -55,7 +55,7 @@ def test_stream_example_comes_out_as_declared(fix: type[Fix], example: Example) 
 def test_stream_example_names_its_fix_only_where_it_changes(
     fix: type[Fix], example: Example
 ) -> None:
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     before = wire(example.before)
     repaired(before, example.asked, alone(fix), ended=example.ended, steps=steps)
     named = {name for step in steps if step.changed for name in step.fixes}

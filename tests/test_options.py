@@ -79,8 +79,8 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
     monkeypatch.setenv("A_TOKEN", "token-0815")
     for old in ("", "env:A_TOKEN"):
         proxy.set(normalize_gate=old)
-        gate = proxy.addon._reach.gate
+        gate = proxy.addon._routing.gate
         with pytest.raises(exceptions.OptionsError, match="give env:NAME"):
             proxy.set(normalize_gate="token-0815")
         assert proxy.context.options.normalize_gate == old
-        assert proxy.addon._reach.gate == gate
+        assert proxy.addon._routing.gate == gate

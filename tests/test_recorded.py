@@ -20,7 +20,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from streams import feed, repaired
@@ -69,7 +69,7 @@ def select(*, stream: bool, provider: tuple[str, ...] = ()) -> list[Any]:
     ]
 
 
-def step_of(entry: dict[str, Any]) -> Step:
+def step_of(entry: dict[str, Any]) -> EventRecord:
     return repair_body(data_of(entry), entry["http_status"], asked_of(entry), FIXES)
 
 
@@ -160,7 +160,7 @@ def test_observing_counts_what_repairing_repairs_and_changes_no_byte(
     data = data_of(entry)
     counts = []
     for repair in (True, False):
-        steps: list[Step] = []
+        steps: list[EventRecord] = []
         pipeline = Pipeline(asked_of(entry), FIXES, steps.append)
         rewriter = Rewriter(pipeline, Decoder(), repair=repair)
         reads = [data[at : at + 700] for at in range(0, len(data), 700)]

@@ -25,7 +25,7 @@ from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import Outgoing, Outlet, Step
+from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
 from llm_normalize.repair.output import Output
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
@@ -117,7 +117,7 @@ PLACES: list[tuple[Any, str]] = [
     (owner, name)
     for owner in (
         Boundary, Chain, Ending, EndState, Event, EventParser, Output, Outlet, Patches,
-        Outgoing, Seen, Step, Template, Templates,
+        Outgoing, Seen, EventRecord, Template, Templates,
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
@@ -133,7 +133,7 @@ FIX_PLACES = [
 LASTING = [
     (owner, name)
     for owner, name in PLACES + FIX_PLACES
-    if owner not in (Output, Outlet, Outgoing, Step)
+    if owner not in (Output, Outlet, Outgoing, EventRecord)
     and name not in ("flush", "_draw", "_held", "_send_held", "ride")
     and (name != "end" or not (owner is Chain or issubclass(owner, Fix)))
 ]

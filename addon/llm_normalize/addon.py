@@ -29,9 +29,9 @@ from .exchange.answer_lifecycle import Answers
 from .exchange.exchange import Exchange
 from .exchange.flow_list import is_shown
 from .exchange.open_exchanges import OpenExchanges
-from .exchange.outbound import Reach
 from .exchange.request_facts import place_of
 from .exchange.response_headers import answers_events
+from .exchange.routing_policy import Routing
 from .exchange.running_answer import Settings
 from .fixes import FIXES
 from .home.home import Home
@@ -67,7 +67,7 @@ class Normalize:
         self._logs: dict[Path, PairsLog] = {}
         self._answers = Answers(self.stats)
         self._exchanges = OpenExchanges(self._abandon)
-        self._reach = Reach()
+        self._routing = Routing()
         self._home = Home(self.stats)
         self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
 
@@ -78,7 +78,7 @@ class Normalize:
         options.declare(loader)
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
         remember_hosts()
-        self._reach.load()
+        self._routing.load()
         take_deferred()
         for view in (BeforeAfter, Transcript):
             contentviews.add(view(self._refresh))
@@ -99,9 +99,9 @@ class Normalize:
             options.check_mode(ctx.options.normalize_mode)
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
-        options.reach(self._reach, updated)
-        self._home.hosts, self._home.routes = self.hosts, self._reach.routes
-        self._reach.hosts = self._exchanges.hosts = self.hosts
+        options.set_routing(self._routing, updated)
+        self._home.hosts, self._home.routes = self.hosts, self._routing.routes
+        self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_pairs_size" in updated:
@@ -115,8 +115,8 @@ class Normalize:
     def running(self) -> None:
         """Warn of what stands open."""
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
-        guarded = bool(self._reach.gate or ctx.options.proxyauth)
-        has_keys = bool(self._reach.keys.keys)
+        guarded = bool(self._routing.gate or ctx.options.proxyauth)
+        has_keys = bool(self._routing.keys.keys)
         warn(modes, ctx.options.listen_host, guarded=guarded, has_keys=has_keys)
 
     def done(self) -> None:
@@ -130,7 +130,7 @@ class Normalize:
             self._answers.hand_over(self._exchanges, self._close_logs)
             for exchange in self._exchanges:
                 exchange.hand_over()
-        self._reach.done(self._exchanges)
+        self._routing.done(self._exchanges)
         self._exchanges.clear()
 
     def _close_logs(self) -> None:
@@ -183,7 +183,7 @@ class Normalize:
 
     def tls_clienthello(self, data: tls.ClientHelloData) -> None:
         """Leave the TLS of hosts that are not ours closed."""
-        is_answered = self._reach.client_hello(data) or self._home.client_hello(data)
+        is_answered = self._routing.client_hello(data) or self._home.client_hello(data)
         if (
             is_answered
             or not ctx.options.normalize_only
@@ -199,7 +199,7 @@ class Normalize:
 
     def tls_start_server(self, data: tls.TlsData) -> None:
         """Have a server prove its name before it gets a key."""
-        self._reach.start_tls(data)
+        self._routing.start_tls(data)
 
     def tls_established_server(self, data: tls.TlsData) -> None:
         """Remember what a server has proved."""
@@ -218,7 +218,7 @@ class Normalize:
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
         """Ask nothing of a host that has a route, or is none."""
-        self._reach.connect(flow)
+        self._routing.connect(flow)
         self._home.connect(flow)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
@@ -229,7 +229,7 @@ class Normalize:
         if self._home.answers(flow):
             return
         exchange = self._exchanges.begin(flow)
-        if self._reach.answers(exchange):
+        if self._routing.answers(exchange):
             return
         if exchange.is_chat:
             exchange.expect()
@@ -239,7 +239,7 @@ class Normalize:
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it leaves after this."""
         exchange = self._exchanges.of(flow)
-        self._reach.send(exchange)
+        self._routing.send(exchange)
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
 
@@ -249,7 +249,7 @@ class Normalize:
         assert response is not None
         exchange = self._exchanges.of(flow)
         begun = exchange.is_chat and self._begin(exchange)
-        self._reach.answered(exchange)  # by now it is known what must be in no log
+        self._routing.answered(exchange)  # by now it is known what must be in no log
         if begun:
             return
         if exchange.is_selected and answers_events(response):
@@ -290,7 +290,7 @@ class Normalize:
         if ctx.options.normalize_mode == "repair":
             response = outage.error_of(exchange)
         if response is not None:
-            self._reach.grant(flow, response)
+            self._routing.grant(flow, response)
         return outage.end(flow, response, functools.partial(self._broke, exchange))
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
@@ -305,7 +305,7 @@ class Normalize:
     def _close(self, exchange: Exchange) -> None:
         """Close an exchange, once."""
         if self._exchanges.close(exchange):
-            self._reach.end(exchange)
+            self._routing.end(exchange)
 
     def _refresh(self, flow: http.HTTPFlow) -> None:
         """Let *flow* show all that has been sent so far, if its answer streams."""
@@ -341,7 +341,7 @@ class Normalize:
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
-            words=self._reach.gate is None,
+            words=self._routing.gate is None,
         )
 
     def _pairs_log(self) -> PairsLog | None:

@@ -1,4 +1,4 @@
-"""What the commands tell, as tables: their first row is the heading."""
+"""What the commands report, as tables: their first row is the heading."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -60,40 +60,43 @@ def _skipped(name: str, skips: Sequence[tuple[HostPattern | None, str]]) -> str:
 def rerun_rows(
     flows: Sequence[flow.Flow], fixes_for: FixesFor, *, strict: bool
 ) -> Rows:
-    """Yield what today's fixes do to what came, and whether that is what left then."""
+    """Yield what today's fixes make of what was received, and whether that is what was sent."""
     yield ["flow", "host", "model", "result"]
-    for each, told in _each(flows, strict=strict):
-        if isinstance(told, str):
-            yield [*_name(each), told]
+    for each, answer in _each(flows, strict=strict):
+        if isinstance(answer, str):
+            yield [*_name(each), answer]
             continue
         assert isinstance(each, http.HTTPFlow)
-        results = list(_again(told, fixes_for(each)))
-        same = "the same" if told.is_whole else "the same, as far as it is kept"
-        yield [*_name(each, told), results[0] if results else same]
+        results = list(_rerun(answer, fixes_for(each)))
+        same = "the same" if answer.is_complete else "the same, as far as it is kept"
+        yield [*_name(each, answer), results[0] if results else same]
         yield from (["", "", "", result] for result in results[1:])
 
 
-def _again(told: Stored, fixes: Sequence[type[Fix]]) -> Iterator[str]:
+def _rerun(answer: Stored, fixes: Sequence[type[Fix]]) -> Iterator[str]:
     now = repair(
-        told.came,
-        told.asked,
+        answer.received,
+        answer.asked,
         fixes,
-        status=told.status,
-        is_stream=told.is_stream,
-        is_whole=told.is_whole,
+        status=answer.status,
+        is_stream=answer.is_stream,
+        is_complete=answer.is_complete,
     )
-    if told.fixes is None:
+    if answer.fixes is None:
         yield "not repaired then"
-    then = told.fixes or {}
-    if told.is_whole:
+    then = answer.fixes or {}
+    if answer.is_complete:
         for name in sorted({*then, *now.fixes}):
             if then.get(name, 0) != now.fixes[name]:
                 yield f"{brief(name)}: {then.get(name, 0)} then, {now.fixes[name]} now"
-    if not told.is_observed:
+    if not answer.is_observed:
         yield from map(
             brief,
             differences(
-                told.left, now.out, is_stream=told.is_stream, is_whole=told.is_whole
+                answer.sent,
+                now.out,
+                is_stream=answer.is_stream,
+                is_complete=answer.is_complete,
             ),
         )
 
@@ -107,26 +110,26 @@ def capture_rows(
         OSError: One cannot be written.
     """
     yield ["folder", "fixes", "note"]
-    for each, told in _each(flows, strict=False):
-        if isinstance(told, str):
-            yield [_name(each)[0], "", f"left out: {told}"]
+    for each, answer in _each(flows, strict=False):
+        if isinstance(answer, str):
+            yield [_name(each)[0], "", f"left out: {answer}"]
             continue
         assert isinstance(each, http.HTTPFlow)
         capture = Capture(
-            told.came,
-            told.asked,
-            told.host,
+            answer.received,
+            answer.asked,
+            answer.host,
             _day(each),
-            told.status,
-            told.is_stream,
-            told.is_whole,
+            answer.status,
+            answer.is_stream,
+            answer.is_complete,
         )
-        made = write(where, capture, fixes_for(each), told.secrets, fill=fill)
+        made = write(where, capture, fixes_for(each), answer.secrets, fill=fill)
         fired = ", ".join(f"{name} {count}" for name, count in made.fixes.items())
         note = [
             "its words are filler" if fill else "the model's words are in it",
             *(["other fixes fire than did on what came"] if made.was_altered else []),
-            *([] if told.is_whole else ["it breaks off"]),
+            *([] if answer.is_complete else ["it breaks off"]),
         ]
         yield [str(made.folder), fired or "none", "; ".join(note)]
 
@@ -153,6 +156,10 @@ def _each(
             yield each, brief(str(error))
 
 
-def _name(each: flow.Flow, told: Stored | None = None) -> list[str]:
-    host = told.host if told else ""
-    return [brief(each.id[:8]), brief(host), brief(told.asked.model if told else "")]
+def _name(each: flow.Flow, answer: Stored | None = None) -> list[str]:
+    host = answer.host if answer else ""
+    return [
+        brief(each.id[:8]),
+        brief(host),
+        brief(answer.asked.model if answer else ""),
+    ]

@@ -62,8 +62,9 @@ def take_deferred() -> None:
         try:
             _assign(name, value)
         except (exceptions.OptionsError, TypeError) as error:
-            said = str(error)
-            own = said if name in said else f"{name}: {said}"  # mitmproxy 12.0 has none
+            message = str(error)
+            # The message of mitmproxy 12.0 does not name the option.
+            own = message if name in message else f"{name}: {message}"
             wrong.append(_mistyped(name, value) if name in ours else own)
     for each in filter(None, wrong):
         logger.error("normalize: %s", each)
@@ -98,8 +99,8 @@ def _mistyped(name: str, value: Any) -> str:
         shown = "this"
     default = ctx.options.default(name)
     if isinstance(default, bool):
-        said = str(found).lower()
-        meant = "true" if said in _YES else "false" if said in _NO else ""
+        message = str(found).lower()
+        meant = "true" if message in _YES else "false" if message in _NO else ""
         form = "true or false" + (f" (did you mean {meant}?)" if meant else "")
     elif isinstance(default, list):
         form = "a list of texts, each on a line of its own that begins with `- `"

@@ -10,7 +10,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
-from .exchange.outbound import Reach
+from .exchange.routing_policy import Routing
 from .routing.cors import origins
 from .routing.hosts import PROVIDERS, HostPattern, Hosts
 from .routing.keys import Keys, Secret
@@ -99,22 +99,22 @@ def declare(loader: addonmanager.Loader) -> None:
     )
 
 
-def reach(reach: Reach, updated: set[str]) -> None:
+def set_routing(routing: Routing, updated: set[str]) -> None:
     """Take over what has changed of routes, models, keys, gate and origins.
 
     Raises:
         OptionsError: A value is bad; it is named by its option, and a key by nothing else.
     """
-    for option, attribute, parse in _REACH:
+    for option, attribute, parse in _ROUTING_OPTIONS:
         if f"normalize_{option}" in updated:
             given = getattr(ctx.options, f"normalize_{option}")
             try:
                 value = parse(given)
             except ValueError as error:
                 if option == "gate":
-                    reach.gate = Secret(given)  # nobody is let in until one is good
+                    routing.gate = Secret(given)  # nobody is let in until one is good
                 raise exceptions.OptionsError(f"normalize_{option}: {error}") from None
-            setattr(reach, attribute, value)
+            setattr(routing, attribute, value)
 
 
 def _routes(texts: Sequence[str]) -> Routes:
@@ -129,7 +129,7 @@ def _routes(texts: Sequence[str]) -> Routes:
     return made
 
 
-_REACH: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
+_ROUTING_OPTIONS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("routes", "routes", _routes),
     ("models", "models", Models.parse),
     ("keys", "keys", Keys.parse),

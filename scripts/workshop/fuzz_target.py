@@ -36,7 +36,7 @@ from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Example, Fix, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.json_text import dumps, loads
@@ -280,7 +280,7 @@ def _limits(*, low: bool) -> Iterator[None]:
 
 class _Run(NamedTuple):
     out: bytes
-    steps: list[Step]
+    steps: list[EventRecord]
     unread: int
     kept: int
 
@@ -290,7 +290,7 @@ class _Run(NamedTuple):
 
 
 def _run(case: Case, reads: Sequence[bytes]) -> _Run:
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     pipeline = Pipeline(case.asked, case.fixes, steps.append, "fuzz")
     out = [each for read in reads for each in pipeline.feed(read)]
     kept = held(pipeline, apart=(steps, FIXES)) - _fresh(case) if len(reads) == 1 else 0
@@ -528,7 +528,7 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
 def _is_split(event: Json) -> bool:
     """Tell whether choices of one *event* have one index, or none: they may be of any."""
     found = chunk.choices(event) if chunk.is_chunk(event) else []
-    told = [chunk.told_index(each) for each in found]
+    told = [chunk.given_index(each) for each in found]
     return len(told) > 1 and (None in told or len({*told}) < len(told))
 
 

@@ -44,7 +44,7 @@ def test_tags_and_what_is_kept_stay() -> None:
     assert re.fullmatch(
         "<think>[A-Z]{2}</think>[A-Z]{2}", filled("<think>AB</think>CD")
     )
-    assert Filler().of(list("abc"), 0, kept=[1])[1] == "b"
+    assert Filler().of(list("abc"), 0, unchanged=[1])[1] == "b"
 
 
 @given(st.text())

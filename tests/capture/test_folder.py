@@ -83,7 +83,11 @@ def test_each_capture_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 def test_body_is_json_and_tells_its_status(tmp_path: Path) -> None:
     body = replace(
-        CAPTURE, came=b'{"detail":"Busy"}', asked=Asked(), status=503, is_stream=False
+        CAPTURE,
+        received=b'{"detail":"Busy"}',
+        asked=Asked(),
+        status=503,
+        is_stream=False,
     )
     made = write(tmp_path, body, FIXES)
     assert made.folder.name == "api.acme.test-body-503"
@@ -93,7 +97,7 @@ def test_body_is_json_and_tells_its_status(tmp_path: Path) -> None:
 
 
 def test_stream_that_broke_off_says_so(tmp_path: Path) -> None:
-    made = write(tmp_path, replace(CAPTURE, is_whole=False), FIXES)
+    made = write(tmp_path, replace(CAPTURE, is_complete=False), FIXES)
     assert tomllib.loads((made.folder / "about.toml").read_text())["ended"] is False
 
 

@@ -23,8 +23,8 @@ def test_stream_is_repaired_and_counted() -> None:
 
 def test_stream_that_broke_off_gets_no_end() -> None:
     cut = CAME[: CAME.index(b"data: [DONE]")]
-    assert repair(cut, STREAM, FIXES, is_whole=True).out.endswith(DONE)
-    broken = repair(cut, STREAM, FIXES, is_whole=False)
+    assert repair(cut, STREAM, FIXES, is_complete=True).out.endswith(DONE)
+    broken = repair(cut, STREAM, FIXES, is_complete=False)
     assert DONE not in broken.out
 
 
@@ -62,4 +62,4 @@ def test_many_differences_are_counted() -> None:
 
 @pytest.mark.parametrize("at", range(0, len(LEFT), 37))
 def test_beginning_of_an_answer_differs_nowhere(at: int) -> None:
-    assert list(differences(LEFT[:at], LEFT, is_whole=False)) == []
+    assert list(differences(LEFT[:at], LEFT, is_complete=False)) == []

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from llm_normalize import form
-from llm_normalize.chat.finish_words import FAILED, OWN, meaning, told
+from llm_normalize.chat.finish_words import FAILED, OWN, finish_word, meaning
 from llm_normalize.wire.json_text import Json
 
 
@@ -128,6 +128,6 @@ def _ended(word: str) -> form.Meaning:
 
 
 def test_the_providers_word_is_told_as_it_is_but_not_at_any_length() -> None:
-    assert told("Engine-Overloaded: 7") == "Engine-Overloaded: 7"
-    assert told({"type": "abort"}) == "abort"
-    assert len(told("x" * 1000)) == 200
+    assert finish_word("Engine-Overloaded: 7") == "Engine-Overloaded: 7"
+    assert finish_word({"type": "abort"}) == "abort"
+    assert len(finish_word("x" * 1000)) == 200

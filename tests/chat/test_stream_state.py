@@ -139,8 +139,8 @@ def test_the_first_id_and_name_of_a_call_count() -> None:
     first_call, other = seen.choice(0).calls[1], seen.choice(0).calls[0]
     assert (first_call.id, first_call.name) == ("c1", "f")
     assert other == Call("c0", name=None)
-    assert first_call.has_said("{}")
-    assert not first_call.has_said("{} ")
+    assert first_call.has_arguments("{}")
+    assert not first_call.has_arguments("{} ")
 
 
 def test_a_call_s_id_and_name_may_come_apart() -> None:
@@ -194,7 +194,7 @@ def test_a_call_is_whole_when_its_object_is_closed(
     call = Call("c1", "f")
     for each in arguments:
         call.add(each)
-    assert call.whole is whole
+    assert call.is_complete is whole
 
 
 @pytest.mark.parametrize(

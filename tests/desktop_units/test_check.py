@@ -190,14 +190,14 @@ def test_where_nothing_listens_it_is_started(
     monkeypatch.setattr(local_server, "listens", lambda *_: False)
     way = replace(WAY, port=number)
     finding = port(Recorded(system="linux"), way, None, None)
-    assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
+    assert (finding.mark, finding.repair) == (Mark.FAIL, mend)
     assert "nothing listens" in finding.saw
 
 
 def test_on_windows_scripts_are_started_by_its_launcher() -> None:
     machine = Recorded(system="windows")
     finding = port(machine, replace(WAY, port=8089), None, None)
-    assert finding.mend == f"py {ROOT}/scripts/run.py -p 8089"
+    assert finding.repair == f"py {ROOT}/scripts/run.py -p 8089"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_another_program_on_the_port_is_named(
     finding = port(Recorded(system="linux"), WAY, None, owner)
     assert finding.mark is Mark.FAIL
     assert saw in finding.saw
-    assert mend in finding.mend
+    assert mend in finding.repair
 
 
 @pytest.mark.parametrize(
@@ -372,14 +372,14 @@ def test_what_is_wrong_with_variables_is_told_with_its_mend(
     finding = only(variables(environ))
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.mend
-    assert "pw" not in finding.saw + finding.mend
+    assert mend in finding.repair
+    assert "pw" not in finding.saw + finding.repair
 
 
 def test_windows_has_its_own_spelling() -> None:
     finding = only(variables({"HTTPS_PROXY": "http://127.0.0.1:9"}, "windows"))
-    assert "$env:HTTPS_PROXY = 'http://127.0.0.1:8080'" in finding.mend
-    assert "Remove-Item env:HTTPS_PROXY" in finding.mend
+    assert "$env:HTTPS_PROXY = 'http://127.0.0.1:8080'" in finding.repair
+    assert "Remove-Item env:HTTPS_PROXY" in finding.repair
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ def test_a_node_that_could_follow_variables_is_told_to(
     marks = {each.mark for each in found if "Node" in each.saw}
     assert marks == ({mark} if mark else set())
     if mark is Mark.WARN:
-        assert found[-1].mend == "export NODE_USE_ENV_PROXY=1"
+        assert found[-1].repair == "export NODE_USE_ENV_PROXY=1"
 
 
 @pytest.mark.parametrize(
@@ -518,7 +518,7 @@ def desktop(machine: Machine, *, has_variables: bool = False) -> Finding:
 @pytest.mark.parametrize("machine", [*MANUAL, *PACS])
 def test_a_desktop_that_leads_here_is_ok(machine: Recorded) -> None:
     finding = desktop(machine)
-    assert (finding.mark, finding.mend) == (Mark.OK, "")
+    assert (finding.mark, finding.repair) == (Mark.OK, "")
     assert check_desktop.leads_here(check_desktop.read(machine), WAY)
 
 
@@ -529,7 +529,7 @@ def test_a_desktop_without_one_is_told_of_where_no_variable_leads_here(
     assert desktop(machine, has_variables=True).mark is Mark.OK
     finding = desktop(machine)
     assert finding.mark is Mark.WARN
-    assert "--pac, or: " in finding.mend
+    assert "--pac, or: " in finding.repair
     assert not check_desktop.leads_here(check_desktop.read(machine), WAY)
 
 
@@ -542,7 +542,7 @@ def test_a_desktop_that_run_does_not_switch_is_not_read_either(named: str) -> No
     assert choose(machine) is None
     assert check_desktop.read(machine) is None
     finding = desktop(machine)
-    assert finding.mend == f"export HTTPS_PROXY={WAY.url}"
+    assert finding.repair == f"export HTTPS_PROXY={WAY.url}"
     assert f"(XDG_CURRENT_DESKTOP is {named or 'not set'})" in finding.saw
 
 
@@ -562,7 +562,7 @@ def test_mends_name_the_port() -> None:
         check_desktop.Desktop(Gnome(MANUAL[0]), InForce()),
         has_variables=False,
     )
-    assert "run.py -p 8090 --pac" in found.mend
+    assert "run.py -p 8090 --pac" in found.repair
 
 
 @pytest.mark.parametrize(
@@ -585,7 +585,7 @@ def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> N
     assert not check_desktop.leads_here(found, WAY)
     assert desktop(machine, has_variables=True).mark is Mark.SKIP
     finding = desktop(machine)
-    assert (finding.mark, finding.mend) == (
+    assert (finding.mark, finding.repair) == (
         Mark.WARN,
         trust_advice.setting({"HTTPS_PROXY": WAY.url}, system=machine.system),
     )
@@ -684,8 +684,8 @@ def test_a_desktop_that_leads_elsewhere_is_told_with_the_mend(
     finding = desktop(machine)
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.mend
-    assert "pw" not in finding.saw + finding.mend
+    assert mend in finding.repair
+    assert "pw" not in finding.saw + finding.repair
 
 
 def test_reading_the_desktop_writes_nothing() -> None:
@@ -801,7 +801,7 @@ def test_a_whole_ca_is_ok(confdir: Path) -> None:
 def test_a_folder_without_a_ca_is_started_with(tmp_path: Path) -> None:
     finding = only(ca(LINUX, tmp_path))
     assert finding.mark is Mark.FAIL
-    assert finding.mend == f"python3 {ROOT}/scripts/run.py --set confdir={tmp_path}"
+    assert finding.repair == f"python3 {ROOT}/scripts/run.py --set confdir={tmp_path}"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
@@ -810,7 +810,7 @@ def test_a_key_that_others_may_read_fails(confdir: Path, tmp_path: Path) -> None
     (folder / "mitmproxy-ca.pem").chmod(0o640)
     finding = only(ca(LINUX, folder))
     assert finding.mark is Mark.FAIL
-    assert finding.mend == f"chmod 600 {folder}/mitmproxy-ca.pem"
+    assert finding.repair == f"chmod 600 {folder}/mitmproxy-ca.pem"
     assert only(ca(replace(LINUX, system="windows"), folder)).mark is Mark.OK
 
 
@@ -818,7 +818,7 @@ def test_another_folders_ca_in_use_fails(confdir: Path) -> None:
     finding = only(ca(LINUX, confdir, status(ca_sha256="AB:CD", confdir="/other")))
     assert finding.mark is Mark.FAIL
     assert "that of /other" in finding.saw
-    assert "run.py check --set confdir=/other" in finding.mend
+    assert "run.py check --set confdir=/other" in finding.repair
 
 
 def write_ca(folder: Path, days: int) -> None:
@@ -853,8 +853,8 @@ def test_a_ca_that_ends_is_made_anew(
     finding = only(ca(LINUX, tmp_path))
     assert finding.mark is mark
     assert saw in finding.saw
-    assert finding.mend.startswith(f"rm {tmp_path}/mitmproxy-ca*, ")
-    assert finding.mend.endswith(f"{INSTALL} --confdir {tmp_path}")
+    assert finding.repair.startswith(f"rm {tmp_path}/mitmproxy-ca*, ")
+    assert finding.repair.endswith(f"{INSTALL} --confdir {tmp_path}")
 
 
 def test_a_certificate_of_another_key_fails(confdir: Path, tmp_path: Path) -> None:
@@ -949,7 +949,7 @@ def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) 
     said = trust_advice.of(
         confdir, WAY.url, system="linux", home=confdir.parent
     ).sentence
-    assert (finding.mark, finding.mend) == (Mark.FAIL, said)
+    assert (finding.mark, finding.repair) == (Mark.FAIL, said)
     assert said.startswith(f"{INSTALL}; without a desktop")
     assert finding.saw == "curl refuses it: curl: (60) SSL certificate problem"
     error = Outcome(1, err="verify error:num=20:no issuer\nDONE")
@@ -1001,11 +1001,11 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
     assert plain.mark is more.mark is Mark.FAIL
     if has_roots:
         first = f"{INSTALL}; export SSL_CERT_FILE={roots}"
-        assert plain.mend == first
-        assert more.mend == f"{first}; export REQUESTS_CA_BUNDLE={roots}"
+        assert plain.repair == first
+        assert more.repair == f"{first}; export REQUESTS_CA_BUNDLE={roots}"
     else:
         own = confdir / "mitmproxy-ca-cert.pem"
-        assert plain.mend == f"export SSL_CERT_FILE={own}"
+        assert plain.repair == f"export SSL_CERT_FILE={own}"
         assert "httpx and requests refuse it" in more.saw
 
 
@@ -1031,7 +1031,7 @@ def test_a_file_with_this_ca_alone_is_told_of(
     assert found[2].mark is Mark.WARN
     assert "can verify no host that is not opened" in found[2].saw
     wanted = f"export REQUESTS_CA_BUNDLE={roots}" if has_roots else "add the CA to a "
-    assert found[2].mend.startswith(wanted)
+    assert found[2].repair.startswith(wanted)
 
 
 def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> None:
@@ -1039,7 +1039,7 @@ def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> No
     finding = trust(confdir, {NODE: refused})[3]
     own = confdir / "mitmproxy-ca-cert.pem"
     assert finding.mark is Mark.FAIL
-    assert finding.mend == f"export NODE_EXTRA_CA_CERTS={own}"
+    assert finding.repair == f"export NODE_EXTRA_CA_CERTS={own}"
     environ = {"NODE_EXTRA_CA_CERTS": "/not/there.pem"}
     finding = trust(confdir, {NODE: refused}, environ=environ)[3]
     assert "NODE_EXTRA_CA_CERTS names /not/there.pem, which is not there" in finding.saw
@@ -1053,7 +1053,7 @@ def test_a_node_that_can_use_the_systems_store_is_told_so(
     refused = {"error": "UNABLE_TO_VERIFY", "version": "v24.0.0", "system": True}
     turns = iter([refused, {**refused, "error": "" if helps else "no"}])
     finding = trust(confdir, {NODE: lambda _: Outcome(0, json.dumps(next(turns)))})[3]
-    assert ("export NODE_OPTIONS=--use-system-ca, or: " in finding.mend) is helps
+    assert ("export NODE_OPTIONS=--use-system-ca, or: " in finding.repair) is helps
 
 
 # -- browsers ------------------------------------------------------------------------
@@ -1138,7 +1138,7 @@ def test_a_database_without_it_is_told_of_as_trust_tells_it(
     write_ca(other, 100)
     finding, states = browsers(home, confdir, holds=other)
     mend = f"{INSTALL} --confdir {confdir}"
-    assert (finding.mark, finding.mend) == (Mark.FAIL, mend)
+    assert (finding.mark, finding.repair) == (Mark.FAIL, mend)
     assert finding.saw.startswith(f"~/.pki/nssdb: {states[0]}")
     finding, states = browsers(home, confdir, trust="")
     assert finding.saw == "~/.pki/nssdb: not trusted: it is there, without trust"
@@ -1167,7 +1167,7 @@ def test_browsers_that_cannot_be_looked_at_are_skipped(
     assert browsers(home, confdir, system="windows")[0].mark is Mark.SKIP
     without, _ = browsers(home, confdir, programs=())
     assert without.mark is Mark.SKIP
-    assert "apt-get install libnss3-tools" in without.mend
+    assert "apt-get install libnss3-tools" in without.repair
     (home / ".pki/nssdb/cert9.db").unlink()
     assert browsers(home, confdir)[0].mark is Mark.SKIP
     chrome, _ = browsers(home, confdir, programs=("chromium",))
@@ -1213,7 +1213,7 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
     finding = check_stream.judge(got, "here", is_observing=observing, skips=skips)
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.mend
+    assert mend in finding.repair
 
 
 @pytest.mark.parametrize("given", [[], ["data: {}"], ['data: {"choices":[{}]}']])
@@ -1289,4 +1289,4 @@ def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
     way = Way("127.0.0.1", 1)  # nothing listens there
     finding = check_opaque.judge(way, tmp_path, opens)
     assert finding.mark is mark
-    assert mend in finding.mend
+    assert mend in finding.repair

@@ -14,7 +14,7 @@ def test_a_command_gets_its_input_and_tells_how_it_ended() -> None:
     )
     outcome = Machine().run([sys.executable, "-c", program], text="hello")
     assert outcome == Outcome(3, "hello\n", "no\n")
-    assert outcome.said == "no"
+    assert outcome.last_line == "no"
 
 
 def test_a_command_has_the_machines_variables_only() -> None:
@@ -25,7 +25,7 @@ def test_a_command_has_the_machines_variables_only() -> None:
 
 def test_a_command_that_is_not_there_or_hangs_is_an_outcome() -> None:
     missing = Machine().run(["no-such-program"])
-    assert (missing.code, missing.said[:17]) == (127, "no-such-program: ")
+    assert (missing.code, missing.last_line[:17]) == (127, "no-such-program: ")
     hung = Machine().run([sys.executable, "-c", "input()"], text="", timeout=60)
     assert hung.code == 1
     slow = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -49,7 +49,7 @@ def test_what_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     hangs = f"sleep 60 & echo $! > {pid}; wait"
     outcome = Machine().run(["sh", "-c", hangs], timeout=1)
-    assert (outcome.code, outcome.said) == (HUNG, "sh did not end within 1 s")
+    assert (outcome.code, outcome.last_line) == (HUNG, "sh did not end within 1 s")
     child = int(pid.read_text())
     gone, alive = psutil.wait_procs(
         [psutil.Process(child)] if psutil.pid_exists(child) else [], timeout=10
@@ -67,12 +67,12 @@ def test_what_may_not_be_ended_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with monkeypatch.context() as patched:
         patched.setattr(psutil.Process, "kill", refuse)
         outcome = Machine().run(["sleep", "60"], timeout=0.1)
-    assert outcome.said.endswith(f"and runs still: sudo kill {started[0].pid}")
+    assert outcome.last_line.endswith(f"and runs still: sudo kill {started[0].pid}")
     started[0].kill()
 
 
 def test_silence_is_told_by_its_code() -> None:
-    assert Outcome(5).said == "exit code 5"
+    assert Outcome(5).last_line == "exit code 5"
 
 
 def test_the_recorded_machine_refuses_what_nobody_expected() -> None:

@@ -64,13 +64,13 @@ def test_a_ca_whose_copy_for_clients_is_gone_is_one_for_both(confdir: Path) -> N
     assert not (confdir / "mitmproxy-ca-cert.pem").exists()
     machine = Recorded(system="linux", environ={})
     found = ca.read(confdir)
-    told = started(machine, confdir, "status", "--json").told()
+    told = started(machine, confdir, "status", "--json").status_data()
     assert found is not None
     assert found.certificate.fingerprint == told["ca"]["sha256"]
     (finding,) = checked(machine, confdir)
     assert finding.mark is Mark.FAIL
     assert finding.saw.startswith("mitmproxy-ca-cert.pem, which clients are given")
-    assert finding.mend.startswith(f"rm {confdir}/mitmproxy-ca*, ")
+    assert finding.repair.startswith(f"rm {confdir}/mitmproxy-ca*, ")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
@@ -83,10 +83,10 @@ def test_what_others_can_get_at_is_told_by_both(
 ) -> None:
     (confdir / name).chmod(mode)
     machine = Recorded(system="linux", environ={})
-    (warning,) = started(machine, confdir, "status", "--json").told()["loose"]
+    (warning,) = started(machine, confdir, "status", "--json").status_data()["loose"]
     (finding,) = checked(machine, confdir)
     assert finding.mark is Mark.FAIL
-    assert warning == f"{finding.saw} ({finding.mend})"
+    assert warning == f"{finding.saw} ({finding.repair})"
 
 
 @pytest.mark.parametrize("days", [(-9, -1), (1, 9)])
@@ -124,7 +124,7 @@ def test_a_file_that_holds_no_ca_is_named_by_both(text: str, tmp_path: Path) -> 
     (tmp_path / "mitmproxy-ca.pem").write_text(text)
     machine = Recorded(system="linux", environ={})
     with pytest.raises(authority.AuthorityError) as refused:
-        started(machine, tmp_path, "status").told()
+        started(machine, tmp_path, "status").status_data()
     (finding,) = checked(machine, tmp_path)
     assert (finding.mark, finding.saw) == (Mark.FAIL, str(refused.value))
 
@@ -173,7 +173,7 @@ def both(machine: Machine, confdir: Path) -> tuple[Finding, list[dict[str, str]]
     actions = started(
         machine, confdir, "status", "--store", "nss", "--store", "firefox"
     )
-    told = actions.told()["stores"]
+    told = actions.status_data()["stores"]
     return browsers.judge(machine, found, must=True), told, actions.failed
 
 
@@ -214,7 +214,7 @@ def test_a_database_that_cannot_be_looked_into_is_not_known_for_either(
     machine = Recorded("linux", {}, tmp_path)
     finding, (store,), _ = both(machine, confdir)
     assert (finding.mark, store["state"]) == (Mark.SKIP, "unknown")
-    assert finding.mend in store["detail"]
+    assert finding.repair in store["detail"]
 
 
 # -- who listens, and what it answers
@@ -326,7 +326,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_bare")
 def test_without_psutil_the_check_says_what_it_lacks(other: int) -> None:
     (finding,) = port.unknown()
-    assert (finding.mark, finding.mend) == (Mark.SKIP, processes.INSTALL)
+    assert (finding.mark, finding.repair) == (Mark.SKIP, processes.INSTALL)
     assert finding.saw.startswith("psutil is not installed")
     assert "which the system does not name" in judged(other)
     assert taken(other) == "another program listens there"

@@ -159,7 +159,7 @@ def test_what_was_installed_goes_also_after_the_ca_was_made_anew(
     start(machine, "install", "--yes").install()
     for path in made[1].glob("mitmproxy-*"):
         shutil.copy(path, confdir_of)
-    told = start(machine, "status").told()
+    told = start(machine, "status").status_data()
     assert told["stores"][0]["state"] == "stale"
     assert [each["name"] for each in told["older"]] == ["system"]
     actions = start(machine, "remove", "--yes")
@@ -923,7 +923,7 @@ def test_what_others_can_get_at_is_told_and_mended(
     machine = debian(tmp_path)
     confdir = at_home(machine, made)
     loosen(confdir)
-    told = start(machine, "status").told()["loose"]
+    told = start(machine, "status").status_data()["loose"]
     assert [each.rpartition("(")[2] for each in told] == [
         f"chmod 755 {confdir})",
         f"chmod 600 {confdir}/mitmproxy-ca.pem)",
@@ -1106,7 +1106,7 @@ def test_status_without_a_ca_says_so(
     actions.status()
     assert actions.failed
     assert "install makes it" in capsys.readouterr().out
-    assert actions.told()["ca"] is None
+    assert actions.status_data()["ca"] is None
     assert not (machine.home / ".mitmproxy").exists()
 
 

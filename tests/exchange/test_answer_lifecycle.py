@@ -26,7 +26,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, Example, Fix, chunk, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from proxies import (
     BAD,
@@ -919,15 +919,15 @@ def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    step = AnswerRecord.step
+    step = AnswerRecord.add_event
 
-    def slow(self: AnswerRecord, taken: Step) -> None:
+    def slow(self: AnswerRecord, taken: EventRecord) -> None:
         step(self, taken)
         if threading.current_thread() is not threading.main_thread():
             begun.set()
             assert go_on.wait(10)
 
-    monkeypatch.setattr(AnswerRecord, "step", slow)
+    monkeypatch.setattr(AnswerRecord, "add_event", slow)
     made, other = chat_flow(), chat_flow()
 
     async def play() -> list[Any]:

@@ -14,9 +14,9 @@ from mitmproxy.test import tflow
 from llm_normalize.exchange import answer_record
 from llm_normalize.exchange.answer_record import AnswerRecord
 from llm_normalize.records.record_line import Entry, Form, Known, Record
-from llm_normalize.records.snapshot import KEY, VERSION, Kept, unpacked
+from llm_normalize.records.snapshot import KEY, VERSION, Snapshot, unpacked
 from llm_normalize.repair.fast_path.template import Template
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 
 
 @dataclass
@@ -73,7 +73,7 @@ def test_a_changed_event_is_a_pair(clock: Clock) -> None:
     records: list[Record] = []
     each = answer(records)
     clock.tick(0.0126)
-    each.step(Step(3, b"before", [b"a", b"b"], ["x", "y"]))
+    each.add_event(EventRecord(3, b"before", [b"a", b"b"], ["x", "y"]))
     assert records == [
         {
             "type": "pair",
@@ -94,8 +94,8 @@ def test_a_changed_event_is_a_pair(clock: Clock) -> None:
 def test_an_event_that_nothing_changed_is_no_pair() -> None:
     records: list[Record] = []
     each = answer(records)
-    each.step(Step(0, b"same", [b"same"]))
-    each.step(Step(1, b"same", [b"same"], ["x"]))
+    each.add_event(EventRecord(0, b"same", [b"same"]))
+    each.add_event(EventRecord(1, b"same", [b"same"], ["x"]))
     assert records == []
     assert (each.changed, each.fixes) == (0, {})
 
@@ -104,7 +104,7 @@ def test_an_event_that_nothing_changed_is_no_pair() -> None:
 def test_an_added_event_counts_for_its_fix_but_not_as_changed() -> None:
     records: list[Record] = []
     each = answer(records)
-    each.step(Step(9, None, [b"data: [DONE]\n\n"], ["done-missing"]))
+    each.add_event(EventRecord(9, None, [b"data: [DONE]\n\n"], ["done-missing"]))
     assert records[0]["before"] is None
     assert (each.changed, each.fixes) == (0, {"done-missing": 1})
 
@@ -113,10 +113,10 @@ def test_the_flow_record_says_it_all(clock: Clock) -> None:
     records: list[Record] = []
     each = answer(records)
     clock.tick(0.5)
-    each.step(Step(0, b"same", [b"same"]))
+    each.add_event(EventRecord(0, b"same", [b"same"]))
     clock.tick(0.5)
-    each.step(Step(1, b"a", [], ["y"]))
-    each.step(Step(2, b"a", [b"b"], ["x", "y"]))
+    each.add_event(EventRecord(1, b"a", [], ["y"]))
+    each.add_event(EventRecord(2, b"a", [b"b"], ["x", "y"]))
     clock.tick(1)
     closed = each.close(200, "complete", 3, 100, 90)
     assert records[-1] is closed
@@ -162,7 +162,7 @@ def test_a_clock_that_was_set_back_gives_no_negative_time(clock: Clock) -> None:
 def test_observe_marks_every_record() -> None:
     records: list[Record] = []
     each = answer(records, observe=True)
-    each.step(Step(0, b"a", [b"b"], ["x"]))
+    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
     each.close(200, "complete", 1, 1, 1)
     assert [(it["type"], it["mode"]) for it in records] == [
         ("pair", "observe"),
@@ -197,17 +197,21 @@ def test_what_was_changed_in_the_request_is_told_before_the_end() -> None:
         "mode": "observe",
     }
     assert closed["fixes"] == {}
-    assert each.metadata(closed, Kept())["request"][0] == ["b-fix", "dropped", "seed"]
+    assert each.metadata(closed, Snapshot())["request"][0] == [
+        "b-fix",
+        "dropped",
+        "seed",
+    ]
 
 
 def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
     each = answer()
     clock.tick(0.001)
-    each.step(Step(0, b"a", [b"b", b"c"], ["x"]))
-    each.step(Step(1, None, [b"d"], ["y"]))
-    each.step(Step(2, b"a", [], ["y"]))
+    each.add_event(EventRecord(0, b"a", [b"b", b"c"], ["x"]))
+    each.add_event(EventRecord(1, None, [b"d"], ["y"]))
+    each.add_event(EventRecord(2, b"a", [], ["y"]))
     closed = each.close(200, "client-left", 2, 1, 2)
-    assert each.metadata(closed, Kept()) == {
+    assert each.metadata(closed, Snapshot()) == {
         "v": VERSION,
         "observe": False,
         "host": "a.test",
@@ -235,44 +239,44 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
 
 @pytest.mark.usefixtures("clock")
 def test_the_metadata_holds_what_came() -> None:
-    each, kept = answer(), Kept(both=True)
-    kept.take(b"before")
-    kept.add(b"after")
+    each, snapshot = answer(), Snapshot(both=True)
+    snapshot.add_received(b"before")
+    snapshot.add_sent(b"after")
     closed = each.close(200, "complete", 1, 6, 5)
-    assert unpacked(each.metadata(closed, kept)["came"]) == b"before"
-    running = each.told(200, "running", 1, 6, 5)
-    assert each.metadata(running, kept)["came"] is None  # not before the end
+    assert unpacked(each.metadata(closed, snapshot)["came"]) == b"before"
+    running = each.flow_record(200, "running", 1, 6, 5)
+    assert each.metadata(running, snapshot)["came"] is None  # not before the end
 
 
 @pytest.mark.usefixtures("clock")
 def test_pairs_that_nobody_can_look_at_are_left_out() -> None:
     each = answer(shown=False)
-    each.step(Step(0, b"a", [b"b"], ["x"]))
+    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
     assert each.count(1, b"<a>", b"[a]", SIMPLE)
-    shown = each.metadata(each.close(200, "complete", 1, 1, 1), Kept())
+    shown = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())
     assert (shown["pairs"], shown["left_out"], shown["changed"]) == ([], 2, 2)
 
 
 @pytest.mark.usefixtures("clock")
 def test_a_fix_in_the_metadata_is_not_changed_later() -> None:
     each = answer()
-    step = Step(0, b"a", [b"b"], ["x"])
-    each.step(step)
+    step = EventRecord(0, b"a", [b"b"], ["x"])
+    each.add_event(step)
     step.fixes.append("z")
     step.after.append(b"z")
-    pairs = each.metadata(each.close(200, "complete", 1, 1, 1), Kept())["pairs"]
+    pairs = each.metadata(each.close(200, "complete", 1, 1, 1), Snapshot())["pairs"]
     assert pairs[0][2:5] == [["x"], b"a", [b"b"]]
 
 
 @pytest.mark.usefixtures("clock")
 def test_the_metadata_survives_a_flow_file() -> None:
     each = answer()
-    each.step(Step(0, b"\xff\0\r", [], ["y"]))
-    each.step(Step(1, None, ["ä".encode()], ["x"]))
-    each.step(Step(2, b"a", [b"b"], ["x"]))
+    each.add_event(EventRecord(0, b"\xff\0\r", [], ["y"]))
+    each.add_event(EventRecord(1, None, ["ä".encode()], ["x"]))
+    each.add_event(EventRecord(2, b"a", [b"b"], ["x"]))
     assert each.count(3, b"<a>", b"[a]", SIMPLE)
     assert each.count(4, b"<b>", b"[b]", SIMPLE)
-    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Kept())
+    data = each.metadata(each.close(None, "upstream-broke", 1, 1, 1), Snapshot())
     flow = tflow.tflow(resp=True)
     flow.metadata[KEY] = data
     file = io.BytesIO()
@@ -290,7 +294,7 @@ def test_a_flow_record_is_json() -> None:
 
 def test_without_a_log_nothing_is_written_and_nothing_fails() -> None:
     each = answer()
-    each.step(Step(0, b"a", [b"b"], ["x"]))
+    each.add_event(EventRecord(0, b"a", [b"b"], ["x"]))
     assert each.close(200, "complete", 1, 1, 1)["changed"] == 1
 
 
@@ -300,7 +304,7 @@ TWO = Template(b"<", (b"",), b">", (0, 0), (b"[", 0, b"]"), ("x",), (), ())
 
 def rows(each: AnswerRecord) -> list[Any]:
     closed = each.close(200, "complete", 9, 9, 9)
-    return list(each.metadata(closed, Kept())["pairs"])
+    return list(each.metadata(closed, Snapshot())["pairs"])
 
 
 def test_events_that_were_changed_alike_are_one_row(clock: Clock) -> None:
@@ -327,9 +331,9 @@ def test_two_kinds_by_turns_are_two_rows() -> None:
 def test_what_is_changed_otherwise_begins_a_row_and_so_does_what_follows() -> None:
     each = answer()
     assert each.count(0, b"<a>", b"[a]", SIMPLE)
-    each.step(Step(1, b"same", [b"same"]))
+    each.add_event(EventRecord(1, b"same", [b"same"]))
     assert each.count(2, b"<a>", b"[a]", SIMPLE)
-    each.step(Step(3, b"a", [b"b"], ["z"]))
+    each.add_event(EventRecord(3, b"a", [b"b"], ["z"]))
     assert each.count(4, b"<a>", b"[a]", SIMPLE)
     assert [(row[0], row[5]) for row in rows(each)] == [(0, 1), (3, 0), (4, 0)]
     assert dict(each.fixes) == {"x": 3, "y": 3, "z": 1}
@@ -347,7 +351,7 @@ def test_rows_can_be_read_while_events_come() -> None:
 def test_an_event_that_a_template_knew_is_handed_over_in_brief(clock: Clock) -> None:
     records: list[Any] = []
     each = answer(records)
-    each.step(Step(0, b"<a>", [b"[a]"], ["x"]))
+    each.add_event(EventRecord(0, b"<a>", [b"[a]"], ["x"]))
     clock.tick(0.0126)
     assert each.count(1, b"<b>", b"[b]", SIMPLE)
     assert each.count(2, b"<b>", b"[b]", TWO)  # which has no one text

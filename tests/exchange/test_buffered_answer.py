@@ -24,7 +24,7 @@ def repair(
     if encoding:
         response.headers["content-encoding"] = encoding
     response.raw_content = data
-    figures = buffered_answer.repair_whole(
+    figures = buffered_answer.repair_response(
         response, running(observe=observe), "an answer"
     )
     return response.raw_content, figures

@@ -7,7 +7,11 @@ from mitmproxy import http
 from llm_normalize.exchange import native_provider
 from llm_normalize.exchange.adapted_request import Adapted
 from llm_normalize.exchange.exchange import Exchange
-from llm_normalize.exchange.native_provider import is_answer, translate, whole_of
+from llm_normalize.exchange.native_provider import (
+    is_answer,
+    retry_without_stream,
+    translate,
+)
 from llm_normalize.exchange.running_answer import RunningAnswer, Settings
 from llm_normalize.exchange.second_request import Reply
 from llm_normalize.fixes import FIXES
@@ -56,13 +60,13 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
 ) -> None:
     asked: list[bytes] = []
 
-    async def request_again(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    async def send_retry(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
         asked.append(body)
         return reply
 
-    monkeypatch.setattr(native_provider, "request_again", request_again)
+    monkeypatch.setattr(native_provider, "send_retry", send_retry)
     made, answer = running(EMPTY)
-    later = whole_of(made, answer)
+    later = retry_without_stream(made, answer)
     assert later is not None
 
     async def run() -> bool:
@@ -81,15 +85,15 @@ def test_answer_is_not_asked_for_again_where_that_is_of_no_use() -> None:
         running(EMPTY, stream=False),
         running(EMPTY, observe=True),
     ):
-        assert whole_of(made, answer) is None
+        assert retry_without_stream(made, answer) is None
     made, answer = running(EMPTY)
     made.server_conn.timestamp_start = None  # a replay
-    assert whole_of(made, answer) is None
+    assert retry_without_stream(made, answer) is None
     made, answer = running(EMPTY)
     made.request.content = dumps({"messages": []})  # it has been done
-    assert whole_of(made, answer) is None
+    assert retry_without_stream(made, answer) is None
     made.request.content = b"?"
-    assert whole_of(made, answer) is None
+    assert retry_without_stream(made, answer) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_answer_that_is_not_read_is_none() -> None:
     made, answer = running(EMPTY, stream=True)
     response_of(made).headers["content-encoding"] = "gzip"
     assert not is_answer(response_of(made))
-    assert whole_of(made, answer) is None
+    assert retry_without_stream(made, answer) is None
 
 
 def test_request_that_is_not_read_is_not_translated() -> None:

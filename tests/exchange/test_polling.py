@@ -17,7 +17,7 @@ UNKNOWN = Reply(404)
 BUSY = Reply(503, "", [], b"busy")
 BROKE = UpstreamError("https://there: broke off")
 
-type Step = Reply | Exception
+type EventRecord = Reply | Exception
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 class Asks:
     """An address, with what it answers, each in turn; the last again and again."""
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: EventRecord) -> None:
         self.count = 0
         self._steps = steps
 
@@ -170,7 +170,7 @@ def test_busy_server_is_asked_three_times_and_then_has_the_word(status: int) -> 
 
 
 @pytest.mark.parametrize("failed", [BROKE, BUSY])
-def test_failure_is_forgiven(failed: Step) -> None:
+def test_failure_is_forgiven(failed: EventRecord) -> None:
     steps = [failed, failed, WAIT] * 3
     assert polled(Asks(*steps, READY)) is READY
     assert polled(Asks(failed, failed, READY)) is READY
@@ -226,7 +226,7 @@ def test_result_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("first", [[], [WAIT], [BROKE, BROKE]])
 def test_asking_does_not_outlive_the_limit(
-    monkeypatch: pytest.MonkeyPatch, first: list[Step]
+    monkeypatch: pytest.MonkeyPatch, first: list[EventRecord]
 ) -> None:
     monkeypatch.setattr(polling, "LIMIT", 0.5)
     endless, ask = Endless(), Asks(*first, READY)

@@ -270,7 +270,7 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     found = Refused.of(made)
     assert found
     loop = proxy.context.master.event_loop
-    assert loop.run_until_complete(found.ask_again(made, learned, b"me"))
+    assert loop.run_until_complete(found.retry(made, learned, b"me"))
     assert len(upstream.asked) == TIMES == 3
     known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]

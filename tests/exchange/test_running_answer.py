@@ -17,7 +17,7 @@ from llm_normalize.records.record_line import Entry
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.records.statistics import Stats
 from llm_normalize.repair.fix import wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from proxies import BAD, GOOD, HOST, Proxy, broken, chat_flow, response_of
@@ -86,7 +86,7 @@ def test_answer_tells_what_a_request_that_was_not_kept_asked(kind: str) -> None:
 def test_record_is_written_counted_and_kept() -> None:
     made = chat_flow()
     running = RunningAnswer.of(made, ALL)
-    running.record.step(Step(0, b"before", [b"after"], ["role-missing"]))
+    running.record.add_event(EventRecord(0, b"before", [b"after"], ["role-missing"]))
     stats = Stats()
     record = running.write(stats, 200, "complete", (1, 6, 5))
     assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
@@ -97,16 +97,16 @@ def test_record_is_written_counted_and_kept() -> None:
 
 
 def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
-    for stored, kept in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
+    for stored, snapshot in ((None, b"sent"), (b"", b"sent"), (b"stored", b"stored")):
         made = chat_flow()
         response_of(made).data.content = stored
         running = RunningAnswer.of(made, ALL)
         pipeline = Pipeline(running.asked, FIXES)
-        running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+        running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
         running.rewriter(b"sent")
         running.rewriter(b"")
         running.keep(running.close(Stats(), 200, "complete"))
-        assert response_of(made).raw_content == kept
+        assert response_of(made).raw_content == snapshot
     made.response = None
     running.keep(running.close(Stats(), None, "error"))
     assert made.metadata[KEY]["end"] == "error"
@@ -115,8 +115,8 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
 def streaming(made: http.HTTPFlow, **more: Any) -> RunningAnswer:
     """Return the answer of *made*, streamed through a rewriter."""
     running = RunningAnswer.of(made, Settings(FIXES, **({**NO_LOG, **more})))
-    pipeline = Pipeline(running.asked, FIXES, running.record.step)
-    running.rewriter = Rewriter(pipeline, Decoder(), kept=running.kept)
+    pipeline = Pipeline(running.asked, FIXES, running.record.add_event)
+    running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
     return running
 
 

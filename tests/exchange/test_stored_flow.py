@@ -33,9 +33,13 @@ def test_stream_is_what_came_and_what_left(proxy: Proxy, from_file: bool) -> Non
     made = chat_flow()
     proxy.stream(made, BAD)
     told = stored(loaded(made) if from_file else made)
-    assert (told.came, told.left, told.fixes) == (BAD, GOOD, {"data-space-missing": 4})
+    assert (told.received, told.sent, told.fixes) == (
+        BAD,
+        GOOD,
+        {"data-space-missing": 4},
+    )
     assert (told.host, told.asked.model, told.status) == (HOST, "m", 200)
-    assert (told.is_stream, told.is_whole, told.is_observed) == (True, True, False)
+    assert (told.is_stream, told.is_complete, told.is_observed) == (True, True, False)
     assert "nvapi-key" in told.secrets
     assert "nvapi-key" not in repr(told)
 
@@ -43,7 +47,7 @@ def test_stream_is_what_came_and_what_left(proxy: Proxy, from_file: bool) -> Non
 def test_stream_that_was_right_came_as_it_left(proxy: Proxy) -> None:
     made = chat_flow()
     proxy.stream(made, GOOD)
-    assert stored(made).came == GOOD
+    assert stored(made).received == GOOD
     assert made.metadata[KEY]["came"] == []
 
 
@@ -52,7 +56,7 @@ def test_observed_stream_left_as_it_came(proxy: Proxy) -> None:
     made = chat_flow()
     proxy.stream(made, BAD)
     told = stored(made)
-    assert (told.came, told.left, told.is_observed) == (BAD, BAD, True)
+    assert (told.received, told.sent, told.is_observed) == (BAD, BAD, True)
     assert told.fixes == {"data-space-missing": 4}
 
 
@@ -77,7 +81,7 @@ def test_body_is_what_came_and_what_left(proxy: Proxy) -> None:
     )
     left = proxy.body(made, dumps(BAD_BODY))
     told = stored(made)
-    assert (told.came, told.left, told.is_stream) == (dumps(BAD_BODY), left, False)
+    assert (told.received, told.sent, told.is_stream) == (dumps(BAD_BODY), left, False)
 
 
 def test_status_is_the_providers(proxy: Proxy) -> None:
@@ -96,14 +100,14 @@ def test_stream_that_broke_off_is_not_whole(proxy: Proxy) -> None:
     broken(made, "connection closed")
     proxy.addon.error(made)
     told = stored(made)
-    assert (told.came, told.is_whole) == (BAD[:200], False)
+    assert (told.received, told.is_complete) == (BAD[:200], False)
 
 
 def test_flow_that_was_never_repaired_came_as_it_left() -> None:
     made = chat_flow()
     response_of(made).content = BAD
     told = stored(made, strict=True)
-    assert (told.came, told.left, told.fixes) == (BAD, BAD, None)
+    assert (told.received, told.sent, told.fixes) == (BAD, BAD, None)
     assert told.asked.strict
 
 

@@ -12,11 +12,11 @@ import zstandard
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
-from llm_normalize.records.snapshot import Kept, unpacked
+from llm_normalize.records.snapshot import Snapshot, unpacked
 from llm_normalize.repair import pipeline
 from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import MOST, Decoder, decoder_for
 from llm_normalize.wire.event_boundary import Boundary, ValueScan
@@ -43,7 +43,7 @@ class Client:
     """One rewriter, and what it says."""
 
     def __init__(self, encoding: str = "", *, repair: bool = True) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[EventRecord] = []
         self.given_up = 0
         decoder = decoder_for(encoding)
         assert decoder is not None
@@ -124,8 +124,8 @@ def test_bytes_are_counted_as_they_come_and_leave() -> None:
 def test_what_leaves_is_kept(repair: bool) -> None:
     client = Client(repair=repair)
     out = client.run([BAD[:50], BAD[50:]])
-    assert client.rewriter.kept.body == out
-    assert not client.rewriter.kept.is_cut
+    assert client.rewriter.snapshot.body == out
+    assert not client.rewriter.snapshot.is_cut
 
 
 def test_bytes_after_an_empty_read_are_not_lost() -> None:
@@ -190,7 +190,7 @@ def test_a_corrupt_body_gets_no_done() -> None:
     client = Client("gzip")
     data = broken_gzip(wire([HEAD, TEXT, FINISH]))
     client.run([data[:-9], data[-9:]])
-    assert b"[DONE]" not in client.rewriter.kept.body
+    assert b"[DONE]" not in client.rewriter.snapshot.body
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "br"])
@@ -246,7 +246,7 @@ class BrokenDecoder(Decoder):
 
 
 def test_an_observer_that_fails_costs_no_byte() -> None:
-    def fail(_: Step) -> None:
+    def fail(_: EventRecord) -> None:
         raise RuntimeError
 
     pipeline = Pipeline(Asked(stream=True), FIXES, fail)
@@ -294,12 +294,12 @@ def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_what_came_is_kept_decoded() -> None:
-    kept, decoder = Kept(both=True), decoder_for("gzip")
+    snapshot, decoder = Snapshot(both=True), decoder_for("gzip")
     assert decoder is not None
-    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder, kept=kept)
+    rewriter = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder, snapshot=snapshot)
     out = rewriter(gzip.compress(BAD)) + rewriter(b"")
-    assert kept.body == b"".join(out)
-    assert unpacked(kept.came or []) == BAD
+    assert snapshot.body == b"".join(out)
+    assert unpacked(snapshot.received or []) == BAD
 
 
 def test_a_decoder_that_fails_never_raises() -> None:

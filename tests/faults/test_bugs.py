@@ -28,7 +28,7 @@ PLACES = {
     "error": ("fixes.errors.error_fields", "ErrorFields", "error"),
     "init": ("fixes.tool_calls.tool_call_name_late", "ToolCallNameLate", "__init__"),
     "ending": ("repair.ending.stream_end", "Ending", "chunk"),
-    "step": ("exchange.answer_record", "AnswerRecord", "step"),
+    "step": ("exchange.answer_record", "AnswerRecord", "add_event"),
     "count": ("exchange.answer_record", "AnswerRecord", "count"),
     "close": ("exchange.answer_record", "AnswerRecord", "close"),
     "stats": ("records.statistics", "Stats", "add"),

@@ -5,15 +5,15 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import tflow
 
-from llm_normalize.records.flow_metadata import Noted, noted
+from llm_normalize.records.flow_metadata import AnswerMetadata, read_metadata
 from llm_normalize.records.snapshot import KEY
 from test_view import RECORD, row
 
 ROW = row(b"data: a\n\n", b"data: b\n\n", alike=(1, [8, None, [b"x"]]))
 
 
-def read_of(flow: http.HTTPFlow) -> Noted | None:
-    return noted(flow.metadata, is_live=bool(flow.live))
+def read_of(flow: http.HTTPFlow) -> AnswerMetadata | None:
+    return read_metadata(flow.metadata, is_live=bool(flow.live))
 
 
 def read(**more: Any) -> Any:

@@ -8,7 +8,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix, completion
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import Json, dumps, loads
 
 BODY = completion({"role": "assistant", "content": "Hi"})
@@ -66,7 +66,7 @@ class FailsToStart(Fix):
 
 def repaired(
     data: bytes, fixes: Sequence[type[Fix]], status: int = 200, **asked: Any
-) -> Step:
+) -> EventRecord:
     step = repair_body(data, status, Asked(**asked), fixes, "label")
     assert (step.n, step.before, len(step.after)) == (0, data, 1)
     return step

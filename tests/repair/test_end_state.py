@@ -9,7 +9,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import USAGE, Fix, calling, chunk, head
-from llm_normalize.repair.outcome import Outgoing, Outlet, Step
+from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
 
 STREAM = Asked(stream=True)
 ON = {"finish-stop-with-calls", "finish-missing"}
@@ -27,13 +27,13 @@ class Stream:
     def __init__(self, asked: Asked = STREAM, on: set[str] = ON) -> None:
         self.seen = Seen()
         self.sent: list[bytes] = []
-        self.closed: list[Step] = []
+        self.closed: list[EventRecord] = []
         outlet = Outlet(lambda _, data: self.sent.append(data), self.closed.append)
         fixes = [fix(asked, self.seen) for fix in FIXES if fix.name in on]
         self.end = EndState(asked, self.seen, fixes, outlet, lambda *_: None)
 
     def hold(self, held: Chunk) -> Outgoing:
-        outgoing = Outgoing(Step(0, b"raw"), held, b"raw")
+        outgoing = Outgoing(EventRecord(0, b"raw"), held, b"raw")
         self.end.hold_finish(outgoing)
         return outgoing
 
@@ -128,10 +128,10 @@ def test_reason_after_a_forced_tool_is_stop() -> None:
 def test_finish_that_waited_leaves_as_it_came_and_once() -> None:
     stream = Stream()
     outgoing = stream.hold(STOP)
-    assert (stream.sent, outgoing.step.waiting) == ([], 1)
+    assert (stream.sent, outgoing.record.waiting) == ([], 1)
     stream.end.release_finish()
-    assert (stream.sent, stream.closed) == ([b"raw"], [outgoing.step])
-    assert (stream.end.finish, outgoing.step.waiting) == (None, 0)
+    assert (stream.sent, stream.closed) == ([b"raw"], [outgoing.record])
+    assert (stream.end.finish, outgoing.record.waiting) == (None, 0)
     stream.end.release_finish()
     assert stream.sent == [b"raw"]
 
@@ -154,7 +154,7 @@ def test_stop_that_waited_while_a_tool_was_called_becomes_tool_calls(
     stream.end.release_finish()
     changed = after != reason
     assert reasons(outgoing) == [after]
-    assert outgoing.step.fixes == (["finish-stop-with-calls"] if changed else [])
+    assert outgoing.record.fixes == (["finish-stop-with-calls"] if changed else [])
     assert (stream.sent == [b"raw"]) is not changed
 
 
@@ -182,7 +182,7 @@ def test_stop_that_waits_gives_way_to_a_more_telling_reason(
     outgoing = stream.hold(chunk({}, finish=first))
     stream.end.overrule(chunk({}, finish=second), "some-fix")
     assert reasons(outgoing) == [after]
-    assert outgoing.step.fixes == (["some-fix"] if after != first else [])
+    assert outgoing.record.fixes == (["some-fix"] if after != first else [])
     assert stream.sent == []
 
 
@@ -226,7 +226,7 @@ def test_without_its_fix_nothing_was_left_out() -> None:
 def test_choices_that_are_told_apart_are_bounded() -> None:
     end = Stream().end
     for index in range(3000):
-        end.begin(Outgoing(Step(0, b""), chunk({}, index=index), b""), {index})
+        end.begin(Outgoing(EventRecord(0, b""), chunk({}, index=index), b""), {index})
     assert len(end.opened) == 1024
 
 
@@ -245,7 +245,7 @@ ASKED = Asked(stream=True, usage=True)
 
 
 def used() -> Outgoing:
-    return Outgoing(Step(0, b""), chunk({}, usage=dict(USAGE)), b"")
+    return Outgoing(EventRecord(0, b""), chunk({}, usage=dict(USAGE)), b"")
 
 
 @pytest.mark.parametrize("value", [None, {}, 0])
@@ -258,7 +258,7 @@ def test_usage_that_says_nothing_is_none(value: object) -> None:
 def test_usage_is_taken_off_where_openai_has_none(asked: Asked) -> None:
     end, outgoing = Stream(asked).end, used()
     end.take_off(outgoing, "a-fix")
-    assert outgoing.step.fixes == ["a-fix"]
+    assert outgoing.record.fixes == ["a-fix"]
     assert (end.figures, end.figures_fix, end.usage_sent) == (USAGE, "a-fix", False)
     assert outgoing.chunk.get("usage", "gone") == (None if asked.usage else "gone")
 

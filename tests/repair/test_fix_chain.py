@@ -9,7 +9,7 @@ from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix, chunk
 from llm_normalize.repair.fix_chain import Chain, begin
-from llm_normalize.repair.outcome import Outgoing, Step
+from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.wire.json_text import loads
 from llm_normalize.wire.sse import Event
 from streams import alone, run_example
@@ -66,9 +66,9 @@ class Idle(Fix):
     name = "always-idle"
 
 
-def run(*fixes: type[Fix]) -> tuple[list[Outgoing], Step]:
+def run(*fixes: type[Fix]) -> tuple[list[Outgoing], EventRecord]:
     chain = Chain([fix(Asked(), Seen()) for fix in fixes], "test")
-    step = Step(0, RAW)
+    step = EventRecord(0, RAW)
     payload = json.dumps(TEXT).encode()
     return list(chain.run(step, json.loads(payload), payload, RAW)), step
 
@@ -123,7 +123,7 @@ def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
             return False
 
     chain = Chain([Twice(Asked(), Seen()), Second(Asked(), Seen())], "test")
-    step = Step(0, RAW)
+    step = EventRecord(0, RAW)
     parts = []
     for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
         step.after.append(b"left")
@@ -140,10 +140,10 @@ def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
     made = [fix(Asked(), Seen()) for fix in (A, Fails, Rider)]
     chain = Chain(made, "test")
     for _ in range(2):
-        piece = Outgoing(Step(0, RAW), {"x": 1}, None)
+        piece = Outgoing(EventRecord(0, RAW), {"x": 1}, None)
         chain.ride(piece)
         assert piece.chunk["marks"] == "r"
-        assert piece.step.fixes == ["mark-rider"]
+        assert piece.record.fixes == ["mark-rider"]
     assert len(caplog.records) == 1
     silent = Chain([Idle(Asked(), Seen()), B(Asked(), Seen())], "test")
     silent.ride(piece)
@@ -156,9 +156,9 @@ def test_fix_that_fails_is_named_once_and_off(
     fix = Broken(Asked(), Seen())
     chain = Chain([fix, Twice(Asked(), Seen()), fix], "test")
     event = Event(b"data: x\n\n", 0)
-    assert chain.frame(Step(0, b""), event) == [event]
+    assert chain.frame(EventRecord(0, b""), event) == [event]
     payload = json.dumps(TEXT).encode()
-    made = list(chain.run(Step(0, RAW), dict(TEXT), payload, RAW))
+    made = list(chain.run(EventRecord(0, RAW), dict(TEXT), payload, RAW))
     assert [outgoing.chunk["part"] for outgoing in made] == [1, 2]
     assert len(caplog.records) == 1
 
@@ -167,7 +167,7 @@ def test_fix_that_fails_twice_in_one_event_is_named_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     chain = Chain([Twice(Asked(), Seen()), Broken(Asked(), Seen())], "test")
-    step = Step(0, RAW, waiting=1)
+    step = EventRecord(0, RAW, waiting=1)
     assert len(list(chain.run(step, dict(TEXT), b"{}", RAW))) == 2
     assert len(caplog.records) == 1
 
@@ -186,7 +186,7 @@ def test_framing_fixes_see_what_the_one_before_made() -> None:
             return [] if event.raw == b"a" else None
 
     chain = Chain([Split(Asked(), Seen()), Drop(Asked(), Seen())], "test")
-    step = Step(0, b"ab")
+    step = EventRecord(0, b"ab")
     assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
     assert step.fixes == ["event-split", "event-drop"]
 
@@ -216,7 +216,9 @@ def test_a_fix_is_not_asked_where_its_key_is_not_there() -> None:
 
     chain = Chain([Keyed(Asked(), Seen())], "a stream")
     for payload in (b'{"a":1}', b'{"tool_calls":1}', b'{"tool\\u005fcalls":1}'):
-        assert len(list(chain.run(Step(0, b""), loads(payload), payload, b""))) == 1
+        assert (
+            len(list(chain.run(EventRecord(0, b""), loads(payload), payload, b""))) == 1
+        )
     assert asked == [{"tool_calls": 1}, {"tool_calls": 1}]
 
 

@@ -21,7 +21,7 @@ from llm_normalize.repair.fast_path.learned_templates import MOST, Templates
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
@@ -48,7 +48,7 @@ class Play:
     def __init__(
         self, asked: Asked = STREAM, fixes: Iterable[type[Fix]] = FIXES
     ) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[EventRecord] = []
         self.pipeline = Pipeline(asked, [*fixes], self.steps.append)
 
     @property
@@ -406,7 +406,7 @@ def test_arguments_of_a_call_are_counted_though_unread() -> None:
     assert play.fitted
     call = play.pipeline.seen.choice(0).calls[0]
     assert call.length == len("".join(arguments))
-    assert call.whole
+    assert call.is_complete
     # A call that is told again, whole, is known by what it said.
     again = head(0, "".join(arguments))
     assert play.say(calling(again)) == b""
@@ -545,9 +545,9 @@ def test_newlines_behind_a_patched_event_are_spelled_as_behind_any() -> None:
 
 def test_stream_that_never_fits_stops_trying(monkeypatch: pytest.MonkeyPatch) -> None:
     play = Play()
-    learned: list[Step] = []
+    learned: list[EventRecord] = []
 
-    def learn(step: Step, _: set[str]) -> None:
+    def learn(step: EventRecord, _: set[str]) -> None:
         learned.append(step)
 
     monkeypatch.setattr("llm_normalize.repair.fast_path.learned_templates.learn", learn)
@@ -572,7 +572,7 @@ def test_nesting_too_deep_to_be_compared_is_not_learned() -> None:
         raise RecursionError
 
     templates = Templates(too_deep, set)
-    templates.watch(Step(0, wire([text("Hi")]), [wire([text("Hi")])]))
+    templates.watch(EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])]))
     assert (templates.known, templates.long) == ([], 1)
 
 
@@ -582,7 +582,7 @@ def test_a_bug_in_learning_ends_the_learning(caplog: pytest.LogCaptureFixture) -
 
     templates = Templates(fail, set, "label")
     for _ in range(2):
-        templates.watch(Step(0, wire([text("Hi")]), [wire([text("Hi")])]))
+        templates.watch(EventRecord(0, wire([text("Hi")]), [wire([text("Hi")])]))
     assert [each.getMessage() for each in caplog.records] == [
         "label: no more is learned"
     ]

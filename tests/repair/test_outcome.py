@@ -1,50 +1,52 @@
-from llm_normalize.repair.outcome import Outgoing, Outlet, Step
+from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
 from llm_normalize.wire.json_text import Number
 
 
 def test_a_fix_is_named_once_in_the_order_of_its_first_change() -> None:
-    step = Step(0, b"a")
+    step = EventRecord(0, b"a")
     for name in ("x", "y", "x"):
         step.fixed(name)
     assert step.fixes == ["x", "y"]
 
 
 def test_a_step_without_fixes_is_unchanged() -> None:
-    assert not Step(0, b"a", [b"b"]).changed
+    assert not EventRecord(0, b"a", [b"b"]).changed
 
 
 def test_a_step_whose_bytes_came_out_alike_is_unchanged() -> None:
-    assert not Step(0, b"ab", [b"a", b"b"], ["x"]).changed
+    assert not EventRecord(0, b"ab", [b"a", b"b"], ["x"]).changed
 
 
 def test_a_step_is_changed_when_a_fix_made_other_bytes() -> None:
-    assert Step(0, b"a", [b"b"], ["x"]).changed
-    assert Step(0, b"a", [], ["x"]).changed  # dropped
-    assert Step(0, None, [b"a"], ["x"]).changed  # added
+    assert EventRecord(0, b"a", [b"b"], ["x"]).changed
+    assert EventRecord(0, b"a", [], ["x"]).changed  # dropped
+    assert EventRecord(0, None, [b"a"], ["x"]).changed  # added
 
 
 def test_steps_share_no_lists() -> None:
-    Step(0, b"a").fixed("x")
-    assert Step(1, b"b") == Step(1, b"b", [], [], 0)
+    EventRecord(0, b"a").fixed("x")
+    assert EventRecord(1, b"b") == EventRecord(1, b"b", [], [], 0)
 
 
 def test_a_piece_that_nothing_changed_leaves_as_it_came() -> None:
-    assert Outgoing(Step(0, b""), {"a": 1}, b'data: {"a" : 1}\n\n').encode() == (
+    assert Outgoing(EventRecord(0, b""), {"a": 1}, b'data: {"a" : 1}\n\n').encode() == (
         b'data: {"a" : 1}\n\n'
     )
 
 
 def test_a_changed_piece_is_written_anew() -> None:
-    outgoing = Outgoing(Step(0, b""), {"a": Number("1.0")}, b'data: {"a" : 1.0}\r\r')
+    outgoing = Outgoing(
+        EventRecord(0, b""), {"a": Number("1.0")}, b'data: {"a" : 1.0}\r\r'
+    )
     outgoing.fixed("x")
     assert outgoing.encode() == b'data: {"a":1.0}\n\n'
-    assert outgoing.step.fixes == ["x"]
+    assert outgoing.record.fixes == ["x"]
 
 
 class Sink:
     def __init__(self) -> None:
-        self.sent: list[tuple[Step, bytes]] = []
-        self.closed: list[Step] = []
+        self.sent: list[tuple[EventRecord, bytes]] = []
+        self.closed: list[EventRecord] = []
         self.outlet = Outlet(
             lambda step, data: self.sent.append((step, data)), self.closed.append
         )
@@ -52,7 +54,7 @@ class Sink:
 
 def test_a_piece_that_is_sent_closes_nothing() -> None:
     sink = Sink()
-    step = Step(0, b"")
+    step = EventRecord(0, b"")
     sink.outlet.send(Outgoing(step, {}, b"a"))
     assert sink.sent == [(step, b"a")]
     assert sink.closed == []
@@ -61,11 +63,11 @@ def test_a_piece_that_is_sent_closes_nothing() -> None:
 def test_what_rides_on_repairs_has_one_turn() -> None:
     ridden: list[Outgoing] = []
     outlet = Outlet(lambda *_: None, lambda _: None, ridden.append)
-    changed = Outgoing(Step(0, b""), {}, None)
+    changed = Outgoing(EventRecord(0, b""), {}, None)
     for piece in (
         changed,
-        Outgoing(changed.step, {}, b"a"),
-        Outgoing(changed.step, {}, None, True),
+        Outgoing(changed.record, {}, b"a"),
+        Outgoing(changed.record, {}, None, True),
     ):
         outlet.send(piece)
     assert ridden == [changed]
@@ -73,7 +75,7 @@ def test_what_rides_on_repairs_has_one_turn() -> None:
 
 def test_a_piece_that_waits_is_counted_until_it_is_released() -> None:
     sink = Sink()
-    step = Step(0, b"")
+    step = EventRecord(0, b"")
     outgoing = Outgoing(step, {}, b"a")
     assert sink.outlet.hold(outgoing) is outgoing
     assert (step.waiting, sink.sent) == (1, [])
@@ -83,7 +85,7 @@ def test_a_piece_that_waits_is_counted_until_it_is_released() -> None:
 
 def test_a_piece_that_is_dropped_sends_nothing() -> None:
     sink = Sink()
-    step = Step(0, b"")
+    step = EventRecord(0, b"")
     sink.outlet.drop(sink.outlet.hold(Outgoing(step, {}, b"a")))
     assert (step.waiting, sink.sent, sink.closed) == (0, [], [step])
 

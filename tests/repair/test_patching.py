@@ -7,7 +7,7 @@ from llm_normalize.repair.fast_path.patching import Patches
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.output import Output
 from llm_normalize.wire.sse import EventParser
 
@@ -22,7 +22,7 @@ def good(word: str) -> bytes:
 
 def template(before: bytes, after: bytes) -> Template:
     fixes = [] if before == after else ["a-fix"]
-    found = learn(Step(0, before, [after], fixes), set())
+    found = learn(EventRecord(0, before, [after], fixes), set())
     assert found is not None
     return found.template
 
@@ -32,7 +32,7 @@ class Way:
 
     def __init__(self, *known: Template, will_do: bool = True) -> None:
         self.counted: list[Any] = []
-        self.steps: list[Step] = []
+        self.steps: list[EventRecord] = []
         self.parser = EventParser()
         self.seen = Seen()
         self.output = Output(self.steps.append, "label", verbatim=True)

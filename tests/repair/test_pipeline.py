@@ -29,7 +29,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import Outcome, Step
+from llm_normalize.repair.outcome import EventRecord, Outcome
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire import sse
 from llm_normalize.wire.json_text import dumps, loads
@@ -425,8 +425,8 @@ def test_finish_beside_another_choice_has_its_own_chunk() -> None:
 # -- steps ---------------------------------------------------------------------
 
 
-def steps_of(data: bytes, asked: Asked = STREAM) -> list[Step]:
-    steps: list[Step] = []
+def steps_of(data: bytes, asked: Asked = STREAM) -> list[EventRecord]:
+    steps: list[EventRecord] = []
     feed([data], asked, steps=steps)
     return steps
 
@@ -467,14 +467,14 @@ def test_added_event_names_the_event_it_follows() -> None:
 
 
 def test_line_feed_that_comes_late_belongs_to_its_step() -> None:
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     crlf = wire([OPENING]).replace(b"\n", b"\r\n")
     feed([crlf[:-1], crlf[-1:], crlf], steps=steps)
     assert [step.before for step in steps] == [crlf, crlf]
 
 
 def test_step_of_a_stream_that_breaks_off_is_closed() -> None:
-    steps: list[Step] = []
+    steps: list[EventRecord] = []
     pipe = Pipeline(STREAM, FIXES, steps.append)
     pipe.feed(GOOD + wire([LAST]))
     assert len(steps) == 1
@@ -575,7 +575,7 @@ def test_bug_after_a_part_was_made_sends_the_event_once(
 def test_observer_that_fails_costs_its_record_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def fail(_: Step) -> None:
+    def fail(_: EventRecord) -> None:
         raise RuntimeError
 
     pipe = Pipeline(STREAM, FIXES, fail, "label")
@@ -694,8 +694,8 @@ def cut(data: bytes, seed: int) -> list[bytes]:
 
 @given(STREAMS, ASKED, st.integers(0, 99))
 def test_any_cut_gives_the_same_output(data: bytes, asked: Asked, seed: int) -> None:
-    whole: list[Step] = []
-    parts: list[Step] = []
+    whole: list[EventRecord] = []
+    parts: list[EventRecord] = []
     assert b"".join(feed(cut(data, seed), asked, steps=parts)) == b"".join(
         feed([data], asked, steps=whole)
     )

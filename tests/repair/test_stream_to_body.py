@@ -21,7 +21,7 @@ from llm_normalize.repair.fix import (
     rest,
     wire,
 )
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.stream_to_body import body_in, error_in
 from llm_normalize.wire.json_text import Json, dumps
 from llm_normalize.wire.sse import BOM
@@ -59,7 +59,7 @@ def said(data: bytes, asked: Asked = ASKED) -> Json | None:
     return body_in(data, asked, FIXES, "label")
 
 
-def repaired(data: bytes, status: int = 200, asked: Asked = ASKED) -> Step:
+def repaired(data: bytes, status: int = 200, asked: Asked = ASKED) -> EventRecord:
     step = repair_body(data, status, asked, FIXES, "label")
     assert step.before == data
     assert len(step.after) == 1

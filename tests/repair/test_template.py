@@ -8,7 +8,7 @@ from llm_normalize.chat.chunk import Chunk
 from llm_normalize.repair.fast_path.template import Template
 from llm_normalize.repair.fast_path.template_candidate import learn
 from llm_normalize.repair.fix import calling, chunk, rest, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 
 
 def text(word: str) -> Chunk:
@@ -17,7 +17,7 @@ def text(word: str) -> Chunk:
 
 def template(before: Chunk, after: Chunk) -> Template:
     fixes = [] if before == after else ["a-fix"]
-    found = learn(Step(3, wire([before]), [wire([after])], fixes), set())
+    found = learn(EventRecord(3, wire([before]), [wire([after])], fixes), set())
     assert found is not None
     return found.template
 

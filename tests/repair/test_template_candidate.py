@@ -3,7 +3,7 @@ import pytest
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.repair.fast_path.template_candidate import Candidate, learn, may_fit
 from llm_normalize.repair.fix import calling, chunk, head, wire
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 
 NOTHING: set[str] = set()
 
@@ -15,7 +15,7 @@ def text(word: str) -> Chunk:
 def candidate(
     before: Chunk | bytes, *after: Chunk | bytes, fixes: tuple[str, ...] = ()
 ) -> Candidate | None:
-    step = Step(3, wire([before]), [wire([each]) for each in after], [*fixes])
+    step = EventRecord(3, wire([before]), [wire([each]) for each in after], [*fixes])
     return learn(step, NOTHING)
 
 
@@ -43,20 +43,20 @@ def test_an_event_whose_words_may_count_teaches_nothing(
 
 def test_an_event_that_left_out_of_turn_teaches_nothing() -> None:
     raw = wire([text("Hi")])
-    assert learn(Step(0, raw, [raw], [], moved=True), NOTHING) is None
+    assert learn(EventRecord(0, raw, [raw], [], moved=True), NOTHING) is None
 
 
 def test_an_event_with_words_that_are_watched_teaches_nothing() -> None:
     raw = wire([text("Hi")])
-    assert learn(Step(0, raw, [raw]), {"content"}) is None
-    assert learn(Step(0, raw, [raw]), {"reasoning"}) is not None
+    assert learn(EventRecord(0, raw, [raw]), {"content"}) is None
+    assert learn(EventRecord(0, raw, [raw]), {"reasoning"}) is not None
 
 
 def test_texts_that_are_alike_but_spelled_apart_teach_nothing() -> None:
     raw = wire([chunk({"reasoning": "A", "reasoning_details": [{"text": "A"}]})])
     other = raw.replace(b'"text":"A"', rb'"text":"\u0041"')
-    assert learn(Step(0, raw, [raw]), NOTHING) is not None
-    assert learn(Step(0, other, [other]), NOTHING) is None
+    assert learn(EventRecord(0, raw, [raw]), NOTHING) is not None
+    assert learn(EventRecord(0, other, [other]), NOTHING) is None
 
 
 @pytest.mark.parametrize(

@@ -382,7 +382,7 @@ def test_answers_are_added_up_by_host_model_and_mode() -> None:
     }
     group = rows["api.acme.example", "acme-1", "repair"]
     assert (group.flows, group.repaired, group.events, group.changed) == (2, 1, 10, 2)
-    whole = found.whole()
+    whole = found.overall()
     assert (whole.flows, whole.repaired, whole.ends["error"]) == (4, 3, 1)
     assert [host for host, _ in found.hosts()] == ["api.acme.example"]
     assert found.models_of() == {"role-null": 3}
@@ -395,7 +395,7 @@ def test_names_beyond_a_number_count_together() -> None:
     found = gathered(*(flow(host=f"h{at}", model=f"m{at}") for at in range(5000)))
     assert len(found.groups) == 2 * PAIRS + 1
     assert found.groups["other hosts", "other models", "repair"].flows == 3000
-    assert found.whole().flows == 5000
+    assert found.overall().flows == 5000
 
 
 def test_fixes_of_unknown_names_beyond_a_number_count_together() -> None:
@@ -403,7 +403,7 @@ def test_fixes_of_unknown_names_beyond_a_number_count_together() -> None:
         *(flow(fixes={f"{at}": 1, "role-null": 1}) for at in range(500)),
         flow(fixes={f"x{at}": 2 for at in range(1000)}),
     )
-    whole = found.whole()
+    whole = found.overall()
     assert len(whole.fixes) == 52
     assert whole.fixes["role-null"] == 500
     assert whole.fixes["other fixes"] == 450 + 2000
@@ -712,7 +712,7 @@ def test_hostile_content_commands_no_terminal() -> None:
     assert max(map(len, shown)) < 400
     told = as_json(found, notes)
     assert told.isascii()
-    assert json.loads(told)["answers"] == found.whole().flows
+    assert json.loads(told)["answers"] == found.overall().flows
 
 
 def test_summary_for_a_terminal_stays_on_a_screen() -> None:
@@ -799,7 +799,7 @@ def steps_of(fix: type[Any], log: PairsLog) -> bool:
             steps=steps,
         )
         for step in steps:
-            answer.step(step)
+            answer.add_event(step)
         answer.close(200, "complete", len(steps), 0, 0)
         written = True
     return written
@@ -812,7 +812,7 @@ def test_every_fix_of_a_stream_is_told_with_an_example(tmp_path: Path) -> None:
     found = collecting.collected(
         reader.read(reader.find([str(tmp_path)]), reader.Notes())
     )
-    told = set(found.whole().fixes)
+    told = set(found.overall().fixes)
     assert len(told) > 60
     assert len(told & set(written)) > 0.9 * len(written)
     assert [name for name in told if not found.examples.of(name)] == []

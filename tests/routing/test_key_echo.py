@@ -7,7 +7,7 @@ from mitmproxy import http
 from mitmproxy.test import tflow
 
 from llm_normalize.records.snapshot import KEY as RECORD
-from llm_normalize.records.snapshot import Kept
+from llm_normalize.records.snapshot import Snapshot
 from llm_normalize.routing.key_echo import LogFilter, hide, hide_in_head, without
 from llm_normalize.routing.keys import Secret
 from proxies import broken, response_of
@@ -167,10 +167,13 @@ def shown(**more: Any) -> dict[str, Any]:
 
 
 def test_what_is_shown_of_an_answer_is_dropped_where_it_has_the_key() -> None:
-    kept = Kept(both=True)
-    kept.take(b"came " + KEY)
-    kept.add(b"left")
-    for more in ({"pairs": [[0, 1.0, ["x"], KEY, [b""], 0, []]]}, {"came": kept.came}):
+    snapshot = Snapshot(both=True)
+    snapshot.add_received(b"came " + KEY)
+    snapshot.add_sent(b"left")
+    for more in (
+        {"pairs": [[0, 1.0, ["x"], KEY, [b""], 0, []]]},
+        {"came": snapshot.received},
+    ):
         made = answered(b"left")
         made.metadata[RECORD] = shown(**more)
         hide(made, KEY)

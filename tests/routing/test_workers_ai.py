@@ -96,9 +96,9 @@ def test_no_model_leaves_its_place(model: str) -> None:
 # -- the body ----------------------------------------------------------------------
 
 
-def native(request: Any = None, *, whole: bool = False, **more: Any) -> Native:
+def native(request: Any = None, *, as_body: bool = False, **more: Any) -> Native:
     request = request or {"model": LLAMA, "messages": [USER], **more}
-    return native_body(json.dumps(request).encode(), whole=whole)
+    return native_body(json.dumps(request).encode(), as_body=as_body)
 
 
 def sent(made: Native) -> Any:
@@ -249,7 +249,7 @@ def test_other_tools_stay(tools: Any) -> None:
 
 
 def test_a_whole_answer_is_asked_for_without_a_stream() -> None:
-    made = native(stream=True, stream_options={"include_usage": True}, whole=True)
+    made = native(stream=True, stream_options={"include_usage": True}, as_body=True)
     assert sent(made) == {"messages": [USER]}
     assert made.dropped == ("stream", "stream_options")
 
@@ -399,12 +399,12 @@ KEYS = st.sampled_from([*sorted(PARAMETERS), "model", "x"])
 
 @given(VALUES | st.dictionaries(KEYS, VALUES), st.booleans())
 def test_any_request_is_translated_or_refused_in_a_sentence(
-    request: Any, whole: bool
+    request: Any, as_body: bool
 ) -> None:
     data = json.dumps(request).encode(errors="surrogatepass")
     made, words = None, ""
     try:
-        made = native_body(data, whole=whole)
+        made = native_body(data, as_body=as_body)
     except ValueError as error:
         words = str(error)
     if made is None:
@@ -503,7 +503,7 @@ LONG = "Salt and wind, and a long way to go before the harbour is in sight again
 FLAT = {"name": "brew", "arguments": {"leaf": "assam"}}
 
 
-def whole(body: Any) -> Any:
+def as_body(body: Any) -> Any:
     """Return the body that leaves, which has OpenAI's form."""
     step = repair_body(json.dumps(body).encode(), 200, PLAIN, FIXES)
     assert step.status is None
@@ -557,7 +557,7 @@ ANSWERS = [
 def test_a_native_answer_has_openais_form(
     result: Any, text: str, thought: str, calls: int, finish: str
 ) -> None:
-    body = whole(envelope({**result, "usage": USAGE}))
+    body = as_body(envelope({**result, "usage": USAGE}))
     (choice,) = body["choices"]
     message = choice["message"]
     assert (message.get("content") or "") == text

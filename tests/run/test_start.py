@@ -160,7 +160,7 @@ def test_port_of_another_llm_normalize_is_told(other: int) -> None:
     assert taken is not None
     assert taken.by == "llm_normalize 0.1.0 is running there already (process 77)"
     assert taken.free > other
-    assert taken.mend == f"-p {taken.free}"
+    assert taken.repair == f"-p {taken.free}"
     assert not is_taken("127.0.0.1", taken.free)
 
 
@@ -181,7 +181,7 @@ def test_other_program_is_not_taken_for_one(
 def test_own_port_of_a_mode_is_mended_in_the_mode(other: int) -> None:
     taken = first_taken(planned("--mode", f"reverse:https://a.example@{other}"))
     assert taken is not None
-    assert taken.mend == f"--mode reverse:https://a.example@{taken.free}"
+    assert taken.repair == f"--mode reverse:https://a.example@{taken.free}"
 
 
 def test_page_is_not_given_as_the_free_port(other: int) -> None:
@@ -192,7 +192,7 @@ def test_page_is_not_given_as_the_free_port(other: int) -> None:
     page = planned("-p", "0", "--web-port", str(other), program="mitmweb")
     taken = first_taken(page)
     assert taken is not None
-    assert taken.mend == f"--web-port {taken.free}"
+    assert taken.repair == f"--web-port {taken.free}"
 
 
 def test_free_port_and_no_port_are_fine() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from llm_normalize.wire import content_encoding
 from llm_normalize.wire.content_encoding import (
     LARGEST,
-    STEP,
+    OUTPUT_SIZE,
     CorruptBodyError,
     Decoder,
     LargeBodyError,
@@ -330,10 +330,10 @@ def test_a_whole_body_without_an_encoding_has_a_bound_too() -> None:
 
 @pytest.mark.parametrize("name", ["gzip", "deflate", "raw deflate"])
 def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
-    data = ENCODERS[name](bytes(200 * STEP))
+    data = ENCODERS[name](bytes(200 * OUTPUT_SIZE))
     steps = [len(step) for step in made(encoding_of(name)).feed(data)]
-    assert sum(steps) == 200 * STEP
-    assert max(steps) <= STEP
+    assert sum(steps) == 200 * OUTPUT_SIZE
+    assert max(steps) <= OUTPUT_SIZE
 
 
 @pytest.mark.skipif(
@@ -342,16 +342,16 @@ def test_a_bomb_comes_out_in_bounded_steps(name: str) -> None:
 )
 def test_a_brotli_bomb_comes_out_in_bounded_steps() -> None:
     decoder = made("br")
-    data = brotli.compress(bytes(200 * STEP))
+    data = brotli.compress(bytes(200 * OUTPUT_SIZE))
     steps = [len(step) for step in decoder.feed(data)]
-    assert sum(steps) == 200 * STEP
-    assert max(steps) <= 4 * STEP  # the library's limit is a soft one
+    assert sum(steps) == 200 * OUTPUT_SIZE
+    assert max(steps) <= 4 * OUTPUT_SIZE  # the library's limit is a soft one
 
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_what_one_read_inflates_to_leaves_with_that_read(name: str) -> None:
     body = TEXT * 200
-    assert len(body) > 5 * STEP
+    assert len(body) > 5 * OUTPUT_SIZE
     data = ENCODERS[name](body)
     encoding = encoding_of(name)
     assert run(encoding, [data]) == (body, False)
@@ -359,7 +359,7 @@ def test_what_one_read_inflates_to_leaves_with_that_read(name: str) -> None:
 
 
 def test_a_body_of_exactly_one_step_comes_out_whole() -> None:
-    body = random.Random(1).randbytes(STEP)
+    body = random.Random(1).randbytes(OUTPUT_SIZE)
     assert run("gzip", [gzip.compress(body)]) == (body, False)
     assert run("gzip", [gzip.compress(body) * 2]) == (body * 2, False)
 
@@ -429,21 +429,23 @@ def test_input_that_brings_no_output_is_not_kept(encoding: str) -> None:
         reads = [zlib.compress(b"")[:2], *[empty_blocks] * 300]
     for each in reads:
         assert list(decoder.feed(each)) == []
-    assert kept(decoder) < STEP
+    assert kept(decoder) < OUTPUT_SIZE
 
 
 def test_output_that_a_full_step_left_inside_leaves_with_its_read() -> None:
     # All input is used up, and zlib still has the end of a match to give out.
-    body = b"a" * (STEP + 15)
+    body = b"a" * (OUTPUT_SIZE + 15)
     deflate = zlib.compressobj(9, zlib.DEFLATED, 31)
     data = deflate.compress(body) + deflate.flush(zlib.Z_SYNC_FLUSH)
     assert b"".join(made("gzip").feed(data[:-5])) == body
 
 
 def test_beginning_of_a_body_is_decoded_as_far_as_it_goes() -> None:
-    packed = gzip.compress(b"x" * 3 * STEP)
-    assert beginning(packed, "gzip", 10 * STEP) == b"x" * 3 * STEP
-    assert beginning(packed, "gzip", STEP) == b"x" * 2 * STEP
-    assert beginning(gzip.compress(b"good")[:-8] + b"bad", "gzip", STEP) == b"good"
-    assert beginning(b"as it is", "", STEP) == b"as it is"
-    assert beginning(b"?", "unknown", STEP) == b""
+    packed = gzip.compress(b"x" * 3 * OUTPUT_SIZE)
+    assert beginning(packed, "gzip", 10 * OUTPUT_SIZE) == b"x" * 3 * OUTPUT_SIZE
+    assert beginning(packed, "gzip", OUTPUT_SIZE) == b"x" * 2 * OUTPUT_SIZE
+    assert (
+        beginning(gzip.compress(b"good")[:-8] + b"bad", "gzip", OUTPUT_SIZE) == b"good"
+    )
+    assert beginning(b"as it is", "", OUTPUT_SIZE) == b"as it is"
+    assert beginning(b"?", "unknown", OUTPUT_SIZE) == b""

@@ -11,7 +11,7 @@ from llm_normalize.wire import event_boundary, sse
 from llm_normalize.wire.event_boundary import (
     Boundary,
     ValueScan,
-    is_whole,
+    is_complete_value,
     value_end,
     values_in,
 )
@@ -126,7 +126,7 @@ def test_a_value_is_found_at_its_last_byte_however_it_is_cut(value: bytes) -> No
 )
 def test_what_is_no_whole_value_has_no_end(data: bytes) -> None:
     assert value_end(data) == 0
-    assert not is_whole(data)
+    assert not is_complete_value(data)
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_a_cut_crlf_is_no_blank_line(data: bytes) -> None:
 
 @pytest.mark.parametrize("value", VALUES)
 def test_whole_is_what_nothing_but_blanks_surrounds(value: bytes) -> None:
-    assert is_whole(value)
-    assert is_whole(b" \n" + value + b"\r\n ")
-    assert not is_whole(value + value)
-    assert not is_whole(value + b",")
-    assert not is_whole(value[:-1])
+    assert is_complete_value(value)
+    assert is_complete_value(b" \n" + value + b"\r\n ")
+    assert not is_complete_value(value + value)
+    assert not is_complete_value(value + b",")
+    assert not is_complete_value(value[:-1])
 
 
 @pytest.mark.parametrize(

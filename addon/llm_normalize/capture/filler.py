@@ -57,7 +57,7 @@ class Filler:
         chars: Sequence[str],
         place: int,
         of: str = "",
-        kept: Iterable[int] = (),
+        unchanged: Iterable[int] = (),
     ) -> str:
         """Return *chars* with other letters.
 
@@ -66,13 +66,13 @@ class Filler:
             place: Where they are in their text.
             of: What decides on each letter beside its place; nothing for a text that may
                 go on.
-            kept: Places of those that stay; tags do in any case.
+            unchanged: Places of those that stay; tags do in any case.
         """
         salt = self._salt
         if of:
             word = of.encode(errors="surrogatepass")
             salt = hashlib.blake2b(word, key=self._salt, digest_size=16).digest()
-        stays = {*kept}
+        stays = {*unchanged}
         if "<" in chars:
             at = 0
             starts = {}
@@ -123,7 +123,7 @@ class Arguments:
 
     def of(self, chars: list[str]) -> list[int]:
         """Return the places of what stays; a digit outside a string becomes a one."""
-        kept = []
+        unchanged = []
         for place, char in enumerate(chars):
             inner = {'\\"': '"', "\\\\": "\\"}.get(char, char)
             if self._escaped:
@@ -144,5 +144,5 @@ class Arguments:
                 if not any(each.startswith(self._word) for each in _LITERALS):
                     self._word = self._word[:6]  # no literal is as long
                     continue
-            kept.append(place)
-        return kept
+            unchanged.append(place)
+        return unchanged

@@ -1,7 +1,7 @@
 """A capture folder: one answer of a provider, for a bug report, that runs as a test.
 
-`response.sse` (or `.json`) is what came, `expected.*` what leaves today, and `about.toml`
-what was asked and which fixes fire. Nothing of the request but that is in it.
+`response.sse` (or `.json`) is what was received, `expected.*` what is sent today, and
+`about.toml` what was asked and which fixes fire. Nothing of the request but that is in it.
 """
 
 import json
@@ -26,22 +26,22 @@ class Capture:
     """One answer, to be written.
 
     Attributes:
-        came: What the provider sent, decoded.
+        received: What the provider sent, decoded.
         asked: What the request asked.
         host: The host that was asked.
         date: The day, as `2026-11-22`.
         status: The HTTP status.
         is_stream: Whether it passes event by event.
-        is_whole: Whether it came to its end.
+        is_complete: Whether it is there to its end.
     """
 
-    came: bytes
+    received: bytes
     asked: Asked
     host: str
     date: str
     status: int = 200
     is_stream: bool = True
-    is_whole: bool = True
+    is_complete: bool = True
 
     @property
     def name(self) -> str:
@@ -93,24 +93,24 @@ def write(
     Raises:
         OSError: It cannot be written.
     """
-    before = _repair(capture, capture.came, fixes)
+    before = _repair(capture, capture.received, fixes)
     redaction = Redaction(secrets, fill=fill)
-    came = redaction.of(capture.came)
+    received = redaction.of(capture.received)
     model = redaction.name(capture.asked.model)
-    told = replace(
+    redacted = replace(
         capture,
-        came=came,
+        received=received,
         asked=replace(capture.asked, model=model),
         host=_family(capture.host) if fill else redaction.name(capture.host),
     )
-    after = _repair(told, came, fixes)
+    after = _repair(redacted, received, fixes)
     where.mkdir(parents=True, exist_ok=True)
-    folder = _new_folder(where, told.name)
+    folder = _new_folder(where, redacted.name)
     kind = "sse" if capture.is_stream else "json"
-    (folder / f"response.{kind}").write_bytes(came)
+    (folder / f"response.{kind}").write_bytes(received)
     (folder / f"expected.{kind}").write_bytes(after.out)
     names = [fix.name for fix in fixes if fix.name in after.fixes]
-    about = "".join(f"{line}\n" for line in _about(told, names, fill=fill))
+    about = "".join(f"{line}\n" for line in _about(redacted, names, fill=fill))
     (folder / "about.toml").write_text(about, encoding="utf-8")
     return Written(folder, dict(after.fixes.most_common()), before.fixes != after.fixes)
 
@@ -124,25 +124,25 @@ def _family(host: str) -> str:
     return "host"
 
 
-def _repair(capture: Capture, came: bytes, fixes: Sequence[type[Fix]]) -> Repaired:
+def _repair(capture: Capture, received: bytes, fixes: Sequence[type[Fix]]) -> Repaired:
     return repair(
-        came,
+        received,
         _asked(capture),
         fixes,
         status=capture.status,
         is_stream=capture.is_stream,
-        is_whole=capture.is_whole,
+        is_complete=capture.is_complete,
     )
 
 
 def _asked(capture: Capture) -> Asked:
-    """Return what was asked, as `about.toml` tells it: no flow, no time."""
+    """Return what was asked, as `about.toml` states it: no flow, no time."""
     asked = capture.asked
-    return Asked(**{name: getattr(asked, name) for name in _told(asked)})
+    return Asked(**{name: getattr(asked, name) for name in _asked_names(asked)})
 
 
-def _told(asked: Asked) -> Iterator[str]:
-    """Yield the names of what *asked* tells that is no default."""
+def _asked_names(asked: Asked) -> Iterator[str]:
+    """Yield the names of what *asked* holds that is no default."""
     for each in fields(asked):
         is_default = getattr(asked, each.name) == each.default
         if each.name == "stream" or not (is_default or each.name in ("id", "time")):
@@ -169,14 +169,14 @@ def _about(capture: Capture, names: Sequence[str], *, fill: bool) -> Iterator[st
     yield f"date = {capture.date}"
     if capture.status != 200:  # noqa: PLR2004 - the default
         yield f"status = {capture.status}"
-    if not capture.is_whole:
+    if not capture.is_complete:
         yield "ended = false"
     yield "fixes = ["
     yield from (f"  {_quoted(name)}," for name in names)
     yield "]"
     yield ""
     yield "[asked]"
-    for name in _told(capture.asked):
+    for name in _asked_names(capture.asked):
         value = getattr(capture.asked, name)
         yield f"{name} = {_quoted(value) if isinstance(value, str) else json.dumps(value)}"
 

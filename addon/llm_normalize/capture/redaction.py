@@ -192,8 +192,10 @@ class Redaction:
                 if sent and each.raw.startswith(sent):  # it repeats all of it
                     sent, place, keep = "", 0, Arguments()
                 chars = chars_of(each.raw)
-                kept = keep.of(chars) if path[-1] == "arguments" else []
-                self._put(parts, each, self._filler.of(chars, place, kept=kept))
+                unchanged = keep.of(chars) if path[-1] == "arguments" else []
+                self._put(
+                    parts, each, self._filler.of(chars, place, unchanged=unchanged)
+                )
                 sent += each.raw
                 place += len(chars)
 

@@ -1,4 +1,4 @@
-"""Today's fixes over an answer that came another day: what is not as it was."""
+"""Today's fixes over an answer of another day: what differs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from ..records.difference import changes
 from ..records.masking import text_of
 from ..repair.body import repair_body
 from ..repair.fix import Fix
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..repair.pipeline import TURN, Pipeline
 from ..wire.sse import Event, EventParser
 
@@ -23,7 +23,7 @@ class Repaired:
     """What becomes of an answer.
 
     Attributes:
-        out: What leaves.
+        out: What is sent.
         fixes: How often each fix changed something.
     """
 
@@ -32,56 +32,56 @@ class Repaired:
 
 
 def repair(
-    came: bytes,
+    received: bytes,
     asked: Asked,
     fixes: Sequence[type[Fix]],
     *,
     status: int = 200,
     is_stream: bool = True,
-    is_whole: bool = True,
+    is_complete: bool = True,
 ) -> Repaired:
-    """Return what becomes of an answer that came in one piece. Never raises.
+    """Return what becomes of an answer, given at once. Never raises.
 
     Args:
-        came: What the provider sent, decoded.
+        received: What the provider sent, decoded.
         asked: What the request asked.
         fixes: The fixes to apply, in order.
         status: The HTTP status, of a body.
         is_stream: Whether it is repaired event by event.
-        is_whole: Whether it comes to its end; else it breaks off there.
+        is_complete: Whether it comes to its end; else it breaks off there.
     """
-    steps: list[Step] = []
+    records: list[EventRecord] = []
     if is_stream:
-        pipeline = Pipeline(asked, fixes, steps.append, "again")
+        pipeline = Pipeline(asked, fixes, records.append, "again")
         pipeline.refill(_MOST)
-        out = pipeline.feed(came)
-        if is_whole:
+        out = pipeline.feed(received)
+        if is_complete:
             out += pipeline.end()
         else:
             pipeline.abandon()
     else:
-        steps.append(repair_body(came, status, asked, fixes, "again"))
-        out = steps[0].after
-    changed = (name for step in steps if step.changed for name in step.fixes)
+        records.append(repair_body(received, status, asked, fixes, "again"))
+        out = records[0].after
+    changed = (name for record in records if record.changed for name in record.fixes)
     return Repaired(b"".join(out), Counter(changed))
 
 
 def differences(
-    left: bytes, now: bytes, *, is_stream: bool = True, is_whole: bool = True
+    sent: bytes, now: bytes, *, is_stream: bool = True, is_complete: bool = True
 ) -> Iterator[str]:
     """Yield where two answers differ, event by event; no more than a few lines.
 
     Args:
-        left: What left then.
-        now: What would leave now.
+        sent: What was sent then.
+        now: What would be sent now.
         is_stream: Whether they are event streams.
-        is_whole: Whether both came to their ends; else the longer one goes on.
+        is_complete: Whether both are there to their ends; else the longer one goes on.
     """
     if not is_stream:
-        yield from map(str, changes(text_of(left), [text_of(now)])[:_SHOWN])
+        yield from map(str, changes(text_of(sent), [text_of(now)])[:_SHOWN])
         return
-    old, new = _blocks(left), _blocks(now)
-    if not is_whole:
+    old, new = _blocks(sent), _blocks(now)
+    if not is_complete:
         old, new = (each[: max(0, min(len(old), len(new)) - 1)] for each in (old, new))
     count = 0
     for n in range(max(len(old), len(new))):
@@ -91,8 +91,8 @@ def differences(
             continue
         count += 1
         if count <= _SHOWN:
-            told = changes(before[0] if before else None, after)
-            yield f"event {n}: {'; '.join(map(str, told[:_SHOWN]))}"
+            found = changes(before[0] if before else None, after)
+            yield f"event {n}: {'; '.join(map(str, found[:_SHOWN]))}"
     if count > _SHOWN:
         yield f"and {count - _SHOWN} events more"
 

@@ -1,1 +1,1 @@
-"""What a chat completion is: chunks, errors, finish words, what a stream has said."""
+"""What a chat completion is: chunks, errors, finish words, what a stream has sent so far."""

@@ -45,8 +45,8 @@ def is_readable(chunk: Chunk) -> bool:
     found = chunk.get("choices")
     if not found:
         result = chunk.get("result")
-        is_whole = isinstance(result, dict) and chunk.get("success") is True
-        inner = result if is_whole and is_flat(chunk) else None
+        is_envelope = isinstance(result, dict) and chunk.get("success") is True
+        inner = result if is_envelope and is_flat(chunk) else None
         return _reads_calls(chunk) if inner is None else is_readable(inner)
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
@@ -100,8 +100,10 @@ def is_flat(value: Chunk) -> bool:
             isinstance(each, dict) for each in found
         )
         return has_choices or is_flat(result)
-    told = isinstance(result, str) and str(value.get("object")).startswith("chat.")
-    return "response" in value or "tool_calls" in value or told
+    is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
+        "chat."
+    )
+    return "response" in value or "tool_calls" in value or is_wrapped
 
 
 def is_error(value: Json) -> bool:
@@ -112,8 +114,8 @@ def is_error(value: Json) -> bool:
         return False
     if value.get("error"):
         return True
-    told = value.get("base_resp")
-    if isinstance(told, dict) and told.get("status_code") and not choices(value):
+    base = value.get("base_resp")
+    if isinstance(base, dict) and base.get("status_code") and not choices(value):
         return True
     if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
         return False
@@ -203,7 +205,7 @@ def index_of(part: Chunk) -> int:
     return index if isinstance(index, int) else 0
 
 
-def told_index(part: Chunk) -> int | None:
+def given_index(part: Chunk) -> int | None:
     """Return the index of a choice or of a fragment, maybe from text; None without."""
     index = part.get("index")
     if isinstance(index, str) and index.isascii() and index.isdigit():
@@ -314,13 +316,13 @@ def has_answer(choice: Chunk) -> bool:
 def is_silent(choice: Chunk) -> bool:
     """Tell whether the delta, message and text of *choice* hold nothing, however deep."""
     parts = [choice.get(key) for key in ("delta", "message")]
-    said = [
+    fields = [
         {key: each for key, each in part.items() if key != "role"}
         for part in parts
         if isinstance(part, dict)
     ]
     bare = [part for part in (*parts, choice.get("text")) if isinstance(part, str)]
-    return is_hollow(said) and is_hollow(bare)
+    return is_hollow(fields) and is_hollow(bare)
 
 
 def is_hollow(value: Json) -> bool:
@@ -340,8 +342,8 @@ def repeats(old: Json, new: Json) -> bool:
     if isinstance(old, str) and isinstance(new, str):
         return new.startswith(old)
     if isinstance(old, dict) and isinstance(new, dict):
-        said = [key for key, value in old.items() if value and key != "role"]
-        return all(repeats(old[key], new.get(key)) for key in said)
+        fields = [key for key, value in old.items() if value and key != "role"]
+        return all(repeats(old[key], new.get(key)) for key in fields)
     if isinstance(old, list) and isinstance(new, list):
         return len(new) >= len(old) and all(map(repeats, old, new))
     return bool(old == new)
@@ -356,8 +358,8 @@ def errors_in(chunk: Chunk) -> list[Json]:
     found += [several] if isinstance(several, list) and any(several) else []
     base = chunk.get("base_resp")
     if isinstance(base, dict) and base.get("status_code"):
-        said = {"message": base.get("status_msg") or "", "type": "server_error"}
-        found.append({**said, "param": None, "code": str(base["status_code"])})
+        fields = {"message": base.get("status_msg") or "", "type": "server_error"}
+        found.append({**fields, "param": None, "code": str(base["status_code"])})
     if not found and not _WORDS.isdisjoint(chunk) and not speaks(chunk):
         rest = {key: chunk[key] for key in chunk if key not in _CHUNK_FRAME}
         is_notice = is_fine(rest) or has_counted(chunk)

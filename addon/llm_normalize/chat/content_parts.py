@@ -1,4 +1,4 @@
-"""What comes in pieces, and is wanted whole: parts of a content, fragments of a call.
+"""What arrives in parts, and is wanted as one: parts of a content, fragments of a call.
 
 Source of the parts: https://docs.mistral.ai/capabilities/reasoning/ and the shapes of
 Databricks and of OpenAI's Responses API, which gateways pass on.
@@ -14,9 +14,9 @@ from .chunk import (
     deltas,
     envelope_of,
     function,
+    given_index,
     index_of,
     name_of,
-    told_index,
 )
 from .stream_state import MANY, brief
 
@@ -224,7 +224,7 @@ def part_choices(chunk: Chunk) -> list[Chunk] | None:
     rounds: list[list[Chunk]] = []
     times: Counter[int] = Counter()
     for choice in choices(chunk):
-        index = told_index(choice)
+        index = given_index(choice)
         at = 0 if index is None else times[index]
         times.update([] if index is None else [index])
         rounds += [[]] if at == len(rounds) else []
@@ -260,8 +260,8 @@ def part_calls(chunk: Chunk) -> list[Chunk] | None:
 
 def _share_a_call(found: list[Chunk]) -> bool:
     """Tell whether two of *found* may be of one call: by index, by id, or without any."""
-    told = [told_index(call) for call in found]
-    indexes = {at for at in told if at is not None and at >= 0}
+    given = [given_index(call) for call in found]
+    indexes = {at for at in given if at is not None and at >= 0}
     ids = [repr(identity) for call in found if (identity := call.get("id"))]
     same = len(indexes) < len(found) or len(set(ids)) < len(ids)
     return same and len(found) > 1

@@ -43,8 +43,8 @@ def is_body(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
         # There are servers that put a reason on every chunk.
         return counted or kind != "chat.completion.chunk"
     # An event without a field name is a whole body, one with usage has ended.
-    whole = (counted or seen.is_value) and len(found) >= asked.n
-    return kind == "chat.completion" and whole
+    is_complete = (counted or seen.is_value) and len(found) >= asked.n
+    return kind == "chat.completion" and is_complete
 
 
 def counts(usage: Json) -> bool:
@@ -92,17 +92,17 @@ def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
     """
     message = dict(choice["message"])
     opening = {"role": message.pop("role", None) or "assistant", "content": ""}
-    said = {key: each for key, each in message.items() if each not in (None, "", [])}
+    fields = {key: each for key, each in message.items() if each not in (None, "", [])}
     # Together: the same reasoning may stand under two keys, and in parts of the content.
-    parted = isinstance(said.get("content"), list)
+    parted = isinstance(fields.get("content"), list)
     theirs = {
-        key: said.pop(key)
-        for key in list(said)
+        key: fields.pop(key)
+        for key in list(fields)
         if key not in _ORDER or (parted and key == "content")
     }
     if choice.get("logprobs") is not None:
         most = 1  # they stand beside the text that they are of
-    ours = [each for key in _ORDER if key in said for each in _cut(key, said, most)]
+    ours = [each for key in _ORDER if key in fields for each in _cut(key, fields, most)]
     thoughts = [theirs] if parted else _cut_thoughts(theirs, most)
     index = choice.get("index", 0)
     parts: list[Chunk] = [
@@ -120,8 +120,8 @@ def _parts(choice: Chunk, forced: bool, most: int) -> list[Chunk]:
     return [*parts, {"index": index, "delta": {}, "finish_reason": reason, **rest}]
 
 
-def _cut(key: str, said: Chunk, most: int) -> list[Chunk]:
-    text = said[key]
+def _cut(key: str, fields: Chunk, most: int) -> list[Chunk]:
+    text = fields[key]
     if key != "content" or not isinstance(text, str):
         return [{key: text}]
     return [{key: part} for part in split(text, most)]
@@ -168,7 +168,7 @@ def body_of(chunks: Iterable[Chunk]) -> Chunk:
         for choice in choices(chunk):
             found.setdefault(index_of(choice), _Choice()).add(choice)
     body["object"] = "chat.completion"
-    body["choices"] = [found[at].whole(at) for at in sorted(found)]
+    body["choices"] = [found[at].merged(at) for at in sorted(found)]
     return {**body, **usage, **rest}
 
 
@@ -184,8 +184,8 @@ class _Choice:
 
     def add(self, choice: Chunk) -> None:
         """Take in what one chunk says of the choice."""
-        said = choice.get("delta")
-        delta = dict(said) if isinstance(said, dict) else {}
+        fields = choice.get("delta")
+        delta = dict(fields) if isinstance(fields, dict) else {}
         for call in calls({"tool_calls": delta.pop("tool_calls", None)}):
             fragment = {key: each for key, each in call.items() if key != "index"}
             self._calls.setdefault(index_of(call), _Joined()).add(fragment)
@@ -197,10 +197,10 @@ class _Choice:
             self._logprobs.setdefault(key, []).extend(found)
         self._rest |= {key: each for key, each in choice.items() if key not in _CHOICE}
 
-    def whole(self, index: int) -> Chunk:
+    def merged(self, index: int) -> Chunk:
         """Return the choice of a body."""
-        message = {"role": "assistant", "content": "", **self._message.whole()}
-        found = [self._calls[at].whole() for at in sorted(self._calls)]
+        message = {"role": "assistant", "content": "", **self._message.merged()}
+        found = [self._calls[at].merged() for at in sorted(self._calls)]
         if found:
             message["tool_calls"] = found
         if stands_for_text(message):
@@ -230,8 +230,8 @@ class _Joined:
             elif value is not None:
                 self._values[key] = [*value] if isinstance(value, list) else value
 
-    def whole(self) -> Chunk:
+    def merged(self) -> Chunk:
         """Return all that was said."""
         texts = {key: "".join(parts) for key, parts in self._texts.items()}
-        objects = {key: each.whole() for key, each in self._objects.items()}
+        objects = {key: each.merged() for key, each in self._objects.items()}
         return {**self._values, **texts, **objects}

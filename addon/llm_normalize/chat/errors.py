@@ -6,7 +6,7 @@ from http import HTTPStatus
 from ..text.html_text import shown
 from ..wire.json_text import Json, dumps
 from .chunk import Chunk, choices, is_chunk
-from .finish_words import FAILED, meaning, told
+from .finish_words import FAILED, finish_word, meaning
 
 _LONG = 2000
 
@@ -22,7 +22,7 @@ _STATUS = (
     "errorcode", "httpCode",
 )  # fmt: skip
 # What types and messages say, the surest first.
-_TOLD: tuple[tuple[int, str], ...] = (
+_STATUS_WORDS: tuple[tuple[int, str], ...] = (
     (429, "rate.?limit|too.?many.?requests|throttl|limit (?:reached|exceeded)"),
     (402, "insufficient.?(?:balance|credit|fund)|no credits|payment.?required"),
     (429, "quota"),
@@ -81,25 +81,25 @@ def wrapped(message: str, kind: str, param: str | None, code: str | None) -> Chu
 
 def failures_in(chunk: Chunk) -> list[Chunk]:
     """Return an error for each word of a failure among the finish reasons of *chunk*."""
-    said = choices(chunk) if is_chunk(chunk) else []
-    found = [each.get("finish_reason") for each in said]
-    words = [told(each) for each in found if meaning(each) == FAILED]
+    ended = choices(chunk) if is_chunk(chunk) else []
+    found = [each.get("finish_reason") for each in ended]
+    words = [finish_word(each) for each in found if meaning(each) == FAILED]
     return [failure(word) for word in dict.fromkeys(words)]
 
 
 def failure(word: str) -> Chunk:
     """Return an error for the *word* with which a provider says that it failed."""
-    said = "The provider ended the answer with an error"
+    message = "The provider ended the answer with an error"
     if word.lower() == FAILED:
-        return {"message": said, "type": "server_error", "param": None, "code": None}
-    said = f"The provider ended the answer with the finish reason {word!r}"
-    return {"message": said, "type": "server_error", "param": None, "code": word}
+        return {"message": message, "type": "server_error", "param": None, "code": None}
+    message = f"The provider ended the answer with the finish reason {word!r}"
+    return {"message": message, "type": "server_error", "param": None, "code": word}
 
 
 def message_of(body: Chunk, status: int) -> str:
     """Return the words of a flat error *body*, with the request's id if it has one."""
     own = [text for key in _WORDS + _MORE if (text := words_of(body.get(key)))]
-    words = own + [text for key in _AROUND if (text := said(body.get(key)))]
+    words = own + [text for key in _AROUND if (text := text_in(body.get(key)))]
     request = text_of(body.get("requestId") or body.get("request_id"))
     known = {"status", "code", "type", "requestId", "request_id"}
     if not words and body.keys() - known:  # the provider's words, wherever they are
@@ -114,19 +114,19 @@ def words_of(value: Json) -> str | None:
     Of FastAPI's list that is each `msg` with its place; what it echoes is left out.
     """
     if isinstance(value, list):
-        told = [said(each) or text_of(each) for each in value]
-        return "; ".join(text for text in told if text) or None
-    return said(value) or text_of(value)
+        texts = [text_in(each) or text_of(each) for each in value]
+        return "; ".join(text for text in texts if text) or None
+    return text_in(value) or text_of(value)
 
 
-def said(value: Json, deep: int = _DEEP) -> str | None:
+def text_in(value: Json, deep: int = _DEEP) -> str | None:
     """Return what *value* says under the keys for words, *deep* levels down; None if nothing."""
     if not deep or not isinstance(value, list | dict):
         return text_of(value) if deep else None
     if isinstance(value, list):
-        told = [text for each in value if (text := said(each, deep - 1))]
-        return "; ".join(told) or None
-    found = (text for key in _ALL if (text := said(value.get(key), deep - 1)))
+        texts = [text for each in value if (text := text_in(each, deep - 1))]
+        return "; ".join(texts) or None
+    found = (text for key in _ALL if (text := text_in(value.get(key), deep - 1)))
     words = next(found, None)
     place = value.get("loc")
     if words and isinstance(place, list) and place:
@@ -202,22 +202,22 @@ def status_of(body: Chunk) -> int:
         return _CODES[code]
     parts = (*error, *_objects(body))
     found = [part.get(key) for part in parts for key in _STATUS]
-    told = [str(each) for each in found if isinstance(each, str | int)]
-    for each in told:
+    codes = [str(each) for each in found if isinstance(each, str | int)]
+    for each in codes:
         if each in _NUMBERS:
             return int(each)
     message = message_of(body, HTTPStatus.INTERNAL_SERVER_ERROR)
     if body.get("success") is False:
-        codes = [str(code_of(body)), *_IN_WORDS.findall(message)]
-        known = [_INTERNAL[each] for each in codes if each in _INTERNAL]
+        internal = [str(code_of(body)), *_IN_WORDS.findall(message)]
+        known = [_INTERNAL[each] for each in internal if each in _INTERNAL]
         if known:
             return known[0]
-    return _status_in((" ".join(told), message))
+    return _status_in((" ".join(codes), message))
 
 
 def _status_in(texts: tuple[str, ...]) -> int:
     for words in texts:
-        for status, known in _TOLD:
+        for status, known in _STATUS_WORDS:
             if re.search(known, words, re.IGNORECASE):
                 return status
     return HTTPStatus.INTERNAL_SERVER_ERROR

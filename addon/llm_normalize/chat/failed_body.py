@@ -13,7 +13,7 @@ from .chunk import (
     is_fine,
     is_silent,
 )
-from .errors import said
+from .errors import text_in
 
 # What a whole body with an answer of any kind has.
 _ANSWER = (
@@ -44,7 +44,7 @@ def tells_only_failure(value: Json) -> bool:
         return True
     if value.get("result") or value.get("Response") or is_fine(value):
         return False
-    words = [said(value.get(key)) or "" for key in _FAILED]
+    words = [text_in(value.get(key)) or "" for key in _FAILED]
     return any(map(str.isalpha, "".join(words)))
 
 

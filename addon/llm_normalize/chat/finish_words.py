@@ -77,7 +77,7 @@ def meaning(given: Json) -> str:
     """Return OpenAI's word for a finish reason; empty for none, `FAILED` for a failure."""
     if not given:
         return ""
-    word = _word(_said(given))
+    word = _word(_given_word(given))
     known = _MEANT.get(_ENUM.sub("", word.partition(":")[0].strip("_")))
     return _sense(word) if known is None else known
 
@@ -91,15 +91,15 @@ def _sense(word: str) -> str:
     return next(found, "stop")
 
 
-def told(given: Json) -> str:
+def finish_word(given: Json) -> str:
     """Return the provider's word, of a long one the begin."""
-    return str(_said(given))[:_LONG]
+    return str(_given_word(given))[:_LONG]
 
 
 _LONG = 200
 
 
-def _said(given: Json) -> Json:
+def _given_word(given: Json) -> Json:
     """Return the word in *given*: it may lie in an object, or in a list."""
     if isinstance(given, dict):
         return given.get("type") or given.get("reason") or given

@@ -1,4 +1,4 @@
-"""What the request asked for, and what the stream has said so far.
+"""What the request asked for, and what the stream has sent so far.
 
 The pipeline keeps both; fixes only read them.
 """
@@ -126,7 +126,7 @@ class Call:
         self.name = brief(self.name)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the arguments are an object that has been closed."""
         return self._has_opened and not self._open and not self._quoted
 
@@ -141,14 +141,14 @@ class Call:
             return False
         if identity and identity != self.id:
             return True
-        if not self.whole or (identity and not self.name):
+        if not self.is_complete or (identity and not self.name):
             return False
         arguments = function(fragment).get("arguments")
         other = Call(None, name)
         other.add(arguments)
-        told_again = bool(identity) and self.has_said(arguments or "")
+        is_repeated = bool(identity) and self.has_arguments(arguments or "")
         is_renamed = bool(self.name) and name != self.name
-        return is_renamed or (other.whole and not told_again)
+        return is_renamed or (other.is_complete and not is_repeated)
 
     def add(self, arguments: Json) -> None:
         """Take in *arguments* that were sent."""
@@ -170,7 +170,7 @@ class Call:
         self._open += opened
         self._open -= outside.count("}") + outside.count("]")
 
-    def has_said(self, arguments: str) -> bool:
+    def has_arguments(self, arguments: str) -> bool:
         """Tell whether *arguments* are all that was sent, word for word."""
         data = arguments.encode(errors="surrogatepass")
         return len(data) == self.length and zlib.crc32(data) == self.check
@@ -226,8 +226,8 @@ class Seen:
 
         What the calls have said so far counts then, too. To be compared later.
         """
-        said = [_state_of(index, seen) for index, seen in self.choices.items()]
-        return tuple(self.envelope.items()), self.error, said
+        states = [_state_of(index, seen) for index, seen in self.choices.items()]
+        return tuple(self.envelope.items()), self.error, states
 
     def add_arguments(self, index: int, call: int, arguments: str) -> None:
         """Take in what a call that has been opened says in a chunk that is not read."""
@@ -257,8 +257,8 @@ class Seen:
             legacy = delta.get("function_call")
             if isinstance(legacy, dict):
                 seen.legacy_call = seen.legacy_call or bool(legacy.get("name"))
-                told = legacy.get("name") or legacy.get("arguments")
-                seen.has_legacy = seen.has_legacy or bool(told)
+                has_fields = legacy.get("name") or legacy.get("arguments")
+                seen.has_legacy = seen.has_legacy or bool(has_fields)
             for call in calls(delta):
                 self._note_call(seen, call)
 

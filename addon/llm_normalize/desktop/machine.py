@@ -47,8 +47,8 @@ class Outcome(NamedTuple):
     err: str = ""
 
     @property
-    def said(self) -> str:
-        """The last line that it said, to name in an error."""
+    def last_line(self) -> str:
+        """The last line of its output, to name in an error."""
         lines = (self.err.strip() or self.out.strip()).splitlines()
         return lines[-1] if lines else f"exit code {self.code}"
 
@@ -127,11 +127,11 @@ class Machine:
         try:
             out, err = started.communicate(text, timeout)
         except subprocess.TimeoutExpired:
-            said = f"{command[0]} did not end within {timeout:g} s"
+            last_line = f"{command[0]} did not end within {timeout:g} s"
             alive = _end(started)
             if alive:
-                said += f" and runs still: sudo kill {' '.join(map(str, alive))}"
-            return Outcome(HUNG, err=said)
+                last_line += f" and runs still: sudo kill {' '.join(map(str, alive))}"
+            return Outcome(HUNG, err=last_line)
         except BaseException:
             _end(started)
             raise

@@ -91,14 +91,16 @@ def _judge(verdict: Verdict) -> None:
         return
     result = verdict.result = repaired(answer)
     verdict.notes += result.warnings
-    whole = not (answer.broke or answer.fragment)
-    verdict.broken += _faults(answer, answer.data, answer.status, complete=whole)
+    is_complete = not (answer.broke or answer.fragment)
+    verdict.broken += _faults(answer, answer.data, answer.status, complete=is_complete)
     if result.status != answer.status:
         change = Change("status", str(answer.status), str(result.status))
         verdict.head["error-status"] = change
     _content_type(verdict, result)
     if result.data is not None:
-        verdict.left += _faults(answer, result.data, result.status, complete=whole)
+        verdict.left += _faults(
+            answer, result.data, result.status, complete=is_complete
+        )
         verdict.left += _lost(answer, result.data)
     if answer.broke:
         verdict.left.append(Fault("transport", answer.broke))

@@ -22,7 +22,7 @@ _CREDENTIALS = (
 )  # fmt: skip
 _IN_QUERY = ("key", "api_key", "api-key", "token", "access_token")
 
-type Told = tuple[str, str, str]
+type RequestEdit = tuple[str, str, str]
 """An adaptation's name, what it did, and to what: names only, never values."""
 
 
@@ -36,7 +36,7 @@ class Adapted:
     """
 
     original: bytes = field(repr=False)
-    edits: list[Told]
+    edits: list[RequestEdit]
 
 
 def adapt(
@@ -50,7 +50,7 @@ def adapt(
     """Change the request of *flow* to what its provider accepts. Never raises.
 
     Args:
-        flow: The flow; none of its request has left.
+        flow: The flow; none of its request has been sent.
         adaptations: Those that are not skipped, in order.
         learned: What providers have refused.
         client: Whose request it is, see `client_of`.
@@ -76,7 +76,7 @@ def _adapt(
     observe: bool,
 ) -> Adapted | None:
     request = flow.request
-    # Either may be the name that is known: behind a kept host header, say.
+    # Either may be the name that is known: behind a preserved host header, say.
     hosts = {request.host, request.pretty_host}
     port = request.port
     try:
@@ -99,7 +99,7 @@ def _adapt(
     body = _read(text) if fitting or knows else None
     if body is None:
         return None
-    edits: list[Told] = []
+    edits: list[RequestEdit] = []
     for each in fitting:
         if each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each().edit(body)]
@@ -114,7 +114,7 @@ def _adapt(
 
 
 def body_of(request: http.Request) -> Body | None:
-    """Return the body of *request*; None if it cannot be read, or was not kept."""
+    """Return the body of *request*; None if it cannot be read, or was not stored."""
     try:
         return _read(content_of(request))
     except ValueError:

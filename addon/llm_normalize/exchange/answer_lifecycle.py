@@ -9,21 +9,21 @@ from mitmproxy import http
 
 from ..records.record_line import Entry, Known
 from ..records.statistics import Stats
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..request.learned_rejections import Learned
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
 from .adapted_request import Adapted, adapt
 from .answer_path import Path, path_of
 from .buffered_answer import Figures, is_slow, repair
+from .client_stream import slow_down
 from .disconnect import client_left, gateway_status
 from .exchange import Exchange
-from .native_provider import whole_of
+from .native_provider import retry_without_stream
 from .pending_result import PENDING, fetch
 from .retry import Later, repeat_of
 from .running_answer import CORRUPT, RunningAnswer, Settings
 from .second_request import is_gone
-from .sending import slow_down
 from .stream_rewriter import Turn
 
 logger = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class Answers:
         slow_down(flow.client_conn, lambda: self._turn.number != number)
 
     def end(self, exchange: Exchange) -> Awaitable[None] | None:
-        """Repair an answer in one piece, or close the record of a stream.
+        """Repair an answer that is one body, or close the record of a stream.
 
         Returns:
             What has to be awaited, of an answer that is not ready yet.
@@ -116,8 +116,8 @@ class Answers:
                 return self._fetch(exchange, running, fetch)
             slow = is_slow(response)
             # Nothing that refuses a stream is that large.
-            whole = slow and exchange.is_native
-            later = None if whole else self._later(exchange, running)
+            as_body = slow and exchange.is_native
+            later = None if as_body else self._later(exchange, running)
             if slow or later is not None:
                 running.pending = True
                 return self._fetch(exchange, running, later)
@@ -142,7 +142,9 @@ class Answers:
 
     def _later(self, exchange: Exchange, running: RunningAnswer) -> Later | None:
         """Return what puts another answer in the place of the first one, if need be."""
-        later = whole_of(exchange.flow, running) if exchange.is_native else None
+        later = (
+            retry_without_stream(exchange.flow, running) if exchange.is_native else None
+        )
         return later or repeat_of(exchange, running, self._learned)
 
     async def _fetch(
@@ -158,14 +160,14 @@ class Answers:
                 running.keep(running.close(self._stats, None, "client-left"))
                 return
             after = [response.raw_content or b""]
-            running.came_status = response.status_code
+            running.received_status = response.status_code
             if later is fetch:
-                running.record.step(Step(0, before, after, [PENDING]))
+                running.record.add_event(EventRecord(0, before, after, [PENDING]))
             if is_slow(response):
                 figures = await self._repair_aside(exchange, running)
                 if is_gone(flow) and not self._is_over:
-                    events, came, _ = figures
-                    none = events, came, 0
+                    events, received, _ = figures
+                    none = events, received, 0
                     running.keep(running.write(self._stats, None, "client-left", none))
                     return
             else:
@@ -236,12 +238,12 @@ class Answers:
             running, exchange.running = exchange.running, None
             if running is not None and (running.rewriter or running.pending):
                 open_ones.append(running)
-        left = len(open_ones)
+        remaining = len(open_ones)
 
         def ended() -> None:
-            nonlocal left
-            left -= 1
-            if not left:
+            nonlocal remaining
+            remaining -= 1
+            if not remaining:
                 idle()
 
         def stream_ended(running: RunningAnswer) -> None:

@@ -26,7 +26,7 @@ class Path(Enum):
     STREAMED = auto()
     """It is repaired event by event, and sent as it arrives."""
     BUFFERED = auto()
-    """It is collected, repaired as a whole, and sent: `buffered_answer`.
+    """It is collected, repaired as one body, and sent: `buffered_answer`.
 
     A second request may be made before that: `retry`, `native_provider`.
     """

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..records.pair_rows import Row, Rows
 from ..records.record_line import Entry, Form, Known, Record
-from ..records.snapshot import VERSION, Kept
+from ..records.snapshot import VERSION, Snapshot
 from ..repair.fast_path.template import Template
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..text.echo import Echo
 
 
@@ -72,23 +72,23 @@ class AnswerRecord:
         made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
         return made
 
-    def step(self, step: Step) -> None:
+    def add_event(self, event: EventRecord) -> None:
         """Take what became of one event."""
         if self.first_ms is None:
             self.first_ms = self._since_asked()
-        if not step.changed:
+        if not event.changed:
             return
-        for name in step.fixes:  # quicker than Counter.update
+        for name in event.fixes:  # quicker than Counter.update
             self.fixes[name] += 1
-        self.changed += step.before is not None
+        self.changed += event.before is not None
         ms = self._since_headers()
         if self.shown:
             self._changed_alike()
             self._template = None
             self._alike.clear()  # what is changed alike from now on has a row of its own
-            self.rows.add_or_count(step.n, ms, step.fixes, step.before, step.after)
+            self.rows.add_or_count(event.n, ms, event.fixes, event.before, event.after)
         if self.write is not None:
-            self._write_pair(step, ms, self.write)
+            self._write_pair(event, ms, self.write)
 
     def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
         """Take an event that *template* knew; tell whether that was all there is to do.
@@ -103,8 +103,8 @@ class AnswerRecord:
         if write is None:
             return True
         if form is None:
-            step = Step(n, before, [after], list(template.fixes))
-            self._write_pair(step, self._since_headers(), write)
+            event = EventRecord(n, before, [after], list(template.fixes))
+            self._write_pair(event, self._since_headers(), write)
         else:
             text, repaired = self._texts
             write((form, n, time.monotonic(), before[text], after[repaired]))
@@ -145,25 +145,25 @@ class AnswerRecord:
             self.rows.count(self._alike[id(template)][1], patched, self._last)
 
     def _write_pair(
-        self, step: Step, ms: float, write: Callable[[Entry | Known], None]
+        self, event: EventRecord, ms: float, write: Callable[[Entry | Known], None]
     ) -> None:
         record = {
             "type": "pair",
             "v": 1,
             "flow": self.flow,
-            "n": step.n,
+            "n": event.n,
             "ms": ms,
-            "fixes": step.fixes,
-            "before": step.before,
-            "after": step.after,
+            "fixes": event.fixes,
+            "before": event.before,
+            "after": event.after,
         }
         write(Entry(self._mode(record), self.secrets, self.echo, self.is_error))
 
     def close(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
     ) -> Record:
-        """Write and return the flow record, see `told`; before it that of the request."""
-        record = self.told(status, end, events, bytes_in, bytes_out)
+        """Write and return the flow record, see `flow_record`; before it that of the request."""
+        record = self.flow_record(status, end, events, bytes_in, bytes_out)
         if self.write is not None:
             if self.request:
                 self.write(Entry(self._request()))
@@ -188,7 +188,7 @@ class AnswerRecord:
         }
         return self._mode(record | by_verb)
 
-    def told(
+    def flow_record(
         self, status: int | None, end: str, events: int, bytes_in: int, bytes_out: int
     ) -> Record:
         """Return the flow record.
@@ -197,9 +197,9 @@ class AnswerRecord:
             status: The HTTP status as the client got it; None without an answer.
             end: `complete`, `upstream-broke`, `client-left` or `error`; `running` is only
                 for a view.
-            events: Blocks that came.
-            bytes_in: Bytes that came over the wire.
-            bytes_out: Bytes that left.
+            events: Blocks that were received.
+            bytes_in: Bytes received over the wire.
+            bytes_out: Bytes sent to the client.
         """
         self._changed_alike()
         return self._mode(
@@ -224,16 +224,16 @@ class AnswerRecord:
             }
         )
 
-    def metadata(self, record: Record, kept: Kept) -> dict[str, Any]:
+    def metadata(self, record: Record, snapshot: Snapshot) -> dict[str, Any]:
         """Return what views and commands need, in types that mitmproxy saves with a flow.
 
         Lists where order matters: mitmproxy's flow files sort the keys of mappings.
 
         Args:
             record: The flow's record.
-            kept: What came, and what left.
+            snapshot: What was received, and what was sent.
         """
-        told = (
+        rows = (
             self.rows.stored()
             if self.shown
             else Rows().stored() | {"left_out": self.changed}
@@ -245,9 +245,9 @@ class AnswerRecord:
             **{key: record[key] for key in (*keys, "first_ms", "total_ms", "end")},
             "fixes": [[name, count] for name, count in self.fixes.most_common()],
             "request": [list(each) for each in self.request],
-            **told,
-            "is_cut": kept.is_cut,
-            "came": None if record["end"] == "running" else kept.came,
+            **rows,
+            "is_cut": snapshot.is_cut,
+            "came": None if record["end"] == "running" else snapshot.received,
         }
 
     def _mode(self, record: Record) -> Record:
@@ -257,11 +257,11 @@ class AnswerRecord:
         return round((time.monotonic() - self._headers_at) * 1000, 1)
 
     def _since_asked(self) -> float:
-        # The clock may be set meanwhile; what it said once is all that is taken of it.
+        # The clock may be set meanwhile: it is read once only.
         took = self._waited + time.monotonic() - self._headers_at
         return round(took * 1000, 1)
 
 
 def _rfc3339(seconds: float) -> str:
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{whole}.{int(seconds % 1 * 1000):03d}Z"
+    date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{date}.{int(seconds % 1 * 1000):03d}Z"

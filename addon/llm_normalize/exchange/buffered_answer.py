@@ -1,4 +1,4 @@
-"""Answers whose body was collected: repaired as a whole, or made into a stream."""
+"""Answers whose body was collected: repaired as one body, or made into a stream."""
 
 import contextlib
 import logging
@@ -8,7 +8,7 @@ from mitmproxy import http
 
 from ..chat.errors import phrase
 from ..repair.body import LARGE, repair_body
-from ..repair.outcome import Step
+from ..repair.outcome import EventRecord
 from ..wire.content_encoding import Decoder, LargeBodyError, decode
 from ..wire.event_boundary import EVENT
 from ..wire.json_text import is_container
@@ -23,7 +23,7 @@ from .stream_rewriter import Turn
 
 logger = logging.getLogger(__name__)
 
-_WHOLE = 40_000 * EVENT  # what is looked at of a stream that is there as a whole
+_BODY_BUDGET = 40_000 * EVENT  # what is looked at of a stream that is there in full
 _JSON = "application/json"
 type Figures = tuple[int, int, int]
 """Events, bytes received, bytes sent."""
@@ -51,11 +51,11 @@ def repair(exchange: Exchange, running: RunningAnswer) -> Figures:
         _make_stream(exchange, response, running)
     rewriter = running.rewriter
     if rewriter is None:
-        return repair_whole(response, running, running.label)
+        return repair_response(response, running, running.label)
     if not rewriter.bytes_in and response.raw_content:
         # Made by another addon, or a server replay: it never passed the rewriter.
         # A large one is in a thread, where no stream waits.
-        rewriter.turn = Turn(most=_WHOLE)
+        rewriter.turn = Turn(most=_BODY_BUDGET)
         rewriter.on_much = rewriter.on_growth = lambda: None  # all of it has come
         rewriter.pipeline.largest_body = LIMIT
         made = rewriter(response.raw_content) + rewriter(b"")
@@ -90,7 +90,7 @@ def is_slow(response: http.Response) -> bool:
     return parts > _OBJECTS
 
 
-def repair_whole(
+def repair_response(
     response: http.Response, running: RunningAnswer, label: str
 ) -> Figures:
     """Repair the body of *response*, unless it cannot be read. Never raises.
@@ -100,14 +100,16 @@ def repair_whole(
     """
     settings = running.settings
     size = len(response.raw_content or b"")
-    content = step = None
+    content = repaired = None
     try:
-        # What has been streamed has left already.
+        # What has been streamed has been sent already.
         content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
-            step = repair_body(content, status, running.asked, settings.fixes, label)
+            repaired = repair_body(
+                content, status, running.asked, settings.fixes, label
+            )
     except ValueError as error:
         why = quoted(
             running.flow, str(error)
@@ -115,24 +117,28 @@ def repair_whole(
         logger.warning("%s: the body cannot be decoded (%s)", label, why)
     except Exception:
         logger.exception("%s: repair failed, the body stays as it is", label)
-    if step is not None:
-        running.record.step(step)
-        running.kept.take(content or b"")
-        running.kept.add(content or b"" if settings.observe else step.after[0])
+    if repaired is not None:
+        running.record.add_event(repaired)
+        running.snapshot.add_received(content or b"")
+        running.snapshot.add_sent(
+            content or b"" if settings.observe else repaired.after[0]
+        )
         if not settings.observe:
-            _take(response, step, running)
+            _take(response, repaired, running)
     return 1 if content else 0, size, len(response.raw_content or b"")
 
 
-def _take(response: http.Response, step: Step, running: RunningAnswer) -> None:
+def _take(
+    response: http.Response, repaired: EventRecord, running: RunningAnswer
+) -> None:
     """Put the repaired body in the place of the provider's, as what it is."""
-    if step.status:
-        response.status_code = step.status
-        response.reason = phrase(step.status)
+    if repaired.status:
+        response.status_code = repaired.status
+        response.reason = phrase(repaired.status)
     encoded = response.headers.pop("content-encoding", None)  # nobody asked for it
-    if step.changed or encoded:
-        response.content = step.after[0]
+    if repaired.changed or encoded:
+        response.content = repaired.after[0]
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    rename = step.changed or running.settings.applies("content-type-wrong")
-    if kind != _JSON and rename and is_container(step.after[0]):
+    rename = repaired.changed or running.settings.applies("content-type-wrong")
+    if kind != _JSON and rename and is_container(repaired.after[0]):
         response.headers["content-type"] = _JSON

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from .sending import Outlet, handler_of
+from .client_stream import Outlet, handler_of
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def break_off(flow: http.HTTPFlow) -> None:
 def gateway_status(flow: http.HTTPFlow) -> int | None:
     """Return the status that mitmproxy gives in the provider's place, if any.
 
-    By its message: the code (mitmproxy/proxy/layers/http/_events.py) is not told.
+    By its message: the code (mitmproxy/proxy/layers/http/_events.py) is not exposed.
     """
     message = flow.error.msg if flow.error else ""
     if message.startswith("Request body exceeds"):

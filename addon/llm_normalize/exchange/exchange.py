@@ -91,7 +91,7 @@ class Exchange:
         _ = self.client  # a key of the proxy's may take the place of the client's
 
     def new_answer(self, settings: Settings) -> RunningAnswer:
-        """Return its answer, which begins, or the record of one that never came.
+        """Return its answer, which begins, or the record of one that never arrived.
 
         Args:
             settings: What counts for it.

@@ -28,7 +28,7 @@ def is_shown() -> bool:
 
 
 def note(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
-    """Say something of *flow* in the list of flows, where the user has said nothing.
+    """Annotate *flow* in the list of flows, unless the user has done so.
 
     Args:
         flow: The flow; a replayed one may have a note of ours.
@@ -43,6 +43,6 @@ def note(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> Non
 
 
 def show_anew(flow: http.HTTPFlow) -> None:
-    """Let mitmweb and the console ask for *flow* again: there is more of it."""
+    """Let mitmweb and the console reload *flow*: there is more of it."""
     if ctx.master.addons.get("view") is not None:
         ctx.master.addons.trigger(hooks.UpdateHook([flow]))

@@ -1,7 +1,7 @@
 """Flows whose provider speaks a protocol of its own: there and back.
 
-Its streams and bodies are read like any other provider's. What is left is the request,
-and the model that does not stream: its answer is asked for in one piece.
+Its streams and bodies are read like any other provider's. What remains is the request,
+and the model that does not stream: its answer is requested as one body.
 """
 
 from http import HTTPStatus
@@ -11,10 +11,10 @@ from mitmproxy import http
 from ..chat.stream_state import Asked
 from ..routing.workers_ai import native_body, native_path, refusal_means_no_stream
 from ..wire.json_text import Json, dumps, loads
-from .adapted_request import Adapted, Told, body_of
+from .adapted_request import Adapted, RequestEdit, body_of
 from .exchange import Exchange
 from .message_body import content_of
-from .retry import Later, request_again
+from .retry import Later, send_retry
 from .running_answer import RunningAnswer
 from .second_request import Reply, replace_response
 
@@ -44,14 +44,14 @@ def translate(exchange: Exchange, base: str) -> None:
     request.content = native.body
     if exchange.mapped_model is None:
         exchange.mapped_model = sent  # the answer does not name it
-    edits: list[Told] = [*(made.edits if made else ())]
+    edits: list[RequestEdit] = [*(made.edits if made else ())]
     edits += [(NAME, "dropped", path) for path in native.dropped]
     edits += [(NAME, "changed", path) for path in native.changed]
     exchange.adapted = Adapted(made.original if made else original, edits)
 
 
-def whole_of(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
-    """Return what asks for an answer in one piece, where there is no stream to be had."""
+def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
+    """Return what requests the answer as one body, where the model does not stream."""
     response = flow.response
     assert response is not None
     body = body_of(flow.request)
@@ -64,12 +64,12 @@ def whole_of(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
         or not refusal_means_no_stream(response.status_code, _content(response))
     ):
         return None
-    asking = dumps({key: body[key] for key in body if key not in _STREAMING})
+    retry_body = dumps({key: body[key] for key in body if key not in _STREAMING})
 
     async def later(flow: http.HTTPFlow) -> bool:
-        reply = await request_again(flow, asking)
+        reply = await send_retry(flow, retry_body)
         if isinstance(reply, Reply):
-            flow.request.content = asking
+            flow.request.content = retry_body
             replace_response(response, reply)
         running.record.request.append((NAME, "dropped", "stream"))
         return reply is not None
@@ -78,7 +78,7 @@ def whole_of(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
 
 
 def is_answer(response: http.Response) -> bool:
-    """Tell whether *response* is a good one in one piece, and no error."""
+    """Tell whether *response* is a good one, and no error."""
     if response.status_code >= HTTPStatus.MULTIPLE_CHOICES:
         return False
     try:

@@ -1,7 +1,7 @@
-"""An answer that is not ready: asked for again until it is.
+"""An answer that is not ready: polled until it is.
 
-NVIDIA's functions answer 202 with an id after a while, and the result is had at a status
-address (https://docs.nvidia.com/cloud-functions/, "Polling"): 202 as long as it is not
+NVIDIA's functions answer 202 with an id after a while, and the result is at a status
+address (https://docs.nvidia.com/cloud-functions/, "Polling"): 202 until it is
 there.
 """
 
@@ -40,20 +40,20 @@ async def result_of(
         name: Names the request in errors.
     """
     deadline = time.monotonic() + LIMIT
-    wait, failures, left = _FIRST_WAIT, 0, list(asks)
+    wait, failures, remaining = _FIRST_WAIT, 0, list(asks)
     while time.monotonic() < deadline:
         await unless_gone(asyncio.sleep(wait), is_gone, deadline)
         wait = min(wait * _GROWTH, _LONGEST_WAIT)
         if is_gone():
             return None
-        answer = await unless_gone(_answer(left[0]), is_gone, deadline)
+        answer = await unless_gone(_answer(remaining[0]), is_gone, deadline)
         if is_gone():
             return None
         status = answer.status if isinstance(answer, Reply) else None
         if status == _NOT_READY:
             failures = 0
-        elif status == _NOT_FOUND and len(left) > 1:
-            del left[0]
+        elif status == _NOT_FOUND and len(remaining) > 1:
+            del remaining[0]
             failures = 0
         elif isinstance(answer, Reply) and status not in _BUSY:
             return answer
@@ -83,10 +83,10 @@ async def unless_gone[T](
     task = asyncio.ensure_future(awaitable)
     try:
         while not task.done() and not is_gone():
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 break
-            await asyncio.wait({task}, timeout=min(left, _LOOK))
+            await asyncio.wait({task}, timeout=min(remaining, _LOOK))
         return task.result() if task.done() else None
     finally:
         task.cancel()

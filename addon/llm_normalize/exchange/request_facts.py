@@ -1,4 +1,4 @@
-"""What a request says of itself: its host, what it asks, and what in it is secret."""
+"""Facts of a request: its host, what it asks, and what in it is secret."""
 
 import re
 from dataclasses import replace

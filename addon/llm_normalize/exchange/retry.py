@@ -1,4 +1,4 @@
-"""A request that was refused for what need not be sent: it is asked again without it."""
+"""A request that was refused for what need not be sent: it is sent once more without it."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ from ..request.rejected_parameters import Change, apply, changes_for
 from ..text.echo import Echo
 from ..wire.content_encoding import beginning
 from ..wire.json_text import dumps
-from .adapted_request import Told, body_of, key_of
+from .adapted_request import RequestEdit, body_of, key_of
 from .exchange import Exchange
 from .message_body import request_body
 from .polling import LIMIT, unless_gone
@@ -32,7 +32,7 @@ from .second_request import (
 logger = logging.getLogger(__name__)
 
 TIMES = 3
-"""How often one request is asked again, at most."""
+"""How often one request is sent once more, at most."""
 
 _REFUSED = (400, 422)
 type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
@@ -42,11 +42,11 @@ type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 def repeat_of(
     exchange: Exchange, running: RunningAnswer, learned: Learned
 ) -> Later | None:
-    """Return what asks again; None if there is nothing to be done.
+    """Return what sends a changed request; None if there is nothing to change.
 
     Args:
-        exchange: The exchange, whose answer has come.
-        running: The answer; where it is only observed it is told what would be changed.
+        exchange: The exchange, whose answer has arrived.
+        running: The answer; where it is only observed, it records what would be changed.
         learned: Takes what has helped.
     """
     settings, echo = running.settings, running.record.echo
@@ -60,7 +60,7 @@ def repeat_of(
 
     async def later(flow: http.HTTPFlow) -> bool:
         try:
-            return await refused.ask_again(flow, learned, client)
+            return await refused.retry(flow, learned, client)
         finally:
             running.record.request.extend(refused.edits)
 
@@ -84,7 +84,7 @@ class Refused:
     changes: list[Change]
     echo: Echo = field(repr=False)
     words: bool = True
-    edits: list[Told] = field(default_factory=list)
+    edits: list[RequestEdit] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -106,15 +106,13 @@ class Refused:
         found = changes_for(refusal, body)
         return cls(body, found, echo, words) if found else None
 
-    def change(self) -> list[Told]:
+    def change(self) -> list[RequestEdit]:
         """Change the request, and return what was changed."""
         return [
             (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
         ]
 
-    async def ask_again(
-        self, flow: http.HTTPFlow, learned: Learned, client: bytes
-    ) -> bool:
+    async def retry(self, flow: http.HTTPFlow, learned: Learned, client: bytes) -> bool:
         """Put the answer to the changed request in the place of the refusal.
 
         Where none comes the refusal stays.
@@ -132,7 +130,7 @@ class Refused:
         key, tried = key_of(request, self.body, client), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
-            reply = await request_again(flow, dumps(self.body))
+            reply = await send_retry(flow, dumps(self.body))
             if reply is None:
                 return False
             if not isinstance(reply, Reply):
@@ -158,8 +156,8 @@ def _beginning(response: http.Response) -> bytes:
     return beginning(response.raw_content or b"", encoding, LARGE)
 
 
-async def request_again(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
-    """Return the reply to the request of *flow* with another *body*, or why none came.
+async def send_retry(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    """Return the reply to the request of *flow* with another *body*, or why there is none.
 
     None if the client has left.
     """
@@ -175,7 +173,7 @@ async def request_again(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
 
 
 async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
-    """Return the reply to the request of *flow* with another *body*, or why none came."""
+    """Return the reply to the request of *flow* with another *body*, or why there is none."""
     try:
         return await send(flow, request_with(flow, body), LIMIT)
     except UpstreamError as error:

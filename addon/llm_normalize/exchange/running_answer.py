@@ -11,7 +11,7 @@ from ..chat.stream_state import Asked
 from ..records.flow_metadata import ENDS
 from ..records.pairs_log import PairsLog
 from ..records.record_line import Record
-from ..records.snapshot import KEY, Kept
+from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
 from ..repair.fix import Fix
 from ..repair.pipeline import Pipeline
@@ -31,7 +31,7 @@ from .stream_rewriter import Rewriter, Turn
 logger = logging.getLogger(__name__)
 
 _TOO_LARGE = "Response body exceeds"
-"""What mitmproxy says of `body_size_limit`, before anything of the answer has left."""
+"""What mitmproxy says of `body_size_limit`, before any of the answer was sent."""
 
 CORRUPT = "what the provider sent is corrupt"
 
@@ -66,7 +66,7 @@ class Settings:
 
     @property
     def learns(self) -> bool:
-        """Whether what a provider refuses may be left out."""
+        """Whether what a provider refuses may be omitted."""
         return any(each.name == LEARNED for each in self.adaptations)
 
     def applies(self, name: str) -> bool:
@@ -83,11 +83,11 @@ class RunningAnswer:
         record: What is known of it.
         asked: What its request asked.
         settings: What counts for it.
-        kept: What came of it, and what left.
+        snapshot: What was received of it, and what was sent.
         rewriter: What its body passes, if it is a stream.
         pending: Whether another answer will come in its place.
-        came_status: The HTTP status that the provider sent, if any.
-        status: The HTTP status that has left for the client, if any.
+        received_status: The HTTP status that the provider sent, if any.
+        status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has come to its end.
         why: How it ended, in words, where `ENDS` does not say it.
         before_repair: What was known of it before a thread began to repair it, which
@@ -98,15 +98,15 @@ class RunningAnswer:
     record: AnswerRecord
     asked: Asked
     settings: Settings
-    kept: Kept
+    snapshot: Snapshot
     rewriter: Rewriter | None = None
     pending: bool = False
-    came_status: int | None = None
+    received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     why: str = ""
     before_repair: "RunningAnswer | None" = None
-    _shown: int = 0  # bytes that had left when it was shown last
+    _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
     @classmethod
@@ -119,7 +119,7 @@ class RunningAnswer:
         mapped_model: str | None = None,
         path: str | None = None,
     ) -> "RunningAnswer":
-        """Return the answer of *flow*, whose headers may have come.
+        """Return the answer of *flow*, whose headers may have arrived.
 
         Args:
             flow: The flow.
@@ -132,13 +132,13 @@ class RunningAnswer:
         asked = asked_of(
             flow, strict=settings.strict, body=original, mapped_model=mapped_model
         )
-        kept = Kept(both=settings.shown)
+        snapshot = Snapshot(both=settings.shown)
         if path is None:
             path = flow.request.path.partition("?")[0]
         record = _record(flow, asked, settings, path)
         record.echo = Echo(original or request_body(flow.request), record.secrets)
-        running = cls(flow, record, asked, settings, kept)
-        running.came_status = flow.response.status_code if flow.response else None
+        running = cls(flow, record, asked, settings, snapshot)
+        running.received_status = flow.response.status_code if flow.response else None
         running.record.request.extend(adapted.edits if adapted else ())
         return running
 
@@ -156,12 +156,14 @@ class RunningAnswer:
         """
         settings, record, flow = self.settings, self.record, self.flow
         self.rewriter = Rewriter(
-            Pipeline(self.asked, settings.fixes, record.step, self.label, record.count),
+            Pipeline(
+                self.asked, settings.fixes, record.add_event, self.label, record.count
+            ),
             decoder,
             repair=not settings.observe,
             give_up=lambda: break_off(flow),
             label=self.label,
-            kept=self.kept,
+            snapshot=self.snapshot,
             turn=turn,
         )
         return self.rewriter
@@ -173,11 +175,13 @@ class RunningAnswer:
 
     def copy(self) -> "RunningAnswer":
         """Return what is known of an answer of which nothing has passed a rewriter."""
-        kept = Kept(both=self.settings.shown)
-        return replace(self, record=self.record.copy(), kept=kept, rewriter=None)
+        snapshot = Snapshot(both=self.settings.shown)
+        return replace(
+            self, record=self.record.copy(), snapshot=snapshot, rewriter=None
+        )
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
-        """Write the record of a stream, or of an answer that never came."""
+        """Write the record of a stream, or of an answer that never arrived."""
         if self.rewriter is not None:
             unread = self.rewriter.pipeline.raw_events
             if unread:
@@ -190,7 +194,7 @@ class RunningAnswer:
         return self.write(stats, status, end, self.figures())
 
     def figures(self) -> tuple[int, int, int]:
-        """Return how many events and bytes have come so far, and how many bytes left."""
+        """Return how many events and bytes were received so far, and how many bytes sent."""
         rewriter = self.rewriter
         if rewriter is None:
             return 0, 0, 0
@@ -204,9 +208,9 @@ class RunningAnswer:
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
         stats.add(record.host, record.model, line["fixes"], names)
-        if said := self._said(line):
+        if summary := self._summary(line):
             host, model = brief(record.host), brief(record.model)
-            logger.info("normalize: %s %s: %s", host, model, said)
+            logger.info("normalize: %s %s: %s", host, model, summary)
         return line
 
     def broke(self, stats: Stats, instead: int | None = None) -> None:
@@ -246,52 +250,52 @@ class RunningAnswer:
             mark = _OBSERVED if self.record.observe else _REPAIRED
             is_changed = line["fixes"] or self.record.request
             marks = _OBSERVED, _REPAIRED
-            note(self.flow, self._said(line), mark if is_changed else "", marks)
+            note(self.flow, self._summary(line), mark if is_changed else "", marks)
 
-    def _said(self, line: Record) -> str:
+    def _summary(self, line: Record) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
-        said = []
+        parts = []
         if line["fixes"]:
             verb = "would be repaired" if self.record.observe else "repaired"
             fixes = ", ".join(
                 f"{name} {count}" for name, count in line["fixes"].items()
             )
-            told = f"{line['changed']} of {line['events']} events {verb}"
-            said.append(f"{told} ({fixes})")
+            events = f"{line['changed']} of {line['events']} events {verb}"
+            parts.append(f"{events} ({fixes})")
         if self.record.request:
             would = "would be " if self.record.observe else ""
             edits = (f"{path} {would}{verb}" for _, verb, path in self.record.request)
-            said.append(f"request: {', '.join(map(brief, edits))}")
+            parts.append(f"request: {', '.join(map(brief, edits))}")
         if line["end"] in ENDS:
-            said.append(self.why or ENDS[line["end"]])
-        return "; ".join(said)
+            parts.append(self.why or ENDS[line["end"]])
+        return "; ".join(parts)
 
     def show(self) -> None:
         """Let mitmweb and the console show what has been sent so far."""
-        self._show(self.record.told(self.status, "running", *self.figures()))
+        self._show(self.record.flow_record(self.status, "running", *self.figures()))
 
     def _show(self, line: Record) -> None:
-        told = self.record.metadata(line, self.kept)
+        recorded = self.record.metadata(line, self.snapshot)
         asked = self.asked
         more = {
-            "came_status": self.came_status,
+            "came_status": self.received_status,
             "usage": asked.usage,
             "mapped_model": asked.model if asked.is_mapped else None,
             "why": self.why,
         }
-        self.flow.metadata[KEY] = {**told, **more}
+        self.flow.metadata[KEY] = {**recorded, **more}
         response = self.flow.response
         if self.rewriter is None or response is None:
             return
         if not response.raw_content or response.raw_content is self._body:
             # Not the `content` setter: it would encode, and set a content-length.
-            response.data.content = self._body = self.kept.body
+            response.data.content = self._body = self.snapshot.body
 
     def grew(self) -> None:
-        """Have the flow shown anew where more than twice as much has left since."""
-        _, _, left = self.figures()
-        if self.settings.shown and left and left >= 2 * self._shown:
-            self._shown = left
+        """Have the flow shown anew where more than twice as much has been sent since."""
+        _, _, sent = self.figures()
+        if self.settings.shown and sent and sent >= 2 * self._shown:
+            self._shown = sent
             self.show()
             show_anew(self.flow)
 

@@ -1,4 +1,4 @@
-"""A flow that is over, as what came and what left: for commands that look at it again."""
+"""A flow that is over, with what was received and sent: for commands that rerun it."""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,7 +6,7 @@ from mitmproxy import http
 
 from ..chat.endpoint import is_chat_request
 from ..chat.stream_state import Asked
-from ..records.flow_metadata import noted
+from ..records.flow_metadata import read_metadata
 from ..records.snapshot import unpacked
 from .message_body import content_of
 from .request_facts import asked_of, place_of, secrets_of
@@ -22,11 +22,11 @@ class Stored:
         host: The host that was asked, with its port unless it is the usual one.
         asked: What the request asked.
         status: The HTTP status as the client got it.
-        came: What the provider sent, decoded.
-        left: What the client got.
+        received: What the provider sent, decoded.
+        sent: What the client got.
         is_stream: Whether it passed event by event.
-        is_whole: Whether all of it is there, and it came to its end.
-        is_observed: Whether it was only watched: it left as it came.
+        is_complete: Whether all of it is there, to its end.
+        is_observed: Whether it was only watched, and passed unchanged.
         fixes: How often each fix has changed it; None if the addon never saw it.
         secrets: Strings of the request that must not be written anywhere.
     """
@@ -34,10 +34,10 @@ class Stored:
     host: str
     asked: Asked
     status: int
-    came: bytes
-    left: bytes
+    received: bytes
+    sent: bytes
     is_stream: bool
-    is_whole: bool
+    is_complete: bool
     is_observed: bool
     fixes: dict[str, int] | None
     secrets: tuple[str, ...] = field(repr=False)
@@ -47,7 +47,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     """Return the answer of *flow*, live or loaded from a file.
 
     Args:
-        flow: The flow; one that the addon has never seen came as it left.
+        flow: The flow; one that the addon has never seen passed unchanged.
         strict: Whether only fields that OpenAI defines are wanted.
 
     Raises:
@@ -58,33 +58,35 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         raise ValueError("it asks for no chat completion")
     if response is None or response.raw_content is None:
         raise ValueError("no answer is kept of it")
-    left = content_of(response)
-    told = noted(flow.metadata, is_live=bool(flow.live)) or {}
-    if told.get("end") == "running":
+    sent = content_of(response)
+    metadata = read_metadata(flow.metadata, is_live=bool(flow.live)) or {}
+    if metadata.get("end") == "running":
         raise ValueError("it is still running")
-    packed = told.get("came")
-    if told.get("fixes") and packed is None:
+    packed = metadata.get("came")
+    if metadata.get("fixes") and packed is None:
         raise ValueError("what came is not kept of it")
-    came = unpacked(packed) if packed else left
-    asked = asked_of(flow, strict=strict, mapped_model=told.get("mapped_model"))
+    received = unpacked(packed) if packed else sent
+    asked = asked_of(flow, strict=strict, mapped_model=metadata.get("mapped_model"))
     # The request may have asked for it before it was changed.
-    asked = replace(asked, usage=asked.usage or told.get("usage") is True)
-    status = told.get("came_status") or response.status_code
+    asked = replace(asked, usage=asked.usage or metadata.get("usage") is True)
+    status = metadata.get("came_status") or response.status_code
     is_stream = asked.stream and status in _GOOD
-    is_whole = not told.get("is_cut") and told.get("end", "complete") == "complete"
-    if not (is_stream or is_whole):
+    is_complete = (
+        not metadata.get("is_cut") and metadata.get("end", "complete") == "complete"
+    )
+    if not (is_stream or is_complete):
         raise ValueError("it is too long, or did not come to its end")
     return Stored(
         host=place_of(request),
         asked=asked,
         status=status,
-        came=came,
-        left=left,
+        received=received,
+        sent=sent,
         is_stream=is_stream,
-        is_whole=is_whole,
-        is_observed=bool(told.get("observe")),
-        fixes={str(name): int(count) for name, count in told["fixes"]}
-        if told
+        is_complete=is_complete,
+        is_observed=bool(metadata.get("observe")),
+        fixes={str(name): int(count) for name, count in metadata["fixes"]}
+        if metadata
         else None,
         secrets=secrets_of(request),
     )

@@ -9,7 +9,7 @@ for an empty HTTP/2 frame in mid-stream: repair goes on after it.
 import logging
 from collections.abc import Callable
 
-from ..records.snapshot import Kept
+from ..records.snapshot import Snapshot
 from ..repair.pipeline import OWN, TURN, Pipeline
 from ..wire.content_encoding import MOST, CorruptBodyError, Decoder
 
@@ -61,11 +61,11 @@ class Rewriter:
     Args:
         pipeline: Repairs the stream.
         decoder: Undoes the content encoding.
-        repair: False only watches: the bytes leave as they came, still encoded.
+        repair: False only watches: the bytes pass as received, still encoded.
         give_up: Called when a compressed body turns out corrupt after its header was
             dropped; breaks the answer off so that the client notices.
         label: Names the stream in log lines.
-        kept: Keeps what came and left.
+        snapshot: Stores what was received and sent.
         turn: Bounds what is looked at, shared with other streams.
     """
 
@@ -77,11 +77,11 @@ class Rewriter:
         repair: bool = True,
         give_up: Callable[[], None] = lambda: None,
         label: str = "stream",
-        kept: Kept | None = None,
+        snapshot: Snapshot | None = None,
         turn: Turn | None = None,
     ) -> None:
         self.pipeline = pipeline
-        self.kept = kept or Kept()
+        self.snapshot = snapshot or Snapshot()
         self.bytes_in = 0
         self.bytes_out = 0
         self.given_up = False
@@ -89,11 +89,11 @@ class Rewriter:
         self.on_end: Callable[[], None] = lambda: None
         """Called when the stream has come to its end."""
         self.on_growth: Callable[[], None] = lambda: None
-        """Called when the first bytes have been kept, and now and then when more have."""
+        """Called when the first bytes have been stored, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None
-        """Called with the flow when it has broken off, by an addon that came later."""
+        """Called with the flow when it has broken off, by an addon that was loaded later."""
         self.on_much: Callable[[], None] = lambda: None
-        """Called when so much has come in this turn that more of it had better wait."""
+        """Called when so much was received in this turn that more of it had better wait."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
@@ -123,8 +123,8 @@ class Rewriter:
         self.bytes_out += len(out)
         try:
             if self._is_plain:
-                self.kept.take(data)
-            if self.kept.add(out):
+                self.snapshot.add_received(data)
+            if self.snapshot.add_sent(out):
                 self.on_growth()
         except Exception:  # whoever looks cannot cost bytes
             logger.exception("%s: it is not shown", self._label)
@@ -160,16 +160,16 @@ class Rewriter:
             return self._rewrite(b"")
         out: list[bytes] = []
         try:
-            for piece in self._decoder.feed(data):
-                self._size += len(piece)
+            for part in self._decoder.feed(data):
+                self._size += len(part)
                 if self._size > MOST:
                     self._break_off(
                         f"it inflates to more than {MOST >> 20} MiB at once"
                     )
                     break
-                self.kept.take(piece)
-                # One by one: what came before a corrupt byte must leave.
-                out.append(self._rewrite(piece))
+                self.snapshot.add_received(part)
+                # One by one: what precedes a corrupt byte must be sent.
+                out.append(self._rewrite(part))
         except CorruptBodyError as error:
             self._break_off(f"the compressed body is corrupt ({error})")
         except Exception:
@@ -189,7 +189,7 @@ class Rewriter:
         return out[0] if len(out) == 1 else b"".join(out)
 
     def _give_in(self, data: bytes) -> bytes:
-        """Return all that is kept, and *data*: the repair of this stream is over."""
+        """Return all that is held back, and *data*: the repair of this stream is over."""
         self._raw = True
         try:
             return self.pipeline.rescue() + data

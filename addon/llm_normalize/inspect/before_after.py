@@ -13,7 +13,7 @@ from mitmproxy import contentviews, http
 
 from ..fixes import FIXES
 from ..records.difference import Change, aligned, changes
-from ..records.flow_metadata import ENDS, Noted, noted
+from ..records.flow_metadata import ENDS, AnswerMetadata, read_metadata
 from ..records.masking import text_of
 from ..records.pair_rows import Row
 from ..text.printable import brief, escaped
@@ -66,8 +66,8 @@ class BeforeAfter(contentviews.Contentview):
 
 def record_of(
     metadata: contentviews.Metadata, refresh: Refresh = lambda _: None
-) -> Noted | None:
-    """Return what the addon noted of a response; None if it is none of its answers."""
+) -> AnswerMetadata | None:
+    """Return what the addon recorded of a response; None if it is none of its answers."""
     flow = metadata.flow
     if (
         not isinstance(flow, http.HTTPFlow)
@@ -75,10 +75,10 @@ def record_of(
     ):
         return None
     refresh(flow)
-    return noted(flow.metadata, is_live=bool(flow.live))
+    return read_metadata(flow.metadata, is_live=bool(flow.live))
 
 
-def _summary(record: Noted) -> Iterator[str]:
+def _summary(record: AnswerMetadata) -> Iterator[str]:
     observe = record["observe"]
     changed, events = record["changed"], record["events"]
     verb = "would be repaired (observe)" if observe else "repaired"
@@ -119,7 +119,7 @@ def _about(count: str, name: str) -> Iterator[str]:
         )
 
 
-def _end(record: Noted) -> str:
+def _end(record: AnswerMetadata) -> str:
     status = "" if record["status"] is None else f"status {record['status']}, "
     kind = "stream" if record["stream"] else "body"
     ends = {
@@ -133,13 +133,13 @@ def _end(record: Noted) -> str:
     return f"{status}{kind}, {f'ended early: {broken}' if broken else shown}"
 
 
-def broken_off(record: Noted) -> str:
+def broken_off(record: AnswerMetadata) -> str:
     """Return who broke an answer off, in words; nothing if nobody has."""
     words = "" if record["end"] == "error" else ENDS.get(record["end"], "")
     return brief(record.get("why") or words) if words else ""
 
 
-def _events(record: Noted) -> Iterator[str]:
+def _events(record: AnswerMetadata) -> Iterator[str]:
     rows = [Row.from_stored(each) for each in record["pairs"]]
     at = record["left_out_at"] if record["left_out"] else len(rows)
     yield from _runs(rows[:at], record["events"])

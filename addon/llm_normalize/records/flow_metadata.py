@@ -1,4 +1,4 @@
-"""What a flow's metadata says of its answer, checked: a file may come from anywhere."""
+"""What a flow's metadata records of its answer, checked: a file may come from anywhere."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from .pair_rows import FIRST, LAST
 from .snapshot import KEY, VERSION
 
-type Noted = dict[str, Any]
+type AnswerMetadata = dict[str, Any]
 """What `AnswerRecord.metadata` returns, and what `RunningAnswer` adds."""
 
 ENDS = {
@@ -20,8 +20,10 @@ _MOST = 1000  # fixes, and blocks of one pair
 _LARGE = 10**15  # milliseconds, events
 
 
-def noted(metadata: Mapping[str, Any], *, is_live: bool) -> Noted | None:
-    """Return what a flow's *metadata* says of its answer; None if it is no such thing.
+def read_metadata(
+    metadata: Mapping[str, Any], *, is_live: bool
+) -> AnswerMetadata | None:
+    """Return what a flow's *metadata* records of its answer; None if it is no such thing.
 
     An answer that runs can only be that of a flow that is live.
     """

@@ -25,7 +25,7 @@ _FAILED = (
 )  # fmt: skip
 _FINE = (None, 0, 200, "", "0", "200")
 # Of a chunk: what the model says, and what every chunk has.
-_SAID = frozenset(("delta", "message", "text", "logprobs", "index"))
+_ANSWER_KEYS = frozenset(("delta", "message", "text", "logprobs", "index"))
 _ENVELOPE = frozenset((
     "id", "object", "created", "model", "usage", "system_fingerprint", "service_tier",
 ))  # fmt: skip
@@ -150,7 +150,7 @@ def _choice(choice: Any, echo: Echo | None) -> Any:
         return choice
     return {
         key: each
-        if key in _SAID or (key == "finish_reason" and len(str(each)) <= _REASON)
+        if key in _ANSWER_KEYS or (key == "finish_reason" and len(str(each)) <= _REASON)
         else _value(each, echo, is_error=key == "error")
         for key, each in choice.items()
     }

@@ -1,7 +1,7 @@
-"""What came of one answer and what left, kept for mitmweb, `-w` files and commands.
+"""What was received and sent of one answer, for mitmweb, `-w` files and commands.
 
-Bounded, and in blocks, for what grows in one piece is copied again and again. What came
-is packed: a stream says most of what it says many times.
+Bounded, and in blocks: one growing value would be copied at each read. What was received
+is packed: most of a stream is repetition.
 """
 
 import zlib
@@ -13,42 +13,42 @@ VERSION = 2
 """Of what is there."""
 
 LIMIT = 4 * 1024 * 1024
-"""Bytes that are kept of either."""
+"""Bytes that are stored of either."""
 
 _BLOCK = 16 * 1024
 _MOST = 4 * LIMIT // _BLOCK  # blocks
 _LARGEST = 2 * LIMIT  # bytes of a block, unpacked: one read may be as long as the limit
 
 
-class Kept:
+class Snapshot:
     """The beginning of one answer, before and after.
 
     Args:
-        both: Whether what came is kept as well, not only what left.
+        both: Whether what was received is stored as well, not only what was sent.
     """
 
     def __init__(self, *, both: bool = False) -> None:
         self._both = both
         self._blocks: list[tuple[bytes, bytes | None]] = []
-        # What left, and what came, packed; None if that is the same.
-        self._came: list[bytes] = []  # since the last block
-        self._left: list[bytes] = []
+        # What was sent, and what was received, packed; None if that is the same.
+        self._received: list[bytes] = []  # since the last block
+        self._sent: list[bytes] = []
         self._size = 0  # of both, since then
-        self._has_left = False
-        self._came_room = self._left_room = LIMIT
+        self._has_sent = False
+        self._received_room = self._sent_room = LIMIT
         self._is_cut = False
 
-    def take(self, came: bytes) -> None:
-        """Take what came, or a part of it, before `add` tells what left for it."""
+    def add_received(self, received: bytes) -> None:
+        """Store what was received, or a part of it, before what is sent for it."""
         if self._both:
-            self._came.append(came)
-            self._size += len(came)
+            self._received.append(received)
+            self._size += len(received)
 
-    def add(self, left: bytes) -> bool:
-        """Take what left, and tell whether a block is full: now and then, one is."""
-        self._left.append(left)
-        self._size += len(left)
-        is_first = bool(left) and not self._has_left
+    def add_sent(self, sent: bytes) -> bool:
+        """Store what was sent, and tell whether a block is full: now and then, one is."""
+        self._sent.append(sent)
+        self._size += len(sent)
+        is_first = bool(sent) and not self._has_sent
         if self._size < _BLOCK and not is_first:
             return False
         self._gather()
@@ -56,65 +56,68 @@ class Kept:
 
     @property
     def body(self) -> bytes:
-        """What left, up to a limit."""
+        """What was sent, up to a limit."""
         self._gather()
-        return b"".join(left for left, _ in self._blocks)
+        return b"".join(sent for sent, _ in self._blocks)
 
     @property
     def is_cut(self) -> bool:
-        """Whether more has come, or left, than is kept."""
+        """Whether more was received, or sent, than is stored."""
         self._gather()
         return self._is_cut
 
     @property
-    def came(self) -> list[bytes] | None:
-        """What came, packed, for `unpacked`.
+    def received(self) -> list[bytes] | None:
+        """What was received, packed, for `unpacked`.
 
-        Nothing if it left as it came, None if it is not kept.
+        Empty if it was sent unchanged, None if it is not stored.
         """
         if not self._both:
             return None
         self._gather()
-        if all(came is None for _, came in self._blocks):
+        if all(received is None for _, received in self._blocks):
             return []
         return [
-            zlib.compress(left, 1) if came is None else came
-            for left, came in self._blocks
+            zlib.compress(sent, 1) if received is None else received
+            for sent, received in self._blocks
         ]
 
     def _gather(self) -> None:
-        """Make a block of what came and left since the last one."""
-        left = b"".join(self._left)
-        came = b"".join(self._came) if self._both else left
-        self._left.clear()
-        self._came.clear()
+        """Make a block of what was received and sent since the last one."""
+        sent = b"".join(self._sent)
+        received = b"".join(self._received) if self._both else sent
+        self._sent.clear()
+        self._received.clear()
         self._size = 0
-        self._has_left = self._has_left or bool(left)
-        kept_left, kept_came = left[: self._left_room], came[: self._came_room]
+        self._has_sent = self._has_sent or bool(sent)
+        sent_part, received_part = (
+            sent[: self._sent_room],
+            received[: self._received_room],
+        )
         # What is cut ends there: nothing later may look as if it followed.
-        self._left_room = _room(self._left_room, left)
-        self._came_room = _room(self._came_room, came)
-        self._is_cut |= len(kept_left) < len(left) or len(kept_came) < len(came)
-        if kept_left or kept_came:
-            is_same = kept_left == kept_came
-            packed = None if is_same else zlib.compress(kept_came, 1)
-            self._blocks.append((kept_left, packed))
+        self._sent_room = _room(self._sent_room, sent)
+        self._received_room = _room(self._received_room, received)
+        self._is_cut |= len(sent_part) < len(sent) or len(received_part) < len(received)
+        if sent_part or received_part:
+            is_same = sent_part == received_part
+            packed = None if is_same else zlib.compress(received_part, 1)
+            self._blocks.append((sent_part, packed))
 
 
 def _room(room: int, block: bytes) -> int:
-    """Return the room that is left behind *block*: none where it did not fit."""
+    """Return the room that remains behind *block*: none where it did not fit."""
     return max(0, room - len(block))
 
 
-def unpacked(came: Sequence[bytes]) -> bytes:
-    """Return what came, of which `Kept.came` is the packed form.
+def unpacked(received: Sequence[bytes]) -> bytes:
+    """Return what was received, of which `Snapshot.received` is the packed form.
 
     Raises:
         ValueError: It is no such thing: it comes from a file, so it may be anything.
     """
     blocks, size = [], 0
     try:
-        for block in came[:_MOST]:
+        for block in received[:_MOST]:
             blocks.append(zlib.decompressobj().decompress(block, _LARGEST))
             size += len(blocks[-1])
             if size > _LARGEST:

@@ -11,7 +11,7 @@ from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, dumps, loads
 from ..wire.sse import BOM
 from .fix import Fix
-from .outcome import Step
+from .outcome import EventRecord
 from .stream_to_body import body_in, error_in
 
 logger = logging.getLogger(__name__)
@@ -25,21 +25,21 @@ LARGE = 1024 * 1024
 
 def repair_body(
     data: bytes, status: int, asked: Asked, fixes: Sequence[type[Fix]], label: str = ""
-) -> Step:
+) -> EventRecord:
     """Return what becomes of the body *data* of an answer with *status*.
 
     What is not understood stays as it is, and so does all of it when nothing is to be
     repaired. A fix that fails is left out, and its name logged. Never raises. An error
-    under a good status gets one of its own, which is in the step.
+    under a good status gets one of its own, which is in the record.
 
     Args:
-        data: The whole body, decoded.
+        data: The complete body, decoded.
         status: The HTTP status: 4xx and 5xx are errors.
         asked: What the request asked.
         fixes: The fixes to apply, in order.
         label: Names the answer in log lines.
     """
-    step = Step(0, data)
+    record = EventRecord(0, data)
     by_parts = len(data) > LARGE
     source = _assembled(data, status, asked, fixes, label)
     due = _status_due(source, status, fixes) if status < _FAILURE else None
@@ -47,10 +47,10 @@ def repair_body(
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
     while True:
-        step.fixes[:] = [STREAM] if source is not data else []
+        record.fixes[:] = [STREAM] if source is not data else []
         value = _read(source, text=is_failure)
         for fix in fixes:
-            if fix in off or (fix.rides and not step.fixes):
+            if fix in off or (fix.rides and not record.fixes):
                 continue
             try:
                 made = fix(asked, Seen())
@@ -65,16 +65,16 @@ def repair_body(
                 off.add(fix)
                 break  # the value may be half changed: read it anew
             if changed:
-                step.fixed(fix.name)
+                record.fixed(fix.name)
         else:
             break
     if data.startswith(BOM) and not isinstance(value, str | None):
-        step.fixed("bom-sent")
-    step.after.append(dumps(value, by_parts=by_parts) if step.fixes else data)
+        record.fixed("bom-sent")
+    record.after.append(dumps(value, by_parts=by_parts) if record.fixes else data)
     if due:
-        step.status = due
-        step.fixed(STATUS)
-    return step
+        record.status = due
+        record.fixed(STATUS)
+    return record
 
 
 def _assembled(
@@ -85,8 +85,8 @@ def _assembled(
         return data
     try:
         is_failure = status >= _FAILURE
-        said = error_in(data) if is_failure else body_in(data, asked, fixes, label)
-        return data if said is None else dumps(said)
+        converted = error_in(data) if is_failure else body_in(data, asked, fixes, label)
+        return data if converted is None else dumps(converted)
     except Exception:
         logger.exception("%s: fix %s failed and is left out", label, STREAM)
         return data
@@ -115,8 +115,8 @@ def _status_due(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | N
     wrong = wrong or failures_in(value)
     if wrong and not value.get("error"):
         return status_of({"error": wrong[0]})
-    told = value.get("base_resp")
-    silent = isinstance(told, dict) and bool(told.get("status_code"))
+    base = value.get("base_resp")
+    silent = isinstance(base, dict) and bool(base.get("status_code"))
     return status_of(value) if failed or silent else None
 
 

@@ -59,12 +59,12 @@ class Example:
 
     @classmethod
     def untouched(cls, name: str, events: Wire, **more: Any) -> Self:
-        """Return an example of what must leave as it came."""
+        """Return an example of what must pass unchanged."""
         return cls(name, events, events, **more)
 
     @classmethod
     def of_body(cls, name: str, before: Chunk, after: Chunk) -> Self:
-        """Return an example of an answer in one piece."""
+        """Return an example of an answer that is one body."""
         return cls(name, [before], [after], asked=Asked(), kind="body")
 
     @classmethod
@@ -126,7 +126,7 @@ class Fix:
         return ()
 
     def event(self, event: Event) -> list[Event] | None:
-        """Return what replaces *event* (itself, when its lines changed), or None."""
+        """Return what replaces *event* (the same, when its lines changed), or None."""
 
     def edit(self, chunk: Chunk) -> bool:
         """Change *chunk* in place; tell whether anything changed."""
@@ -144,7 +144,7 @@ class Fix:
         return []
 
     def undo(self, n: int) -> None:
-        """Hold nothing of event *n*, the last one, which passes as it came after all."""
+        """Hold nothing of event *n*, the last one, which passes unchanged after all."""
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Act on *outgoing* at one of its `moments`; that one says what the answer means."""

@@ -14,7 +14,7 @@ from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
 from .fix import Fix
-from .outcome import Outgoing, Step
+from .outcome import EventRecord, Outgoing
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Chain:
         """Keys of a delta whose words decide, too."""
         return {key for fix in self._stateful for key in fix.watched}
 
-    def frame(self, step: Step, event: Event) -> list[Event]:
+    def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
         events = [event]
         for fix in self._framing:
@@ -100,12 +100,12 @@ class Chain:
                     framed.append(each)
                 else:
                     framed += made
-                    step.fixed(fix.name)
+                    record.fixed(fix.name)
             events = framed
         return events
 
     def run(
-        self, step: Step, chunk: Chunk, payload: bytes, raw: bytes
+        self, record: EventRecord, chunk: Chunk, payload: bytes, raw: bytes
     ) -> Iterator[Outgoing]:
         """Yield what the fixes make of *chunk*, depth first.
 
@@ -113,14 +113,14 @@ class Chain:
         from a chunk is one without choices.
 
         Args:
-            step: The block of the chunk.
+            record: The block of the chunk.
             chunk: The chunk, changed in place.
             payload: The JSON it was read from.
             raw: The bytes that are sent if nothing changes it.
         """
         edits = self._edits_for(payload)
         todo: _Todo = [(chunk, 0, raw)]
-        yield from self._draw(edits, step, todo, lambda: loads(payload), raw)
+        yield from self._draw(edits, record, todo, lambda: loads(payload), raw)
 
     def _edits_for(self, payload: bytes) -> list[_Edit]:
         """Return those that may have something to do, by the bytes of a chunk."""
@@ -136,16 +136,16 @@ class Chain:
             ]
         return self._keyed[there]
 
-    def flush(self, step: Step) -> Iterator[Outgoing]:
+    def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
-        yield from self._send_held(step, lambda fix: fix.flush())
+        yield from self._send_held(record, lambda fix: fix.flush())
 
-    def end(self, step: Step, indexes: set[int] | None) -> Iterator[Outgoing]:
+    def end(self, record: EventRecord, indexes: set[int] | None) -> Iterator[Outgoing]:
         """Yield what the fixes hold of choices that end, all if None, as `run` does."""
-        yield from self._send_held(step, lambda fix: fix.end(indexes))
+        yield from self._send_held(record, lambda fix: fix.end(indexes))
 
     def _send_held(
-        self, step: Step, held: Callable[[Fix], list[Chunk]]
+        self, record: EventRecord, held: Callable[[Fix], list[Chunk]]
     ) -> Iterator[Outgoing]:
         edits = list(self._edits)
         for at, each in enumerate(edits):
@@ -153,8 +153,8 @@ class Chain:
             self._due += [(part, each.fix, at + 1) for part in found]
         while self._due:
             part, fix, first = self._due[0]
-            step.fixed(fix.name)
-            rest = self._draw(edits, step, [(part, first, None)], None, b"")
+            record.fixed(fix.name)
+            rest = self._draw(edits, record, [(part, first, None)], None, b"")
             drawn = next(rest, None)
             del self._due[0]  # what fails before is due once more
             yield from [] if drawn is None else [drawn]
@@ -182,7 +182,7 @@ class Chain:
     def _draw(
         self,
         edits: list[_Edit],
-        step: Step,
+        record: EventRecord,
         todo: _Todo,
         reread: Callable[[], Chunk] | None,
         raw: bytes,
@@ -197,33 +197,33 @@ class Chain:
                 try:
                     if edit is not None and edit(part):
                         unchanged = None
-                        step.fixed(fix.name)
+                        record.fixed(fix.name)
                     parts = None if replace is None else replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
                     self._turn_off(fix, error)
                     # Where a part has been sent already, the rest must follow.
-                    again = None if step.after or step.waiting else reread
-                    if again is not None:
-                        self.undo(step.n, fix)
-                        step.fixes.clear()
+                    reread_chunk = None if record.after or record.waiting else reread
+                    if reread_chunk is not None:
+                        self.undo(record.n, fix)
+                        record.fixes.clear()
                     rest = self._held(fix, lambda fix: [*fix.flush(), *fix.end(None)])
                     held: _Todo = [(each, at + 1, None) for each in rest]
                     if held:
-                        step.fixed(fix.name)
-                        yield from self._draw(edits, step, held[::-1], None, b"")
-                    if again is None:
+                        record.fixed(fix.name)
+                        yield from self._draw(edits, record, held[::-1], None, b"")
+                    if reread_chunk is None:
                         continue
-                    yield Outgoing(step, again(), raw)
+                    yield Outgoing(record, reread_chunk(), raw)
                     return
                 if parts is not None:
-                    step.fixed(fix.name)
+                    record.fixed(fix.name)
                     todo.extend(
                         (each, at + 1 if "choices" in each else len(edits), None)
                         for each in reversed(parts)
                     )
                     break
             else:
-                yield Outgoing(step, part, unchanged, is_through=unchanged is None)
+                yield Outgoing(record, part, unchanged, is_through=unchanged is None)
 
     def ride(self, outgoing: Outgoing) -> None:
         """Apply the fixes that ride on others to a chunk that was changed after all."""
@@ -234,9 +234,9 @@ class Chain:
                 self._turn_off(fix, error)
                 continue
             if changed:
-                outgoing.step.fixed(fix.name)
+                outgoing.record.fixed(fix.name)
 
-    def error(self, step: Step, value: Json) -> Json:
+    def error(self, record: EventRecord, value: Json) -> Json:
         """Return what the fixes make of an error in an event."""
         for fix in self._errors:
             try:
@@ -246,7 +246,7 @@ class Chain:
                 continue
             if made is not None:
                 value = made
-                step.fixed(fix.name)
+                record.fixed(fix.name)
         return value
 
     def _turn_off(self, fix: Fix, error: Exception) -> None:

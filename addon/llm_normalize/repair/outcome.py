@@ -28,7 +28,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(slots=True)
-class Step:
+class EventRecord:
     """One upstream block, before and after.
 
     Attributes:
@@ -68,7 +68,7 @@ class Step:
 class Outgoing:
     """A chunk on its way out, with its bytes as long as nothing changed it."""
 
-    step: Step
+    record: EventRecord
     chunk: Chunk
     raw: bytes | None
     is_through: bool = False
@@ -77,7 +77,7 @@ class Outgoing:
     def fixed(self, name: str) -> None:
         """Record that the fix *name* changed this chunk."""
         self.raw = None
-        self.step.fixed(name)
+        self.record.fixed(name)
 
     def encode(self) -> bytes:
         """Return the chunk as it is to be sent."""
@@ -88,15 +88,15 @@ class Outlet:
     """Where chunks are sent, and where some wait.
 
     Args:
-        emit: Sends bytes that belong to a step.
-        close: Told when a part of a step waits no more.
+        emit: Sends bytes that belong to a record.
+        close: Called when a part of a record waits no more.
         ride: Applies what rides on repairs to what was changed after all fixes.
     """
 
     def __init__(
         self,
-        emit: Callable[[Step, bytes], None],
-        close: Callable[[Step], None],
+        emit: Callable[[EventRecord, bytes], None],
+        close: Callable[[EventRecord], None],
         ride: Callable[[Outgoing], None] = lambda _: None,
     ) -> None:
         self._emit = emit
@@ -109,12 +109,12 @@ class Outlet:
         held = self._all_but(outgoing)
         if outgoing.raw is None and not outgoing.is_through:
             self._ride(outgoing)
-        self._emit(outgoing.step, outgoing.encode())
+        self._emit(outgoing.record, outgoing.encode())
         self._held = held
 
     def hold(self, outgoing: Outgoing) -> Outgoing:
         """Let *outgoing* wait, and return it."""
-        outgoing.step.waiting += 1
+        outgoing.record.waiting += 1
         self._held.append(outgoing)
         return outgoing
 
@@ -126,29 +126,29 @@ class Outlet:
     def drop(self, outgoing: Outgoing) -> None:
         """Send nothing for *outgoing*, which waited."""
         self._held = self._all_but(outgoing)
-        outgoing.step.waiting -= 1
-        self.close(outgoing.step)
+        outgoing.record.waiting -= 1
+        self.close(outgoing.record)
 
-    def rescue(self, failed: Step | None) -> None:
-        """Send all that waits, but nothing of the step that *failed*."""
+    def rescue(self, failed: EventRecord | None) -> None:
+        """Send all that waits, but nothing of the record that *failed*."""
         held, self._held = self._held, []
         for outgoing in held:
-            step = outgoing.step
-            step.waiting -= 1
-            if step is failed:
+            record = outgoing.record
+            record.waiting -= 1
+            if record is failed:
                 continue
             try:
                 data = outgoing.encode()
             except Exception:  # noqa: BLE001 - the repair is over, whatever it was
-                data = step.before if step.before and not step.after else b""
-            self._emit(step, data)
-            self.close(step)
+                data = record.before if record.before and not record.after else b""
+            self._emit(record, data)
+            self.close(record)
 
     def _all_but(self, outgoing: Outgoing) -> list[Outgoing]:
         return [each for each in self._held if each is not outgoing]
 
     def add(self, n: int, chunk: Chunk | bytes, name: str) -> None:
         """Send a chunk, or an event, that the provider left out after event *n*."""
-        step = Step(n, None, fixes=[name])
-        self._emit(step, chunk if isinstance(chunk, bytes) else encode(dumps(chunk)))
-        self.close(step)
+        record = EventRecord(n, None, fixes=[name])
+        self._emit(record, chunk if isinstance(chunk, bytes) else encode(dumps(chunk)))
+        self.close(record)

@@ -1,6 +1,6 @@
-r"""What is sent: bytes in order, newlines between blocks, and steps that are complete.
+r"""What is sent: bytes in order, newlines between blocks, and records that are complete.
 
-A step is observed once all of it has been sent. That may be late: a part of it may wait,
+The record of an event is observed once all of it has been sent. That may be late: a part of it may wait,
 and a `\n` may still follow that belongs to its last line end.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..wire.sse import Gap
-from .outcome import Step
+from .outcome import EventRecord
 
 logger = logging.getLogger(__name__)
 
@@ -18,24 +18,24 @@ class Output:
     """The bytes of one stream on their way out.
 
     Args:
-        observe: Called with each `Step` once all of it has been sent.
+        observe: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
         verbatim: Whether newlines behind the blocks are sent as received anyway.
     """
 
     def __init__(
-        self, observe: Callable[[Step], None], label: str, *, verbatim: bool
+        self, observe: Callable[[EventRecord], None], label: str, *, verbatim: bool
     ) -> None:
-        self.step: Step | None = None
-        """The step being made."""
-        self.last: Step | None = None
-        r"""A step that ended in `\r`: a `\n` may still join it."""
+        self.record: EventRecord | None = None
+        """The record of the event at hand."""
+        self.last: EventRecord | None = None
+        r"""The record of one that ended in `\r`: a `\n` may still join it."""
         self.verbatim = verbatim
         """Whether the block before was sent as received, and newlines after it shall be."""
         self._observe = observe
         self._label = label
         self._out: list[bytes] = []
-        self._begun = 0  # what had been emitted when the step was begun
+        self._begun = 0  # what had been emitted when the record was begun
 
     def drain(self) -> list[bytes]:
         """Return what has been emitted since the last call."""
@@ -43,12 +43,12 @@ class Output:
         return out
 
     def pass_on(self, data: bytes) -> None:
-        """Send *data*, which belongs to no step."""
+        """Send *data*, which belongs to no record."""
         self._out.append(data)
 
-    def emit(self, step: Step, data: bytes) -> None:
-        """Send *data*, which belongs to *step*."""
-        step.after.append(data)
+    def emit(self, record: EventRecord, data: bytes) -> None:
+        """Send *data*, which belongs to *record*."""
+        record.after.append(data)
         self._out.append(data)
 
     @contextmanager
@@ -60,46 +60,46 @@ class Output:
         finally:
             self._out = out
 
-    def begin(self, step: Step) -> None:
-        """Take up a step; what `emit` sends until `end` may not be all of it."""
-        self.step = step
+    def begin(self, record: EventRecord) -> None:
+        """Take up a record; what `emit` sends until `end` may not be all of it."""
+        self.record = record
         self._begun = len(self._out)
 
-    def undo(self, step: Step) -> None:
-        """Take back what has been emitted of *step*, which is being made."""
-        for data in step.after:
+    def undo(self, record: EventRecord) -> None:
+        """Take back what has been emitted of *record*, which is being made."""
+        for data in record.after:
             del self._out[self._out.index(data, self._begun)]
-        step.after.clear()
+        record.after.clear()
 
-    def end(self, step: Step) -> None:
-        """Let the step go, as far as nothing of it waits."""
-        self.step = None
-        self.verbatim = not step.fixes and not step.waiting  # it may be changed yet
-        if step.before is not None and step.before.endswith(b"\r"):
-            self.last = step
-        self.close(step)
+    def end(self, record: EventRecord) -> None:
+        """Let the record go, as far as nothing of it waits."""
+        self.record = None
+        self.verbatim = not record.fixes and not record.waiting  # it may be changed yet
+        if record.before is not None and record.before.endswith(b"\r"):
+            self.last = record
+        self.close(record)
 
-    def close(self, step: Step) -> None:
-        """Have *step* observed, unless something of it is still to come."""
-        if step.waiting or step is self.step or step is self.last:
+    def close(self, record: EventRecord) -> None:
+        """Have *record* observed, unless something of it is still to come."""
+        if record.waiting or record is self.record or record is self.last:
             return
         try:
-            self._observe(step)
+            self._observe(record)
         except Exception:  # an observer cannot change bytes, nor cost any
-            logger.exception("%s: event %d is not recorded", self._label, step.n)
+            logger.exception("%s: event %d is not recorded", self._label, record.n)
 
     def settle(self) -> None:
-        """Close the last step: no line end can join it any more."""
+        """Close the last record: no line end can join it any more."""
         if self.last is not None:
-            step, self.last = self.last, None
-            self.close(step)
+            record, self.last = self.last, None
+            self.close(record)
 
-    def gap(self, gap: Gap, join: Callable[[Step, bytes], None]) -> None:
+    def gap(self, gap: Gap, join: Callable[[EventRecord, bytes], None]) -> None:
         """Pass newlines between blocks on, spelled as the block before was sent.
 
         Args:
             gap: The newlines.
-            join: Called with the last step and what joins it, if that still waits.
+            join: Called with the last record and what joins it, if that still waits.
         """
         last = self.last
         if gap.joins and last is not None and last.before is not None:

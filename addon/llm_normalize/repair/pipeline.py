@@ -1,6 +1,6 @@
 """Event to fixes to ending to bytes: what happens to a stream, without any I/O.
 
-Unchanged events are sent as the bytes that were received. Every block is one `Step`,
+Unchanged events are sent as the bytes that were received. Every block is one `EventRecord`,
 which `observe` gets when all of it has been sent.
 """
 
@@ -22,7 +22,7 @@ from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix
 from .fix_chain import Chain, begin
-from .outcome import Outcome, Outgoing, Outlet, Step
+from .outcome import EventRecord, Outcome, Outgoing, Outlet
 from .output import Output
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ alike cost next to nothing (repair/fast_path/template.py).
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
 _CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
-_SAID = ("delta", "message")
+_KEYS = ("delta", "message")
 _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
@@ -63,17 +63,17 @@ class Pipeline:
     Args:
         asked: What the request asked.
         fixes: The classes of the fixes to apply, in order.
-        observe: Called with each `Step` once all of it has been sent.
+        observe: Called with each `EventRecord` once all of it has been sent.
         label: Names the stream in log lines.
         count: Called with an event that a template knew: its number, its bytes before
-            and after, the template. Tells whether that will do, and no `Step` is wanted.
+            and after, the template. Tells whether that will do, and no `EventRecord` is wanted.
     """
 
     def __init__(
         self,
         asked: Asked,
         fixes: Sequence[type[Fix]],
-        observe: Callable[[Step], None] = lambda _: None,
+        observe: Callable[[EventRecord], None] = lambda _: None,
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
     ) -> None:
@@ -155,8 +155,8 @@ class Pipeline:
         self._bail(None)
         return b"".join(self._output.drain()) + self._parser.give_up()
 
-    def _bail(self, failed: Step | None) -> None:
-        """Send all that waits as it is, but nothing of the step that *failed*."""
+    def _bail(self, failed: EventRecord | None) -> None:
+        """Send all that waits as it is, but nothing of the record that *failed*."""
         self._broken = True
         n = failed.n if failed else self._parser.count
         if failed:
@@ -167,11 +167,11 @@ class Pipeline:
             except Exception:
                 logger.exception("%s: a part that waited is lost", self._label)
 
-    def _release(self, n: int, _: Step | None) -> None:
+    def _release(self, n: int, _: EventRecord | None) -> None:
         """Send what the fixes hold before block *n*."""
         for held in (self._chain.flush, partial(self._chain.end, indexes=None)):
-            for outgoing in held(Step(n - 1, None)):
-                self._output.emit(outgoing.step, outgoing.encode())
+            for outgoing in held(EventRecord(n - 1, None)):
+                self._output.emit(outgoing.record, outgoing.encode())
 
     def abandon(self) -> bool:
         """Close the records of a stream that broke off.
@@ -180,8 +180,8 @@ class Pipeline:
             Whether something that was received has not been sent: a finish reason, say.
         """
         self._output.settle()
-        step = Step(self._parser.count, None)
-        held = [*self._chain.flush(step), *self._chain.end(step, None)]
+        record = EventRecord(self._parser.count, None)
+        held = [*self._chain.flush(record), *self._chain.end(record, None)]
         return self._ending.abandon() or bool(held)
 
     # -- one block after another -----------------------------------------------
@@ -241,9 +241,9 @@ class Pipeline:
                 self._comments(Comments(item.raw, item.n, 1))
             case _:
                 self._output.settle()
-                self._step(item)
+                self._handle(item)
 
-    def _step(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         patches = self._patches
         is_new = event.raw != patches.unknown
         patched = patches.of(event.raw, event.n) if is_new else None
@@ -253,18 +253,18 @@ class Pipeline:
             return
         self._catch_up()
         self._parser.spare -= EVENT + self.seen.size // 2
-        step = Step(event.n, event.raw)
-        self._output.begin(step)
+        record = EventRecord(event.n, event.raw)
+        self._output.begin(record)
         if self._broken:
-            self._output.emit(step, event.raw)
+            self._output.emit(record, event.raw)
         else:
-            self._guarded(self._event, step, event)
+            self._guarded(self._event, record, event)
         self._due = b""
-        self._output.end(step)
+        self._output.end(record)
         if len(event.raw) > _WATCHED:
             self._templates.forget()
         else:
-            self._templates.watch(step)
+            self._templates.watch(record)
         patches.unknown = None
 
     def _comments(self, item: Comments) -> None:
@@ -281,10 +281,10 @@ class Pipeline:
             self._drop(item.n + len(found), rest, item.count - len(found))
 
     def _drop(self, n: int, comments: bytes, count: int) -> None:
-        step = Step(n, comments, [b"\n" * count], [_COMMENT])
-        self._output.pass_on(step.after[0])
+        record = EventRecord(n, comments, [b"\n" * count], [_COMMENT])
+        self._output.pass_on(record.after[0])
         self._due = self._due[len(comments) :]
-        self._output.close(step)
+        self._output.close(record)
 
     def _catch_up(self) -> None:
         """Take in what the last event that was not read has counted."""
@@ -293,7 +293,7 @@ class Pipeline:
             return
         try:
             with self._output.nothing():
-                self._event(Step(event.n, event.raw), event)
+                self._event(EventRecord(event.n, event.raw), event)
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
@@ -318,74 +318,74 @@ class Pipeline:
     def _fail(self) -> None:
         """Send what waits, and what is due of the block at hand, each as received."""
         due, self._due = self._due, b""
-        step = self._output.step if due else None
-        if step is None:
+        record = self._output.record if due else None
+        if record is None:
             self._bail(None)
             if due:
                 self._output.pass_on(due)
             return
-        self._output.undo(step)
-        self._bail(step)
-        step.fixes.clear()
-        self._output.emit(step, due)
+        self._output.undo(record)
+        self._bail(record)
+        record.fixes.clear()
+        self._output.emit(record, due)
 
-    def _pass(self, step: Step, data: bytes, reason: Outcome) -> None:
+    def _pass(self, record: EventRecord, data: bytes, reason: Outcome) -> None:
         """Send what is not understood as it is."""
         self._ending.other()
         self.raw_events[reason] += 1
-        self._output.emit(step, data)
+        self._output.emit(record, data)
 
     # -- one block ---------------------------------------------------------------
 
-    def _event(self, step: Step, event: Event) -> None:
+    def _event(self, record: EventRecord, event: Event) -> None:
         if event.is_value and len(event.raw) > self.largest_body:
-            self._pass(step, event.raw, Outcome.TOO_LARGE)
+            self._pass(record, event.raw, Outcome.TOO_LARGE)
             return
         closed = event.closed  # a fix may close it
         self.seen.n, self.seen.is_value = event.n, event.is_value
         self._decoded = None
         payload = event.payload()
         if payload is not None:
-            outcome = self._payload(step, payload, event.raw)
+            outcome = self._payload(record, payload, event.raw)
             if outcome is Outcome.UNDERSTOOD:
                 return
             if not outcome.may_be_framing:
-                self._pass(step, event.raw, outcome)
+                self._pass(record, event.raw, outcome)
                 return
-        framed = self._frame(step, event)
+        framed = self._frame(record, event)
         for each in framed:
-            raw = each.encode() if step.fixes else event.raw
+            raw = each.encode() if record.fixes else event.raw
             if not each.closed and each.data != DONE:
-                self._make_way(step.n)
-            outcome = self._framed(step, each, raw)
+                self._make_way(record.n)
+            outcome = self._framed(record, each, raw)
             if outcome is Outcome.UNDERSTOOD:
                 continue
             if len(framed) == 1:
                 # Not ours to reframe: the client's parser may know what it is.
-                step.fixes.clear()
+                record.fixes.clear()
                 raw = event.raw
                 if not closed:
-                    self._make_way(step.n)
-            self._pass(step, raw, outcome)
+                    self._make_way(record.n)
+            self._pass(record, raw, outcome)
 
-    def _frame(self, step: Step, event: Event) -> list[Event]:
+    def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
-        whole = event
+        unframed = event
         if event.raw.count(b"\n") + event.raw.count(b"\r") > LINES:
             bare = _COMMENT_LINES.sub(b"", event.raw) if self._drops_comments else b""
             if not 0 < bare.count(b"\n") < LINES:
-                self._pass(step, event.raw, Outcome.TOO_MANY)
+                self._pass(record, event.raw, Outcome.TOO_MANY)
                 return []
             event = Event(bare, event.n, event.closed)
-            step.fixed(_COMMENT)
+            record.fixed(_COMMENT)
         if event.names_error:
             self._ending.other()  # whatever it says: no success is made up after it
-        framed = self._chain.frame(step, event)
+        framed = self._chain.frame(record, event)
         self._parser.spare -= (len(framed) - 1) * EVENT
         if len(framed) <= _PARTS:
             return framed
-        step.fixes.clear()
-        self._pass(step, whole.raw, Outcome.TOO_MANY)
+        record.fixes.clear()
+        self._pass(record, unframed.raw, Outcome.TOO_MANY)
         return []
 
     def _make_way(self, n: int) -> None:
@@ -393,32 +393,32 @@ class Pipeline:
         self._flush(n - 1)
         self._ending.make_way(n, last=True)
 
-    def _framed(self, step: Step, event: Event, raw: bytes) -> Outcome:
+    def _framed(self, record: EventRecord, event: Event, raw: bytes) -> Outcome:
         """Send *event* as the framing fixes made it, if it is understood."""
         if event.foreign:
             return Outcome.FOREIGN_LINE
         data = event.data
         if data is None:
-            self._output.emit(step, raw)
+            self._output.emit(record, raw)
             return Outcome.UNDERSTOOD
-        return self._payload(step, data, raw)
+        return self._payload(record, data, raw)
 
-    def _payload(self, step: Step, payload: bytes, raw: bytes) -> Outcome:
+    def _payload(self, record: EventRecord, payload: bytes, raw: bytes) -> Outcome:
         """Send the event with this *payload*, if it is understood."""
         if payload == DONE:
-            self._flush(step.n - 1)
-            self._ending.done(Outgoing(step, {}, raw))
+            self._flush(record.n - 1)
+            self._ending.done(Outgoing(record, {}, raw))
             return Outcome.UNDERSTOOD
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
         if self._is_error(value):
-            self._flush(step.n - 1)
-            self._error(Outgoing(step, value, raw))
+            self._flush(record.n - 1)
+            self._error(Outgoing(record, value, raw))
         elif is_chunk(value) and is_readable(value):
-            for outgoing in self._chain.run(step, value, payload, raw):
+            for outgoing in self._chain.run(record, value, payload, raw):
                 if "choices" not in outgoing.chunk:
-                    self._flush(step.n - 1)
+                    self._flush(record.n - 1)
                     self._error(outgoing)
                 else:
                     self.seen.note(outgoing.chunk)
@@ -456,36 +456,38 @@ class Pipeline:
         return is_body and tells_only_failure(value)
 
     def _error(self, outgoing: Outgoing) -> None:
-        known = len(outgoing.step.fixes)
-        outgoing.chunk = self._chain.error(outgoing.step, outgoing.chunk)
-        if len(outgoing.step.fixes) != known:
+        known = len(outgoing.record.fixes)
+        outgoing.chunk = self._chain.error(outgoing.record, outgoing.chunk)
+        if len(outgoing.record.fixes) != known:
             outgoing.raw = None
         self._ending.error(outgoing)
 
     def _flush(self, n: int) -> None:
         """Send what fixes still hold after event *n*."""
-        step = Step(n, None)
-        self._drain(step, self._chain.flush(step), self._ending.chunk)
-        if step.fixes:
-            self._output.close(step)
+        record = EventRecord(n, None)
+        self._drain(record, self._chain.flush(record), self._ending.chunk)
+        if record.fixes:
+            self._output.close(record)
 
-    def _close(self, step: Step, indexes: set[int] | None) -> None:
-        """Send what fixes hold of choices that end, all if None, as part of *step*."""
-        self._drain(step, self._chain.end(step, indexes), self._outlet.send)
+    def _close(self, record: EventRecord, indexes: set[int] | None) -> None:
+        """Send what fixes hold of choices that end, all if None, as part of *record*."""
+        self._drain(record, self._chain.end(record, indexes), self._outlet.send)
 
     def _drain(
-        self, step: Step, held: Iterator[Outgoing], send: Callable[[Outgoing], None]
+        self,
+        record: EventRecord,
+        held: Iterator[Outgoing],
+        send: Callable[[Outgoing], None],
     ) -> None:
         for outgoing in held:
-            sent = len(step.after) + step.waiting
+            sent = len(record.after) + record.waiting
             try:
                 self.seen.note(outgoing.chunk)
                 send(outgoing)
-            except Exception:
-                # The fixes do not hold it any more.
-                again = [] if len(step.after) + step.waiting > sent else [outgoing]
-                for each in (*again, *held):
-                    self._output.emit(step, each.encode())
+            except Exception:  # the fixes do not hold it any more
+                unsent = [] if len(record.after) + record.waiting > sent else [outgoing]
+                for each in (*unsent, *held):
+                    self._output.emit(record, each.encode())
                 raise
 
 
@@ -512,7 +514,7 @@ def _parts(value: Json) -> int:
     if isinstance(value, list):
         return len(value)
     found: list[Json] = choices(value) if isinstance(value, dict) else []
-    said = [each.get(key) for each in found if isinstance(each, dict) for key in _SAID]
-    calls = [each.get("tool_calls") for each in said if isinstance(each, dict)]
+    sent = [each.get(key) for each in found if isinstance(each, dict) for key in _KEYS]
+    calls = [each.get("tool_calls") for each in sent if isinstance(each, dict)]
     more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
     return max(len(found) + _CALL * more - 2, 0)

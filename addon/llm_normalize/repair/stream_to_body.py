@@ -25,7 +25,7 @@ def body_in(
     as it is.
 
     Args:
-        data: The whole body.
+        data: The complete body.
         asked: What the request asked.
         fixes: The fixes to apply to the events, in order.
         label: Names the answer in log lines.
@@ -34,7 +34,7 @@ def body_in(
     done = any(
         event.data == DONE or event.raw.strip() == DONE for event in _events(data)
     )
-    if len(values) == 1 and _is_whole(values[0], done=done):
+    if len(values) == 1 and _is_body(values[0], done=done):
         return values[0]
     # Usage that was asked for comes in a chunk of its own, whatever else waits.
     wanted = replace(asked, stream=True, usage=True)
@@ -128,8 +128,8 @@ def _payload(event: Event) -> bytes:
     return event.data or b""
 
 
-def _is_whole(value: Json, *, done: bool) -> bool:
-    """Tell whether *value* is a whole answer, or an error, and no chunk.
+def _is_body(value: Json, *, done: bool) -> bool:
+    """Tell whether *value* is a complete answer, or an error, and no chunk.
 
     Args:
         value: The only value of its stream.

@@ -15,7 +15,7 @@ from .histogram import ACCURACY
 def as_json(found: Collected, notes: reader.Notes) -> str:
     """Return the object; ASCII, so that nothing in it is a terminal's command."""
     span, buckets = found.timeline.buckets()
-    whole, models = found.whole(), found.models_of()
+    overall, models = found.overall(), found.models_of()
     known = {fix.name: fix for fix in FIXES}
     made: dict[str, Any] = {
         "files": [str(path) for path in notes.files],
@@ -28,8 +28,8 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
         "since": _moment(found.timeline.since),
         "until": _moment(found.timeline.until),
         "percentiles_accuracy": ACCURACY,
-        "answers": whole.flows,
-        "whole": whole.as_json(),
+        "answers": overall.flows,
+        "whole": overall.as_json(),
         "groups": [
             {"host": host, "model": model, "mode": mode, **group.as_json()}
             for (host, model, mode), group in found.rows()
@@ -40,11 +40,11 @@ def as_json(found: Collected, notes: reader.Notes) -> str:
                 "changes": known[name].changes if name in known else None,
                 "breaks": known[name].why if name in known else None,
                 "answers": answers,
-                "events": whole.fixes[name],
+                "events": overall.fixes[name],
                 "models": models[name],
                 "examples": [_example(each) for each in found.examples.of(name)],
             }
-            for name, answers in ranked(whole.fixed)
+            for name, answers in ranked(overall.fixed)
         ],
         "over_time": {
             "bucket_seconds": span,

@@ -25,9 +25,9 @@ def as_markdown(found: Collected, notes: reader.Notes) -> Iterator[str]:
 
 
 def _models(found: Collected) -> Iterator[list[str]]:
-    whole = found.whole()
-    more = ["requests"] if whole.requests else []
-    ends = [end for end in (*ENDS, OTHER_END) if whole.ends[end]]
+    overall = found.overall()
+    more = ["requests"] if overall.requests else []
+    ends = [end for end in (*ENDS, OTHER_END) if overall.ends[end]]
     first = ["first ms p50", "p99"]
     yield [
         "host",

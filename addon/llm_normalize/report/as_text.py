@@ -60,12 +60,12 @@ def _needed(group: Group, mode: str) -> str:
 
 
 def _fixes(found: Collected) -> Iterator[str]:
-    whole, models = found.whole(), found.models_of()
-    needed = ranked(whole.fixed)
+    overall, models = found.overall(), found.models_of()
+    needed = ranked(overall.fixed)
     table = [["fix", "answers", "of all", "events", "models"]]
     for name, answers in needed[:FIXES]:
-        events = text.number(whole.fixes[name])
-        of_all = text.share(answers, whole.flows)
+        events = text.number(overall.fixes[name])
+        of_all = text.share(answers, overall.flows)
         table.append(
             [text.cut(name), text.number(answers), of_all, events, str(models[name])]
         )
@@ -78,14 +78,14 @@ def _fixes(found: Collected) -> Iterator[str]:
 
 
 def _broken(found: Collected) -> Iterator[str]:
-    whole = found.whole()
-    total = whole.flows - whole.ends["complete"]
+    overall = found.overall()
+    total = overall.flows - overall.ends["complete"]
     if not total:
         yield "Every answer came to its end."
     else:
         ends = ", ".join(
             f"{name} {count:,}"
-            for name, count in whole.ends.most_common()
+            for name, count in overall.ends.most_common()
             if name != "complete"
         )
         yield f"{text.counted(total, 'answer')} ended early: {ends}; the latest:"
@@ -95,5 +95,5 @@ def _broken(found: Collected) -> Iterator[str]:
                 f"{text.cut(each.host, _MOST_NAME)} {text.cut(each.model, _MOST_NAME)}"
             )
             yield f"  {when}  {each.end}  {name}  {text.counted(each.events, 'event')}"
-    first = f"half began within {text.duration(whole.begin.at(0.5))}"
-    yield f"Of the answers, {first}, 99 % within {text.duration(whole.begin.at(0.99))}."
+    first = f"half began within {text.duration(overall.begin.at(0.5))}"
+    yield f"Of the answers, {first}, 99 % within {text.duration(overall.begin.at(0.99))}."

@@ -108,7 +108,7 @@ class Collected:
             sums.setdefault(host, Group()).merge(group)
         return sorted(sums.items(), key=lambda each: (-each[1].flows, each[0]))
 
-    def whole(self) -> Group:
+    def overall(self) -> Group:
         """Return the sum of all groups."""
         total = Group()
         for group in self.groups.values():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..records.difference import Change, aligned, changes
 from . import log_reader as reader
 
-KEPT = 3  # of each fix
+MAX_EXAMPLES = 3  # of each fix
 UNKNOWN = "not known"  # whose an example is that no record of an answer follows
 
 _FIX_WEIGHT = 500  # an event that needed one fix alone shows it best
@@ -127,36 +127,36 @@ class Examples:
         return sorted(self._best.get(name, ()), key=lambda each: each.score)
 
     def _offer(self, name: str, pair: _Pair, host: str, model: str) -> None:
-        kept = self._best.setdefault(name, [])
+        examples = self._best.setdefault(name, [])
         fixes = tuple(sorted(pair.fixes))
-        for at, each in enumerate(kept):
+        for at, each in enumerate(examples):
             if (each.host, each.model, tuple(sorted(each.fixes))) == (
                 host,
                 model,
                 fixes,
             ):
                 if pair.score < each.score:
-                    kept[at] = _example(pair, host, model)
+                    examples[at] = _example(pair, host, model)
                 return
-        models = collections.Counter((each.host, each.model) for each in kept)
+        models = collections.Counter((each.host, each.model) for each in examples)
         models[host, model] += 1
-        if len(kept) < KEPT:
-            kept.append(_example(pair, host, model))
+        if len(examples) < MAX_EXAMPLES:
+            examples.append(_example(pair, host, model))
             return
         # Of the model that has the most of them, the longest makes room.
         crowded = max(models.values())
         worst = max(
             (
                 at
-                for at, each in enumerate(kept)
+                for at, each in enumerate(examples)
                 if models[each.host, each.model] == crowded
             ),
-            key=lambda at: kept[at].score,
+            key=lambda at: examples[at].score,
         )
         same = models[host, model] == crowded
-        if same and kept[worst].score <= pair.score:
+        if same and examples[worst].score <= pair.score:
             return
-        kept[worst] = _example(pair, host, model)
+        examples[worst] = _example(pair, host, model)
 
 
 def _example(pair: _Pair, host: str, model: str) -> Example:

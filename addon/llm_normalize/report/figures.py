@@ -30,11 +30,11 @@ def counted(value: int, what: str) -> str:
     return f"{value:,} {what}{'' if value == 1 else 's'}"
 
 
-def share(part: int, whole: int) -> str:
+def share(part: int, total: int) -> str:
     """Return *part* of *whole* as a percentage; never 0 or 100 for what is not."""
-    if not whole:
+    if not total:
         return NONE
-    percent = 100 * part / whole
+    percent = 100 * part / total
     if 0 < percent < 1:
         return "under 1 %"
     if 99 < percent < 100:  # noqa: PLR2004 - per cent

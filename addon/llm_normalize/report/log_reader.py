@@ -15,7 +15,7 @@ from typing import IO, Any
 
 type Record = dict[str, Any]
 
-KEPT = 4
+ROTATED = 4
 """Rotated files beside a log: NAME.1 is the newest."""
 
 LONGEST = 64 * 1024 * 1024
@@ -89,7 +89,7 @@ def _with_rotated(path: Path) -> list[Path]:
     if found is None or found["number"]:
         return [path]
     log = path.with_name(found["log"])
-    numbered = [f"{log.name}.{at}" for at in range(KEPT, 0, -1)]
+    numbered = [f"{log.name}.{at}" for at in range(ROTATED, 0, -1)]
     names = [name + end for name in numbered for end in (".gz", "")]
     rotated = [path.with_name(name) for name in names]
     return [*(each for each in rotated if each.is_file()), path]

@@ -66,29 +66,29 @@ def parts(found: Collected, notes: reader.Notes) -> Iterator[str]:
 
 
 def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
-    whole = found.whole()
+    overall = found.overall()
     rows = found.rows()
     return {
         "files": notes.files[:FILES],
         "more_files": max(0, len(notes.files) - FILES),
         "notes": notes,
         "found": found,
-        "whole": whole,
-        "broke": whole.flows - whole.ends["complete"],
+        "whole": overall,
+        "broke": overall.flows - overall.ends["complete"],
         "words": sentences.summary(found, notes),
         "observed": {mode for (_, _, mode), _ in rows} == {"observe"},
         "rows": rows[:SHOWN],
         "folded_rows": rows[SHOWN:MODELS],
         "more_rows": len(rows) - MODELS,
         "ranked": ranked,
-        "fixes": _fixes(found, whole),
-        "fix_chart": _fix_chart(rows, whole),
+        "fixes": _fixes(found, overall),
+        "fix_chart": _fix_chart(rows, overall),
         "time_charts": _time_charts(found),
         "latency_charts": _latency_charts(rows),
         "ends": [
             each
             for each in (*ENDS, OTHER_END)
-            if each != "complete" and whole.ends[each]
+            if each != "complete" and overall.ends[each]
         ],
         "broken_hosts": [
             (host, group)
@@ -101,15 +101,15 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
     }
 
 
-def _code(said: str) -> str:
+def _code(source: str) -> str:
     """Return *said* as HTML, with what is between backticks as code."""
-    parts = re.split(r"`([^`]*)`", html.escape(visible(said)))
+    parts = re.split(r"`([^`]*)`", html.escape(visible(source)))
     return "".join(
         f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)
     )
 
 
-def _fixes(found: Collected, whole: Group) -> list[dict[str, Any]]:
+def _fixes(found: Collected, overall: Group) -> list[dict[str, Any]]:
     known = {fix.name: fix for fix in FIXES}
     models = found.models_of()
     return [
@@ -121,12 +121,12 @@ def _fixes(found: Collected, whole: Group) -> list[dict[str, Any]]:
             else "",
             "breaks": known[name].why if name in known else "",
             "answers": answers,
-            "events": whole.fixes[name],
+            "events": overall.fixes[name],
             "models": models[name],
             "examples": found.examples.of(name),
             "open": place < _OPEN,
         }
-        for place, (name, answers) in enumerate(ranked(whole.fixed))
+        for place, (name, answers) in enumerate(ranked(overall.fixed))
     ]
 
 
@@ -149,9 +149,9 @@ def _labels(rows: list[tuple[tuple[str, str, str], Group]]) -> list[str]:
 
 
 def _fix_chart(
-    rows: list[tuple[tuple[str, str, str], Group]], whole: Group
+    rows: list[tuple[tuple[str, str, str], Group]], overall: Group
 ) -> Chart | None:
-    columns = [name for name, _ in ranked(whole.fixed)[:_COLUMNS]]
+    columns = [name for name, _ in ranked(overall.fixed)[:_COLUMNS]]
     drawn = [row for row in rows if row[1].repaired][:_DRAWN]
     if not columns or not drawn:
         return None
@@ -168,7 +168,7 @@ def _fix_chart(
     left_out = []
     if len(rows) > len(drawn):
         left_out.append(f"the {len(drawn)} models with the most repaired events")
-    if len(whole.fixed) > len(columns):
+    if len(overall.fixed) > len(columns):
         left_out.append(f"the {len(columns)} fixes that most answers needed")
     note = "The larger a dot, the more of the model's answers needed the fix."
     note += f" Shown: {' and '.join(left_out)}." if left_out else ""

@@ -23,7 +23,7 @@ def followed(
     if not out.isatty():
         yield from records
         return
-    said = 0.0
+    last_report = 0.0
     number = 0
     begun = time.monotonic()
     try:
@@ -32,11 +32,11 @@ def followed(
             if number % _LOOK:
                 continue
             now = time.monotonic()
-            if now - max(said, begun) >= _EVERY:
-                said = now
+            if now - max(last_report, begun) >= _EVERY:
+                last_report = now
                 _say(out, f"{_state(number, files, notes)}")
     finally:
-        if said:
+        if last_report:
             _say(out, "")
 
 

@@ -21,24 +21,24 @@ def summary(found: Collected, notes: reader.Notes) -> list[str]:
 
 
 def _answers(found: Collected) -> Iterator[str]:
-    whole, hosts, rows = found.whole(), found.hosts(), found.rows()
-    if not whole.flows:
+    overall, hosts, rows = found.overall(), found.hosts(), found.rows()
+    if not overall.flows:
         yield "The logs hold no answer that has come to its end."
         return
     models = len({(host, model) for (host, model, _), _ in rows})
     yield (
-        f"{text.counted(whole.flows, 'answer')} of {text.counted(models, 'model')} "
+        f"{text.counted(overall.flows, 'answer')} of {text.counted(models, 'model')} "
         f"at {text.counted(len(hosts), 'host')}."
     )
-    needed = ranked(whole.fixed)
+    needed = ranked(overall.fixed)
     if not needed:
         yield "Nothing in them had to be repaired."
         return
     observed = sum(group.repaired for (_, _, mode), group in rows if mode == "observe")
     yield (
-        f"{text.number(whole.repaired)} of them "
-        f"({text.share(whole.repaired, whole.flows)}) had something to repair: "
-        f"{text.number(whole.changed)} of {text.counted(whole.events, 'event')} were not "
+        f"{text.number(overall.repaired)} of them "
+        f"({text.share(overall.repaired, overall.flows)}) had something to repair: "
+        f"{text.number(overall.changed)} of {text.counted(overall.events, 'event')} were not "
         "as OpenAI sends them."
     )
     if observed:
@@ -47,7 +47,7 @@ def _answers(found: Collected) -> Iterator[str]:
             "addon only observed."
         )
     named = [
-        f"`{text.cut(name)}` ({text.share(count, whole.flows)} of the answers)"
+        f"`{text.cut(name)}` ({text.share(count, overall.flows)} of the answers)"
         for name, count in needed[:_MOST]
     ]
     yield f"Needed most: {_listed(named)}."
@@ -60,32 +60,32 @@ def _answers(found: Collected) -> Iterator[str]:
 
 
 def _ends(found: Collected) -> Iterator[str]:
-    whole = found.whole()
-    if not whole.flows:
+    overall = found.overall()
+    if not overall.flows:
         return
-    broke = whole.flows - whole.ends["complete"]
+    broke = overall.flows - overall.ends["complete"]
     if broke:
-        said = {
+        endings = {
             "upstream-broke": "broken off by the provider",
             "client-left": "left by the client",
             "error": "without any response",
         }
         ends = [
-            f"{text.number(whole.ends[end])} {words}"
-            for end, words in said.items()
-            if whole.ends[end]
+            f"{text.number(overall.ends[end])} {words}"
+            for end, words in endings.items()
+            if overall.ends[end]
         ]
-        other = broke - sum(whole.ends[end] for end in said)
+        other = broke - sum(overall.ends[end] for end in endings)
         ends += [f"{text.number(other)} ended in a way the log does not tell"] * bool(
             other
         )
         yield f"{text.counted(broke, 'answer')} did not come to an end: {_listed(ends)}."
     else:
         yield "Every answer came to its end."
-    if whole.begin.count:
+    if overall.begin.count:
         yield (
-            f"Half of the answers began within {text.duration(whole.begin.at(0.5))}, "
-            f"99 % within {text.duration(whole.begin.at(0.99))}."
+            f"Half of the answers began within {text.duration(overall.begin.at(0.5))}, "
+            f"99 % within {text.duration(overall.begin.at(0.99))}."
         )
 
 

@@ -22,7 +22,7 @@ SPANS = {
 """Seconds of a bucket, each a multiple of those before, and what they are called."""
 
 OTHER_END = "?"
-_KEPT = 4000  # buckets, before they are joined to larger ones
+_MAX_BUCKETS = 4000  # buckets, before they are joined to larger ones
 _SHOWN = 48
 _MONDAY = 4 * 86_400  # weeks begin on one; the epoch was a Thursday
 # A clock that is wrong says 1970, say: such a bar would leave no room for the others.
@@ -86,7 +86,7 @@ class Timeline:
         self.until = at if self.until is None else max(self.until, at)
         number = int(at - _MONDAY) // self._span
         self._buckets.setdefault(number, Bucket()).add(end, events, changed)
-        if len(self._buckets) > _KEPT:
+        if len(self._buckets) > _MAX_BUCKETS:
             span = next(span for span in SPANS if span > self._span)
             self._buckets = self._joined(span)
             self._span = span

@@ -90,7 +90,7 @@ _DEVELOPER = re.compile(
     re.IGNORECASE,
 )
 _ONE = re.compile(_NAME)
-_STEP = re.compile(r" -> |[.\[\]]+")
+_SEPARATOR = re.compile(r" -> |[.\[\]]+")
 _WHITE = re.compile(r"\s+")
 _PLACE = re.compile(r"[\"'](?:loc|param)\\*[\"']")
 _NOTHING = Echo(b"")
@@ -179,7 +179,7 @@ class _Reader:
     def _quotes_json(self, text: str) -> bool:
         """Tell whether the JSON *text* has its fields for names from the request."""
         return any(
-            (span.size >= _QUOTED_JSON or span.is_whole)
+            (span.size >= _QUOTED_JSON or span.is_complete)
             and _PLACE.search(text, span.start, span.end)
             for span in self._echo.spans(text)
         )
@@ -242,14 +242,14 @@ class _Reader:
             or (
                 name is not None
                 and span.holds(name)
-                and (span.is_whole or span.size >= len(name[0]) + _AROUND)
+                and (span.is_complete or span.size >= len(name[0]) + _AROUND)
             )
             for span in self._echo.spans(found.string)
         )
 
 
 def _path_of(path: str) -> Path:
-    return _without_root(tuple(name for name in _STEP.split(path) if name))
+    return _without_root(tuple(name for name in _SEPARATOR.split(path) if name))
 
 
 def _without_root(path: Path) -> Path:

@@ -157,9 +157,9 @@ def _guard_flows() -> None:
 
     @functools.wraps(state)
     def state_without_key(flow: http.HTTPFlow) -> Any:
-        whole = state(flow)
-        whole["request"]["headers"] = _saved(flow.request.headers).fields
-        return whole
+        flow_state = state(flow)
+        flow_state["request"]["headers"] = _saved(flow.request.headers).fields
+        return flow_state
 
     @functools.wraps(copied)
     def copy_without_key(flow: http.HTTPFlow) -> http.HTTPFlow:

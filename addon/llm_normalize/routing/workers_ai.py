@@ -64,7 +64,7 @@ def native_path(base_path: str, model: str) -> str:
     """
     if not model:
         raise ValueError("The request names no model.")
-    if any(step in ("", ".", "..") for step in model.split("/")):
+    if any(segment in ("", ".", "..") for segment in model.split("/")):
         raise ValueError("The model's name has an empty part, or one of dots.")
     try:
         return f"{base_path.rstrip('/')}/ai/run/{quote(model, safe='@/:')}"
@@ -72,12 +72,12 @@ def native_path(base_path: str, model: str) -> str:
         raise ValueError("The model's name is no valid text.") from None
 
 
-def native_body(body: bytes, *, whole: bool = False) -> Native:
+def native_body(body: bytes, *, as_body: bool = False) -> Native:
     """Return OpenAI's request *body* as the native API takes it.
 
     Args:
         body: The JSON body of a chat/completions request.
-        whole: Whether to ask for one body instead of a stream, whatever *body* asks.
+        as_body: Whether to ask for one body instead of a stream, whatever *body* asks.
 
     Raises:
         ValueError: It cannot be translated; the message is a sentence for the client.
@@ -90,7 +90,7 @@ def native_body(body: bytes, *, whole: bool = False) -> Native:
         raise ValueError("A message of the request is no object.")
     fields = _Fields()
     request.pop("model", None)
-    unwanted = {*(_STREAMING if whole else ()), *_useless(request)}
+    unwanted = {*(_STREAMING if as_body else ()), *_useless(request)}
     fields.keep(request, "", PARAMETERS - unwanted)
     _limits(request, fields)
     _format(request, fields)
@@ -186,8 +186,13 @@ def _format(request: Chunk, fields: _Fields) -> None:
     given = form.get("json_schema") if isinstance(form, dict) else None
     schema = given.get("schema") if isinstance(given, dict) else None
     if isinstance(form, dict) and isinstance(given, dict) and isinstance(schema, dict):
-        told = {"title": given.get("name"), "description": given.get("description")}
-        named = {key: text for key, text in told.items() if text and key not in schema}
+        described = {
+            "title": given.get("name"),
+            "description": given.get("description"),
+        }
+        named = {
+            key: text for key, text in described.items() if text and key not in schema
+        }
         fields.put(form, "response_format.", "json_schema", {**named, **schema})
 
 
@@ -201,9 +206,9 @@ def _tools(request: Chunk, fields: _Fields) -> None:
             continue  # flat, which is native, or a custom one
         if not isinstance(given.get("description"), str):
             fields.put(given, path, "description", "")
-        told = given.get("parameters")
+        described = given.get("parameters")
         made = {"type": "object", "properties": {}}
-        made |= told if isinstance(told, dict) else {}
+        made |= described if isinstance(described, dict) else {}
         fields.put(given, path, "parameters", made)
 
 
@@ -246,8 +251,8 @@ def _content(content: Json) -> Json:
         return ""
     parts = content if isinstance(content, list) else ()
     texts = [text for part in parts if (text := _text(part)) is not None]
-    whole = isinstance(content, list) and len(texts) == len(parts)
-    return "\n".join(texts) if whole else content
+    is_text = isinstance(content, list) and len(texts) == len(parts)
+    return "\n".join(texts) if is_text else content
 
 
 def _text(part: Json) -> str | None:

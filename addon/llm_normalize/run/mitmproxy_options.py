@@ -104,19 +104,23 @@ def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | Non
     folder = Path(opts.confdir).expanduser()
     if configured:
         _load(opts, folder)
-    told = {name: value for name, value in vars(given).items() if value is not None}
-    opts.update(**{name: value for name, value in told.items() if name in opts})
+    given_options = {
+        name: value for name, value in vars(given).items() if value is not None
+    }
+    opts.update(
+        **{name: value for name, value in given_options.items() if name in opts}
+    )
     modes = [mode_specs.ProxyMode.parse(each) for each in opts.mode]
 
     def web(name: str, default: Any) -> Any:
-        value = told.get(name) or opts.deferred.get(name, default)
+        value = given_options.get(name) or opts.deferred.get(name, default)
         return getattr(value, "val", [value])[0]  # as --set has it
 
     planned = Plan(
         Path(os.path.abspath(Path(opts.confdir).expanduser())),  # noqa: PTH100 - links stay as they are
         tuple(_listens(opts, mode) for mode in modes) if opts.server else (),
         int(web("web_port", PAGE)) if program == "mitmweb" else None,
-        "listen_host" in told
+        "listen_host" in given_options
         or any(each.startswith("listen_host=") for each in given.setoptions),
         str(web("web_host", LOCAL)),
     )

@@ -18,13 +18,13 @@ class Taken(NamedTuple):
         port: Its number.
         by: Who has it, as a clause.
         free: One that can be had instead.
-        mend: How to ask for that one.
+        repair: How to ask for that one.
     """
 
     port: int
     by: str
     free: int
-    mend: str
+    repair: str
 
 
 def first_taken(plan: Plan) -> Taken | None:
@@ -32,10 +32,10 @@ def first_taken(plan: Plan) -> Taken | None:
     for each in plan.listens:
         if each.port and is_taken(each.host, each.port):
             free = _free(each.host, each.port, {plan.page})
-            mend = f"-p {free}"
+            repair = f"-p {free}"
             if each.is_own:
-                mend = f"--mode {each.mode}{each.data and ':' + each.data}@{free}"
-            return Taken(each.port, _owner(each.port), free, mend)
+                repair = f"--mode {each.mode}{each.data and ':' + each.data}@{free}"
+            return Taken(each.port, _owner(each.port), free, repair)
     if plan.page and is_taken(plan.page_host, plan.page):
         used = {each.port for each in plan.listens}
         free = _free(plan.page_host, plan.page, used)
@@ -46,12 +46,12 @@ def first_taken(plan: Plan) -> Taken | None:
 def obstacle(plan: Plan) -> str:
     """Return why nobody could listen where *plan* does, as a clause; empty if one could."""
     places = [(each.host, each.port, "-p 8080") for each in plan.listens]
-    for host, port, mend in [*places, (plan.page_host, plan.page, "--web-port 8081")]:
+    for host, port, repair in [*places, (plan.page_host, plan.page, "--web-port 8081")]:
         error = _bound(host, port) if port else None
         if isinstance(error, PermissionError) and sys.platform != "win32":
             return (
                 f"this user may not listen on port {port}: that takes root's rights; to "
-                f"take another: {mend}"
+                f"take another: {repair}"
             )
         if error is not None and not _means_taken(error):
             return (

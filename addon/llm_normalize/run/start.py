@@ -114,8 +114,8 @@ def ensure_free(planned: Plan) -> None:
         raise ProxyError(obstacle)
     taken = ports.first_taken(planned)
     if taken:
-        mend = f"; to take another: {taken.mend}" if taken.free else ""
-        raise ProxyError(f"port {taken.port} is taken: {taken.by}{mend}")
+        hint = f"; to take another: {taken.repair}" if taken.free else ""
+        raise ProxyError(f"port {taken.port} is taken: {taken.by}{hint}")
 
 
 def ensure_writable(folder: Path) -> None:

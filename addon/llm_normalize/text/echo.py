@@ -69,7 +69,7 @@ class Echo:
         self._body = body
         self._secrets = tuple(secrets)
         self._text: str | None = None  # all strings, folded
-        self._whole: set[str] = set()  # those that are shorter than a window
+        self._short_strings: set[str] = set()  # those that are shorter than a window
         self._starts: set[str] = set()
         self._ends: set[str] = set()
         self._budget = _BUDGET
@@ -102,7 +102,7 @@ class Echo:
         request, found = self._read(), folded(text[:MOST])
         if self._body is None:  # unknown
             return True
-        return found in self._whole or f"\0{found}\0" in request
+        return found in self._short_strings or f"\0{found}\0" in request
 
     def spans(self, text: str) -> list[Span]:
         """Return where *text*, of `MOST` characters, repeats the request, in order."""
@@ -116,8 +116,8 @@ class Echo:
         else:
             marks = letters.merged(self._marks(letters, request))
             spans = letters.spans(
-                (start, end, is_whole or f"\0{letters.text[start:end]}\0" in request)
-                for start, end, is_whole in marks
+                (start, end, is_complete or f"\0{letters.text[start:end]}\0" in request)
+                for start, end, is_complete in marks
             )
         if len(self._found) >= _REMEMBERED:
             self._found.clear()
@@ -144,7 +144,7 @@ class Echo:
         text = letters.text
         for at in filter(letters.begins_word, range(len(text))):
             for end in range(at + _SHORT, min(at + _WINDOW, len(text) + 1)):
-                if text[at:end] in self._whole and letters.begins_word(end):
+                if text[at:end] in self._short_strings and letters.begins_word(end):
                     yield at, end, True
 
     def _cut_ones(self, letters: Folded) -> Iterator[tuple[int, int, bool]]:
@@ -180,7 +180,7 @@ class Echo:
         found = folded(text)
         words = [each for each in _WORD.findall(text) if len(each) < _LONG]
         short = [found, *(folded(each) for each in words if _ODD.search(each))]
-        self._whole.update(each for each in short if len(each) < _WINDOW)
+        self._short_strings.update(each for each in short if len(each) < _WINDOW)
         for size in range(
             _SHORT if text in self._secrets else _CUT, min(len(found) + 1, _WINDOW)
         ):

@@ -45,13 +45,13 @@ class Span(NamedTuple):
         start: Where it begins.
         end: Where it ends.
         size: Its letters and digits.
-        is_whole: Whether it holds a whole string of that.
+        is_complete: Whether it holds a whole string of that.
     """
 
     start: int
     end: int
     size: int
-    is_whole: bool
+    is_complete: bool
 
     def holds(self, found: re.Match[str]) -> bool:
         """Tell whether all letters and digits of what was *found* are in it."""
@@ -99,19 +99,19 @@ class Folded:
     ) -> list[tuple[int, int, bool]]:
         """Return *marks* in order, those that touch in one."""
         merged: list[tuple[int, int, bool]] = []
-        for start, end, is_whole in sorted(marks):
+        for start, end, is_complete in sorted(marks):
             if merged and start <= merged[-1][1]:
                 first, last, was = merged[-1]
-                merged[-1] = first, max(last, end), was or is_whole
+                merged[-1] = first, max(last, end), was or is_complete
             else:
-                merged.append((start, end, is_whole))
+                merged.append((start, end, is_complete))
         return merged
 
     def spans(self, marks: Iterable[tuple[int, int, bool]]) -> list[Span]:
         """Return *marks* as parts of the text."""
         return [
-            Span(self._starts[start], self._ends[end - 1], end - start, is_whole)
-            for start, end, is_whole in marks
+            Span(self._starts[start], self._ends[end - 1], end - start, is_complete)
+            for start, end, is_complete in marks
             if end
         ]
 

@@ -2,7 +2,7 @@
 
 mitmproxy's own decoders want a whole body, and inflate all of it at once
 (`mitmproxy/net/encoding.py`): some kilobytes become gigabytes. These take any cut, give
-out what is there in bounded steps, and keep nothing but their window. All bodies are
+out what is there in bounded parts, and keep nothing but their window. All bodies are
 decoded here, of requests and of answers, streamed or not.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import brotli
 
-STEP = 64 * 1024
-"""Bytes that one step may inflate to."""
+OUTPUT_SIZE = 64 * 1024
+"""Bytes that one output may have."""
 
 MOST = 16 * 1024 * 1024
 """Bytes that the reads of one turn may inflate to; no model says as much at once.
@@ -59,7 +59,7 @@ class Decoder:
         return True
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what *data* decodes to, in steps.
+        """Yield what *data* decodes to, in parts.
 
         Raises:
             CorruptBodyError: It cannot be decoded.
@@ -103,15 +103,15 @@ class _Zlib(Decoder):
                 self._inflate = zlib.decompressobj(self._window)
             before = self._inflate.copy()
             try:
-                out = self._inflate.decompress(data, STEP)
+                out = self._inflate.decompress(data, OUTPUT_SIZE)
             except zlib.error as error:
                 yield from _until_corrupt(before, data)
                 raise CorruptBodyError(str(error)) from error
             data = self._inflate.unconsumed_tail or self._inflate.unused_data
             if out:
                 yield out
-            # A full step may leave output inside zlib although its input is used up.
-            more = bool(data) or len(out) == STEP
+            # A full output may leave more inside zlib although its input is used up.
+            more = bool(data) or len(out) == OUTPUT_SIZE
 
     def _member(self, data: bytes) -> bytes:
         """Return *data* from the next gzip member's beginning; nothing without one.
@@ -166,10 +166,10 @@ class _Sliced(Decoder):
             part = data[at : at + _SLICE]
             size = 0
             try:
-                for out in self._first.steps(part):
+                for out in self._first.outputs(part):
                     size += len(out)
                     yield out
-                for _ in self._later.steps(part):
+                for _ in self._later.outputs(part):
                     pass
             except Exception:  # noqa: BLE001 - each library has a class of its own
                 yield from self._until_corrupt(part, size)
@@ -178,19 +178,19 @@ class _Sliced(Decoder):
         """Yield what *part* gives before its corrupt byte, but for *size* bytes."""
         bytewise = (part[at : at + 1] for at in range(len(part)))
         try:
-            steps = (out for byte in bytewise for out in self._later.steps(byte))
-            yield from _behind(size, steps)
+            outputs = (out for byte in bytewise for out in self._later.outputs(byte))
+            yield from _behind(size, outputs)
         except Exception as error:
             raise CorruptBodyError(str(error)) from error
         self._first = self._later  # its end was in *part*, with garbage behind it
 
 
-def _behind(size: int, steps: Iterator[bytes]) -> Iterator[bytes]:
+def _behind(size: int, outputs: Iterator[bytes]) -> Iterator[bytes]:
     """Yield what *steps* give behind their first *size* bytes."""
-    for step in steps:
-        if len(step) > size:
-            yield step[size:]
-        size = max(size - len(step), 0)
+    for output in outputs:
+        if len(output) > size:
+            yield output[size:]
+        size = max(size - len(output), 0)
 
 
 class _Brotli:
@@ -201,13 +201,13 @@ class _Brotli:
     def is_complete(self) -> bool:
         return bool(self._inflate.is_finished())
 
-    def steps(self, data: bytes) -> Iterator[bytes]:
+    def outputs(self, data: bytes) -> Iterator[bytes]:
         if self._inflate.is_finished():
             return  # garbage, as behind gzip
-        yield from _brotli_steps(self._inflate, data)
+        yield from _brotli_outputs(self._inflate, data)
 
 
-def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
+def _brotli_outputs(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
     if not hasattr(inflate, "can_accept_more_data"):  # brotli before 1.2
         out = inflate.process(data)
         if out:  # an empty chunk would be taken for the stream's end
@@ -215,7 +215,7 @@ def _brotli_steps(inflate: brotli.Decompressor, data: bytes) -> Iterator[bytes]:
         return
     # "Can accept more" says that the input is used up, not that all output is out.
     while True:
-        out = inflate.process(data, output_buffer_limit=STEP)
+        out = inflate.process(data, output_buffer_limit=OUTPUT_SIZE)
         data = b""
         if out:
             yield out
@@ -236,7 +236,7 @@ class _Zstd:
     def is_complete(self) -> bool:
         return bool(self._inflate.eof)
 
-    def steps(self, data: bytes) -> Iterator[bytes]:
+    def outputs(self, data: bytes) -> Iterator[bytes]:
         while data and not self._over:
             if self._inflate.eof:
                 data = self._frame(data)
@@ -312,8 +312,8 @@ class _Stacked(Decoder):
         return self._outer.is_complete and self._inner.is_complete
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        for step in self._outer.feed(data):
-            yield from self._inner.feed(step)
+        for output in self._outer.feed(data):
+            yield from self._inner.feed(output)
 
 
 def decoder_for(encoding: str) -> Decoder | None:
@@ -340,9 +340,9 @@ def beginning(data: bytes, encoding: str, most: int) -> bytes:
     decoder = decoder_for(encoding)
     found, size = list[bytes](), 0
     with contextlib.suppress(CorruptBodyError):
-        for step in decoder.feed(data) if decoder else ():
-            found.append(step)
-            size += len(step)
+        for output in decoder.feed(data) if decoder else ():
+            found.append(output)
+            size += len(output)
             if size > most:
                 break
     return b"".join(found)
@@ -370,12 +370,14 @@ def decode(data: bytes, encoding: str, most: int = LARGEST) -> bytes:
         return data
     out: list[bytes] = []
     size = 0
-    for at in range(0, len(data), STEP):  # a decoder may copy what it has not read yet
-        for step in decoder.feed(data[at : at + STEP]):
-            size += len(step)
+    for at in range(
+        0, len(data), OUTPUT_SIZE
+    ):  # a decoder may copy what it has not read yet
+        for output in decoder.feed(data[at : at + OUTPUT_SIZE]):
+            size += len(output)
             if size > most:
                 raise LargeBodyError(f"it is larger than {most:,} bytes, inflated")
-            out.append(step)
+            out.append(output)
     if data and not decoder.is_complete:
         raise CorruptBodyError("it breaks off")
     return b"".join(out)

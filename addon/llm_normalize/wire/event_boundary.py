@@ -37,7 +37,7 @@ LINES = 2000
 EVENT = 128
 """What one event of common size costs, where finding one bracket costs 1."""
 _LINE = 16  # what one line of a block costs, and one value of several in a line
-_STEPS = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+_DEPTH_CHANGES = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
 _DEEP = 200  # levels of nesting; what is deeper is not read either (wire/json_text.py)
 
 
@@ -79,8 +79,8 @@ class ValueScan:
                 self._quoted = not self._quoted
             elif char in b"\r\n":
                 self.broken = self._ends_badly(data, start, mark.start(1))
-            elif step := _STEPS.get(char):
-                self._depth += step
+            elif change := _DEPTH_CHANGES.get(char):
+                self._depth += change
                 self.marks += 1
                 self.broken = self._depth > _DEEP or self.marks > MARKS
                 if self._depth <= 0:
@@ -134,7 +134,7 @@ def values_in(data: bytes) -> list[bytes]:
     return values
 
 
-def is_whole(data: bytes) -> bool:
+def is_complete_value(data: bytes) -> bool:
     """Tell whether *data* is one JSON object or array by its brackets, or `[DONE]`."""
     data = data.strip()
     return bool(data) and value_end(data) == len(data)
@@ -249,7 +249,7 @@ class Boundary:
     def _next_line(self, buffer: bytearray, start: int) -> int:
         """Return where the block ends by its next line; -1 if that has not come, or 0."""
         line = start + self._line
-        end = self._end_of_whole(buffer, start, line)
+        end = self._end_of_value(buffer, start, line)
         if end or self._skips_comments(buffer, start, line):
             return end
         found = _LINE_END.search(buffer, max(line, start + self._sought))
@@ -283,7 +283,7 @@ class Boundary:
         self._line = self._sought = comments.end() - start
         return True
 
-    def _end_of_whole(self, buffer: bytearray, start: int, line: int) -> int:
+    def _end_of_value(self, buffer: bytearray, start: int, line: int) -> int:
         """Return where the block's one data line ends, if it is a whole value.
 
         0 if it is not, or if the next *line* begins no other event.
@@ -294,7 +294,7 @@ class Boundary:
         self._data = None  # looked at once
         payload = _payload(bytes(buffer[begin:stop]))
         self.cost += _LINE * (payload.count(b"{") + payload.count(b"["))
-        if self._data_lines > 1 or not _is_whole(payload):
+        if self._data_lines > 1 or not _is_complete(payload):
             return 0
         self.one_by_one = self.one_by_one or bool(values_in(payload))
         self.is_closed = False
@@ -311,7 +311,7 @@ class Boundary:
             return 0 if self._line or line.startswith(_FIELDS) else 1
         if self._data_lines:  # of a value that was cut off, if another is whole
             return -1 if values_in(payload) else 0
-        return 1 if _is_whole(payload) or not payload.startswith((b"{", b"[")) else 0
+        return 1 if _is_complete(payload) or not payload.startswith((b"{", b"[")) else 0
 
 
 def _payload(line: bytes) -> bytes:
@@ -320,7 +320,7 @@ def _payload(line: bytes) -> bytes:
     return value.strip() if name == b"data" else b""
 
 
-def _is_whole(payload: bytes) -> bool:
+def _is_complete(payload: bytes) -> bool:
     """Tell whether the data of a line can be all of its event."""
     return payload == b"null" or payload[:1] == b":" or bool(values_in(payload))
 

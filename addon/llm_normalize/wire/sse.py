@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .event_boundary import Boundary, is_whole
+from .event_boundary import Boundary, is_complete_value
 
 LIMIT = 8 * 1024 * 1024
 """Bytes of one block that are buffered; a larger one passes through unread."""
@@ -272,7 +272,7 @@ class EventParser:
         if not rest:
             return []
         bare = rest.removeprefix(BOM) if self.count == 0 else rest
-        event = Event(rest, self.count, closed=False, is_value=is_whole(bare))
+        event = Event(rest, self.count, closed=False, is_value=is_complete_value(bare))
         self.count += 1
         self.give_up()
         return [event]

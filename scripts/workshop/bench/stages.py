@@ -10,7 +10,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.records.record_line import line
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.fix_chain import Chain
-from llm_normalize.repair.outcome import Step
+from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import decoder_for
 from llm_normalize.wire.json_text import dumps, loads
@@ -86,7 +86,7 @@ def _chain(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     seen.note(loads(dialect(kind).opening[6:-2]))
     chain = Chain([fix(ASKED, seen) for fix in FIXES], "bench")
     parts = [
-        (Step(n + 1, raw), loads(raw[6:-2]), raw[6:-2], raw)
+        (EventRecord(n + 1, raw), loads(raw[6:-2]), raw[6:-2], raw)
         for n, raw in enumerate(events)
     ]
     return _each(lambda part: list(chain.run(*part)), parts)
@@ -133,7 +133,7 @@ def rewriter(write: Callable[[Any], None] | None = None) -> Rewriter:
     answer = AnswerRecord("flow", "host", "/v1", "m", True, False, 1.0, write)
     decoder = decoder_for("")
     assert decoder is not None
-    pipeline = Pipeline(ASKED, FIXES, answer.step, "bench", answer.count)
+    pipeline = Pipeline(ASKED, FIXES, answer.add_event, "bench", answer.count)
     return Rewriter(pipeline, decoder)
 
 

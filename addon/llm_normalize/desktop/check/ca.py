@@ -74,7 +74,7 @@ def judge(
     anew = f"{_remove(machine, confdir)}, {begin}, then {install(machine, confdir)}"
     findings = [
         Finding(
-            Mark.FAIL, STEP, f"{each.path} is {each.mode:04o}: {each.why}", each.mend
+            Mark.FAIL, STEP, f"{each.path} is {each.mode:04o}: {each.why}", each.repair
         )
         for each in authority.loose(machine, confdir)
     ]
@@ -85,8 +85,8 @@ def judge(
         words = [] if port == DEFAULT else ["-p", str(port)]
         words += ["--set", f"confdir={running.confdir}"]
         check = command_line("check", *words, system=machine.system)
-        mend = f"stop that proxy and {begin}, or: {check}"
-        findings.append(Finding(Mark.FAIL, STEP, saw, mend))
+        repair = f"stop that proxy and {begin}, or: {check}"
+        findings.append(Finding(Mark.FAIL, STEP, saw, repair))
     if findings:
         return findings
     where = " and in use" if running is not None else ""

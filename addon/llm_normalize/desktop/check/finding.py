@@ -1,4 +1,4 @@
-"""What the check finds: a line with its mark, what was seen, and the mend."""
+"""What the check finds: a line with its mark, what was seen, and the repair."""
 
 import enum
 import re
@@ -42,13 +42,13 @@ class Finding:
         mark: How it went.
         step: What was looked at, in a word or two.
         saw: What was seen.
-        mend: A command or a setting that mends it; empty where nothing is wrong.
+        repair: A command or a setting that repairs it; empty where nothing is wrong.
     """
 
     mark: Mark
     step: str
     saw: str
-    mend: str = ""
+    repair: str = ""
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ class Report:
             if self._colours:
                 mark = f"\x1b[{COLOURS[each.mark]}m{mark}\x1b[0m"
             self._say(f"{mark} {each.step:<{WIDTH}} {each.saw}")
-            if each.mend:
-                self._say(f"{INDENT}{'':<{WIDTH}} mend: {each.mend}")
+            if each.repair:
+                self._say(f"{INDENT}{'':<{WIDTH}} mend: {each.repair}")
 
     def end(self) -> int:
         """Print the sum and return the exit code."""
@@ -191,8 +191,8 @@ class Report:
         skipped = sum(each.mark is Mark.SKIP for each in self.findings)
         if failed:
             first = failed[0]
-            mend = first.mend or first.saw
-            self._say(f"{len(failed)} of {count} failed; the first to mend: {mend}")
+            repair = first.repair or first.saw
+            self._say(f"{len(failed)} of {count} failed; the first to mend: {repair}")
             return 1
         note = f" ({skipped} skipped)" if skipped else ""
         if warned:

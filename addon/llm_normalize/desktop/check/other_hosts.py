@@ -52,14 +52,14 @@ def _opened(saw: str, opens: str) -> Finding:
     """Return the line, which is no failure where the user has it so."""
     if opens == "all":
         saw = "normalize_only is off: the TLS of every host is opened"
-        mend = "start the proxy with --set normalize_only=true"
-        return Finding(Mark.WARN, STEP, saw, mend)
+        repair = "start the proxy with --set normalize_only=true"
+        return Finding(Mark.WARN, STEP, saw, repair)
     if opens == "allowed":
         saw = "allow_hosts, and not normalize_hosts, says whose TLS is opened"
-        mend = "start the proxy without allow_hosts"
-        return Finding(Mark.WARN, STEP, saw, mend)
-    mend = "start the proxy without other scripts (-s) that open connections"
-    return Finding(Mark.FAIL, STEP, saw, mend)
+        repair = "start the proxy without allow_hosts"
+        return Finding(Mark.WARN, STEP, saw, repair)
+    repair = "start the proxy without other scripts (-s) that open connections"
+    return Finding(Mark.FAIL, STEP, saw, repair)
 
 
 def _unlisted(hosts: Sequence[str], port: int) -> str | None:

@@ -49,10 +49,10 @@ def hosts(confdir: Path) -> tuple[str, ...]:
     path = config(confdir)
     try:
         text = path.read_text(encoding="utf-8") if path is not None else ""
-        told = YAML(typ="safe", pure=True).load(text)
+        loaded = YAML(typ="safe", pure=True).load(text)
     except (OSError, ValueError, YAMLError):
         return PROVIDERS  # a file that is broken is told of when mitmproxy starts
-    listed = told.get("normalize_hosts") if isinstance(told, dict) else None
+    listed = loaded.get("normalize_hosts") if isinstance(loaded, dict) else None
     return tuple(map(str, listed)) if isinstance(listed, list) else PROVIDERS
 
 
@@ -119,7 +119,7 @@ def failed(machine: Machine, confdir: Path, error: DemoError) -> Finding:
     said = brief(" ".join([*error.lines][-3:]))
     path = config(confdir)
     if path is not None:
-        mend = f"correct {path}, or move it away"
+        repair = f"correct {path}, or move it away"
     else:
-        mend = command_line("demo", system=machine.system) + " shows more"
-    return Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {said}", mend)
+        repair = command_line("demo", system=machine.system) + " shows more"
+    return Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {said}", repair)

@@ -50,36 +50,36 @@ def judge(machine: Machine, way: Way) -> Finding:
     """Return the step's line: /proxy.pac of the proxy that answers there."""
     answer = local_server.fetch(way.host, way.port, "/proxy.pac")
     where = f"{way.url}/proxy.pac"
-    again = f"stop that proxy, then {run(machine)}"
+    restart = f"stop that proxy, then {run(machine)}"
     if answer is None or answer.status != 200:  # noqa: PLR2004
         what = "no answer" if answer is None else f"status {answer.status}"
-        return Finding(Mark.FAIL, STEP, f"{where}: {what}", again)
+        return Finding(Mark.FAIL, STEP, f"{where}: {what}", restart)
     if answer.kind != KIND:
         saw = f"{where} comes as {brief(answer.kind) or 'nothing'}, not as {KIND}"
-        return Finding(Mark.FAIL, STEP, saw, again)
+        return Finding(Mark.FAIL, STEP, saw, restart)
     pac = answer.body.decode("utf-8", errors="replace")
     exact = [each for each in way.hosts if "*" not in each and ":" not in each]
     labels = {each for host in exact for each in host.lower().split(".")}
     missing = [each for each in sorted(labels) if each not in pac.lower()]
     if missing or "FindProxyForURL" not in pac:
         what = f"does not name {brief(missing[0])}" if missing else "has no function"
-        return Finding(Mark.FAIL, STEP, f"{where} {what}", again)
+        return Finding(Mark.FAIL, STEP, f"{where} {what}", restart)
     served = f"{where} names the hosts that are opened"
     if machine.find("node") is None or not exact:
         return Finding(Mark.OK, STEP, served)
-    return _evaluated(machine, way, pac, exact, served, again)
+    return _evaluated(machine, way, pac, exact, served, restart)
 
 
 def _evaluated(
-    machine: Machine, way: Way, pac: str, exact: list[str], served: str, again: str
+    machine: Machine, way: Way, pac: str, exact: list[str], served: str, restart: str
 ) -> Finding:
     text = json.dumps({"code": HELPERS + pac, "hosts": [*exact, UNLISTED]})
     done = machine.run(["node", "-e", EVALUATE], text=text, timeout=5)
     try:
         *listed, unlisted = json.loads(done.out)
     except ValueError:
-        saw = f"the PAC file cannot be evaluated: {brief(done.said)}"
-        return Finding(Mark.FAIL, STEP, saw, again)
+        saw = f"the PAC file cannot be evaluated: {brief(done.last_line)}"
+        return Finding(Mark.FAIL, STEP, saw, restart)
     astray = [
         f"{host} {answer}"
         for host, answer in zip(exact, listed, strict=False)
@@ -89,7 +89,7 @@ def _evaluated(
         astray.append(f"{UNLISTED} {unlisted}")
     if astray:
         saw = f"the PAC file sends {brief(astray[0])}"
-        return Finding(Mark.FAIL, STEP, saw, again)
+        return Finding(Mark.FAIL, STEP, saw, restart)
     saw = f"{served}; evaluated by Node: those come here, another host does not"
     return Finding(Mark.OK, STEP, saw)
 

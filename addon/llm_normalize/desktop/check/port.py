@@ -61,11 +61,11 @@ def judge(
             why = "which does not answer /status.json"
         saw = f"{who} has {where}: llm_normalize, {why}"
         if reverse:
-            mend = f"{begin}, or ask the reverse proxy: "
-            mend += command_line("doctor", f"{way.url}/v1", system=machine.system)
+            repair = f"{begin}, or ask the reverse proxy: "
+            repair += command_line("doctor", f"{way.url}/v1", system=machine.system)
         else:
-            mend = f"stop it, then {begin}"
-        return Finding(Mark.FAIL, STEP, saw, mend)
+            repair = f"stop it, then {begin}"
+        return Finding(Mark.FAIL, STEP, saw, repair)
     saw = f"{who} has {where}, not llm_normalize; a proxy of the check's own stands in"
     free = way.port + 1 if way.port < 65535 else DEFAULT  # noqa: PLR2004
     return Finding(Mark.FAIL, STEP, saw, start(machine, free, confdir))

@@ -77,12 +77,12 @@ def judge(machine: Machine, probe: Probe, led: Led) -> Iterator[Finding]:
 class _Found(NamedTuple):
     mark: Mark
     saw: str
-    mend: str = ""
+    repair: str = ""
 
 
 def _marked(step: str, found: _Found, *, must: bool) -> Finding:
     mark = Mark.WARN if found.mark is Mark.FAIL and not must else found.mark
-    return Finding(mark, step, found.saw, found.mend)
+    return Finding(mark, step, found.saw, found.repair)
 
 
 def _without(machine: Machine, *names: str, **more: str) -> Machine:
@@ -109,7 +109,7 @@ def _curl(machine: Machine, probe: Probe) -> str:
         command.append("--ssl-no-revoke")  # Windows' TLS asks for a list that no CA of
         # ours has, and which other programs do without
     done = machine.run([*command, f"https://{probe.place}.svg"], timeout=TIMEOUT)
-    return brief(done.err.strip().split("\n")[0] or done.said) if done.code else ""
+    return brief(done.err.strip().split("\n")[0] or done.last_line) if done.code else ""
 
 
 def _openssl(machine: Machine, probe: Probe) -> str:
@@ -121,7 +121,7 @@ def _openssl(machine: Machine, probe: Probe) -> str:
     if not done.code:
         return ""
     lines = [each for each in done.err.splitlines() if "verify error" in each]
-    return brief(lines[0] if lines else done.said)
+    return brief(lines[0] if lines else done.last_line)
 
 
 def _null(machine: Machine) -> str:
@@ -136,20 +136,20 @@ def _system(machine: Machine, probe: Probe) -> _Found:
     there = {name: ask for name, ask in askers.items() if machine.find(name)}
     if not there:
         return _Found(Mark.SKIP, "curl is not installed")
-    told = {name: ask(bare, probe) for name, ask in there.items()}
-    refused = {name: why for name, why in told.items() if why}
+    results = {name: ask(bare, probe) for name, ask in there.items()}
+    refused = {name: why for name, why in results.items() if why}
     if not refused:
-        verb = "trust" if len(told) > 1 else "trusts"
-        saw = f"{' and '.join(told)} {verb} it by the system's store"
+        verb = "trust" if len(results) > 1 else "trusts"
+        saw = f"{' and '.join(results)} {verb} it by the system's store"
         return _Found(Mark.OK, saw)
     meant = probe.meant or probe.way
-    mend = trusting(machine, probe.ca.folder, meant.url)
+    repair = trusting(machine, probe.ca.folder, meant.url)
     name, why = next(iter(refused.items()))
     has_stores = any(machine.environ.get(each) for each in STORES)
     if "curl" in refused and has_stores and not _curl(machine, probe):
         saw = "the system's store has it not; curl trusts it by this shell's variables"
-        return _Found(Mark.WARN, saw, mend)
-    return _Found(Mark.FAIL, f"{name} refuses it: {why}", mend)
+        return _Found(Mark.WARN, saw, repair)
+    return _Found(Mark.FAIL, f"{name} refuses it: {why}", repair)
 
 
 # Python
@@ -168,23 +168,23 @@ def _python(
     command = [_interpreter(machine), "-c", PYTHON, *asked]
     done = machine.run(command, timeout=2 * TIMEOUT)
     try:
-        told = dict(json.loads(done.out))
+        results = dict(json.loads(done.out))
     except (ValueError, TypeError):
-        yield step, _Found(Mark.FAIL, f"Python failed: {brief(done.said)}")
+        yield step, _Found(Mark.FAIL, f"Python failed: {brief(done.last_line)}")
         return
     bundle = roots_of(machine, probe.ca)
     is_own = bundle == str(probe.ca.path)
     lead = install(machine, probe.ca.folder) + "; "
     first = "" if is_own or system_has else lead
-    why = brief(str(told.get("ssl", "")))
+    why = brief(str(results.get("ssl", "")))
     if why:
-        mend = first + variable(machine, "SSL_CERT_FILE", bundle)
-        yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", mend)
+        repair = first + variable(machine, "SSL_CERT_FILE", bundle)
+        yield step, _Found(Mark.FAIL, f"ssl and urllib refuse it: {why}", repair)
     else:
         yield step, _Found(Mark.OK, "ssl and urllib trust it")
     names = {"httpx": "SSL_CERT_FILE", "requests": "REQUESTS_CA_BUNDLE"}
     step = "CA in requests"
-    refused = [each for each in names if told.get(each)]
+    refused = [each for each in names if results.get(each)]
     if refused:
         saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "
         saw += "they read certifi's file unless told otherwise"
@@ -197,10 +197,10 @@ def _python(
             f"{lonely} names a file with this CA alone: httpx and requests can verify "
         )
         saw += "no host that is not opened"
-        mend = first + variable(machine, lonely, bundle)
+        repair = first + variable(machine, lonely, bundle)
         if is_own:
-            mend = f"add the CA to a copy of {certifi.where()} and name that"
-        yield step, _Found(Mark.WARN, saw, mend)
+            repair = f"add the CA to a copy of {certifi.where()} and name that"
+        yield step, _Found(Mark.WARN, saw, repair)
         return
     yield step, _Found(Mark.OK, "httpx and requests would trust it")
 
@@ -229,22 +229,22 @@ def _lonely(machine: Machine, ca: Authority, names: tuple[str, ...]) -> str:
 def _node(machine: Machine, probe: Probe) -> _Found:
     if machine.find("node") is None:
         return _Found(Mark.SKIP, "node is not installed")
-    told = _ask_node(machine, probe)
-    version = brief(str(told.get("version", "")))
-    why = brief(str(told.get("error", "")))
+    results = _ask_node(machine, probe)
+    version = brief(str(results.get("version", "")))
+    why = brief(str(results.get("error", "")))
     if not why:
         return _Found(Mark.OK, f"Node {version} trusts it")
     named = machine.environ.get("NODE_EXTRA_CA_CERTS", "")
-    mend = variable(machine, "NODE_EXTRA_CA_CERTS", str(probe.ca.path))
-    if told.get("system"):
+    repair = variable(machine, "NODE_EXTRA_CA_CERTS", str(probe.ca.path))
+    if results.get("system"):
         options = machine.environ.get("NODE_OPTIONS", "")
         options = f"{options} --use-system-ca".strip()
         with_it = _without(machine, NODE_OPTIONS=options)
         if not _ask_node(with_it, probe).get("error", "?"):
-            mend = f"{variable(machine, 'NODE_OPTIONS', options)}, or: {mend}"
+            repair = f"{variable(machine, 'NODE_OPTIONS', options)}, or: {repair}"
     if named and not Path(named).is_file():
         why = f"NODE_EXTRA_CA_CERTS names {brief(named)}, which is not there"
-    return _Found(Mark.FAIL, f"Node {version} refuses it: {why}", mend)
+    return _Found(Mark.FAIL, f"Node {version} refuses it: {why}", repair)
 
 
 def _ask_node(machine: Machine, probe: Probe) -> Mapping[str, object]:
@@ -253,4 +253,4 @@ def _ask_node(machine: Machine, probe: Probe) -> Mapping[str, object]:
     try:
         return dict(json.loads(done.out))
     except (ValueError, TypeError):
-        return {"error": done.said}
+        return {"error": done.last_line}

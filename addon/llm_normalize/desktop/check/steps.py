@@ -66,7 +66,7 @@ def walk(
             return
         folder = path.folder / "unlisted"
         folder.mkdir()
-        opens = through.told.opens if through.told is not None else ""
+        opens = through.status.opens if through.status is not None else ""
         yield [other_hosts.judge(here.way, folder, opens)]
         yield [path.stream(here)]
 
@@ -76,13 +76,13 @@ class _Through(NamedTuple):
 
     Attributes:
         way: Where it is.
-        told: What it says of itself, None if it says nothing.
+        status: What it says of itself, None if it says nothing.
         ca: The certificate of its CA.
         name: What it is called in a line.
     """
 
     way: Way
-    told: Status | None
+    status: Status | None
     ca: Path
     name: str
 
@@ -153,12 +153,12 @@ class _Path:
                 self.confdir, self.folder, self._provider, options
             )
             proxy = self._stack.enter_context(running)
-            told = local_server.status(HOST, proxy.port)
-            if told is None:
+            status = local_server.status(HOST, proxy.port)
+            if status is None:
                 raise DemoError("The addon did not load.", proxy.last)
-            way = Way(HOST, proxy.port, told.hosts)
+            way = Way(HOST, proxy.port, status.hosts)
             name = f"through a proxy of the check's own ({HOST}:{proxy.port})"
-            self._own = _Through(way, told, proxy.ca, name)
+            self._own = _Through(way, status, proxy.ca, name)
         return self._own
 
     def here(self, through: _Through) -> _Through:
@@ -181,11 +181,11 @@ class _Path:
             saw = "there is no CA yet that could be trusted"
             yield [Finding(Mark.SKIP, "CA trusted", saw)]
             return
-        if through.told is not None and through.told.opens == "allowed":
+        if through.status is not None and through.status.opens == "allowed":
             # What is allowed is hardly the probe: its TLS stays closed there.
             with contextlib.suppress(DemoError):
                 through = self._start()
-        place = through.told.probe if through.told is not None else ""
+        place = through.status.probe if through.status is not None else ""
         if place:
             probe = programs.Probe(through.way, place, used, self.way)
             for finding in programs.judge(self.machine, probe, led):
@@ -208,11 +208,11 @@ class _Path:
             return own_proxy.failed(self.machine, self.confdir, error)
         except check_stream.Refused as error:
             demo = command_line("demo", system=self.machine.system)
-            mend = f"what failed above; then {demo}"
-            return Finding(Mark.FAIL, check_stream.STEP, f"none came: {error}", mend)
+            repair = f"what failed above; then {demo}"
+            return Finding(Mark.FAIL, check_stream.STEP, f"none came: {error}", repair)
 
     def _judged(self, through: _Through) -> Finding:
         got = check_stream.ask(through.way, self._provider, self._gate, through.ca)
         skips = check_port.skips(self.owner.command if self.owner else ())
-        observes = through.told is not None and through.told.mode == "observe"
+        observes = through.status is not None and through.status.mode == "observe"
         return check_stream.judge(got, through.name, is_observing=observes, skips=skips)

@@ -135,13 +135,15 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
     held += "that read whole answers"
     if faults and is_observing:
         saw = f"{through}, unrepaired, since normalize_mode is observe: {faults[0]}"
-        mend = "start the proxy with --set normalize_mode=repair"
-        return Finding(Mark.FAIL, STEP, saw, mend)
+        repair = "start the proxy with --set normalize_mode=repair"
+        return Finding(Mark.FAIL, STEP, saw, repair)
     if faults:
-        mend = "start the proxy with this project's own addon/normalize.py"
+        repair = "start the proxy with this project's own addon/normalize.py"
         if skips:
-            mend = f"start the proxy without normalize_skip ({brief(', '.join(skips))})"
-        return Finding(Mark.FAIL, STEP, f"{through}, unrepaired: {faults[0]}", mend)
+            repair = (
+                f"start the proxy without normalize_skip ({brief(', '.join(skips))})"
+            )
+        return Finding(Mark.FAIL, STEP, f"{through}, unrepaired: {faults[0]}", repair)
     if got.is_late:
         saw = f"{through}, repaired but held back: nothing came before its end"
         return Finding(Mark.FAIL, STEP, saw, held)

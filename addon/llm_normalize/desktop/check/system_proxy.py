@@ -86,10 +86,10 @@ def judge(
         return Finding(Mark.FAIL, STEP, saw, f"{off}, or: {run(machine, port)}")
     if leads_here(desktop, way):
         return Finding(Mark.OK, STEP, f"{says} leads here")
-    mend = run(machine, way.port, "--pac" if is_pac else "--system-proxy")
+    repair = run(machine, way.port, "--pac" if is_pac else "--system-proxy")
     if not is_pac and not is_loopback(host):
-        mend += f" --upstream-proxy http://{spelled(host)}:{port}"
-    return Finding(Mark.WARN, STEP, f"{says} leads to another proxy", mend)
+        repair += f" --upstream-proxy http://{spelled(host)}:{port}"
+    return Finding(Mark.WARN, STEP, f"{says} leads to another proxy", repair)
 
 
 def _none(
@@ -112,7 +112,7 @@ def _none(
         mark = Mark.OK if is_known else Mark.SKIP
         return Finding(mark, STEP, f"{saw}; this shell's variables lead here")
     saw += ", and no variable leads here: programs come only if set one by one"
-    mend = variable(machine, "HTTPS_PROXY", way.url)
+    repair = variable(machine, "HTTPS_PROXY", way.url)
     if desktop is not None and desktop.found is not None:  # which run can switch
-        mend = f"{run(machine, way.port, '--pac')}, or: {mend}"
-    return Finding(Mark.WARN, STEP, saw, mend)
+        repair = f"{run(machine, way.port, '--pac')}, or: {repair}"
+    return Finding(Mark.WARN, STEP, saw, repair)

@@ -45,8 +45,8 @@ def judge(machine: Machine, way: Way) -> list[Finding]:
         findings += _node(machine)
     elif not findings:
         saw = "HTTPS_PROXY is not set: what is asked by https:// goes past the proxy"
-        mend = variable(machine, "HTTPS_PROXY", way.url)
-        findings.append(Finding(Mark.WARN, STEP, saw, mend))
+        repair = variable(machine, "HTTPS_PROXY", way.url)
+        findings.append(Finding(Mark.WARN, STEP, saw, repair))
     if all(each.mark is Mark.SKIP for each in findings):
         said = ", ".join(
             f"{spelled(machine.environ, name)}={masked(value(machine.environ, name))}"
@@ -61,10 +61,10 @@ def _differing(machine: Machine) -> Iterable[Finding]:
         upper, lower = machine.environ.get(name), machine.environ.get(name.lower())
         if machine.system != "windows" and upper and lower and upper != lower:
             saw = f"{name} is {masked(upper)}, but {name.lower()} is {masked(lower)}"
-            mend = (
+            repair = (
                 f"unset {name}  # or {name.lower()}: programs differ in which they read"
             )
-            yield Finding(Mark.WARN, STEP, saw, mend)
+            yield Finding(Mark.WARN, STEP, saw, repair)
 
 
 def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
@@ -85,15 +85,15 @@ def _leads(machine: Machine, way: Way, name: str) -> Finding | None:
     if is_loopback(host):
         if not local_server.listens(host.strip("[]"), port):
             saw = f"{says}: nothing listens there, this shell's programs are cut off"
-            mend = f"{right}, or: {unset(machine, *_set(machine, name))}"
-            return Finding(Mark.FAIL, STEP, saw, mend)
+            repair = f"{right}, or: {unset(machine, *_set(machine, name))}"
+            return Finding(Mark.FAIL, STEP, saw, repair)
         saw = f"{says} leads to another program on this machine"
         return Finding(Mark.WARN, STEP, saw, right)
     saw = f"{says} leads to another proxy"
     # A password stays where it is, and off every command line.
     upstream = f"env:{counts}" if "@" in text else f"http://{host}:{port}"
-    mend = f"{run(machine)} --upstream-proxy {upstream}, and {right}"
-    return Finding(Mark.WARN, STEP, saw, mend)
+    repair = f"{run(machine)} --upstream-proxy {upstream}, and {right}"
+    return Finding(Mark.WARN, STEP, saw, repair)
 
 
 def _set(machine: Machine, name: str) -> list[str]:
@@ -126,14 +126,14 @@ def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
     kept = [each for each in listed if each not in past]
     lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
     wanted = [*kept, *(each for each in LOCAL if each not in kept)]
-    mend = variable(machine, spelled(machine.environ, "NO_PROXY"), ",".join(wanted))
+    repair = variable(machine, spelled(machine.environ, "NO_PROXY"), ",".join(wanted))
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"
-        yield Finding(Mark.FAIL, STEP, saw, mend)
+        yield Finding(Mark.FAIL, STEP, saw, repair)
     if lacking:
         saw = f"NO_PROXY lacks {' and '.join(lacking)}: "
         saw += "what runs on this machine is asked through the proxy, too"
-        yield Finding(Mark.WARN, STEP, saw, mend)
+        yield Finding(Mark.WARN, STEP, saw, repair)
 
 
 def _hit(entry: str, hosts: Sequence[str]) -> str:

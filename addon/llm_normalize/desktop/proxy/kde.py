@@ -83,8 +83,8 @@ class Kde(Settings):
     @override
     def write(self, values: Values) -> None:
         for name, value in values.items():
-            told = ["--delete"] if value is None else ["--", value]
-            self.ran(self.machine.run([*self._tool("write"), name, *told]))
+            arguments = ["--delete"] if value is None else ["--", value]
+            self.ran(self.machine.run([*self._tool("write"), name, *arguments]))
         self._notify()
 
     def _notify(self) -> None:

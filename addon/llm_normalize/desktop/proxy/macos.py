@@ -68,14 +68,16 @@ class MacOs(Settings):
             out = self._run(f"-get{kind}", service)
             return "on" if out.strip().lower().endswith(": on") else None
         if kind == SCRIPT:
-            said = _fields(self._run("-getautoproxyurl", service))
-            url = said.get("URL", "").removeprefix("(null)")
-            return _text(said, url)
-        said = _fields(self._run(f"-get{kind}", service))
-        if said.get("Authenticated Proxy Enabled", "0") != "0":
+            settings = _fields(self._run("-getautoproxyurl", service))
+            url = settings.get("URL", "").removeprefix("(null)")
+            return _text(settings, url)
+        settings = _fields(self._run(f"-get{kind}", service))
+        if settings.get("Authenticated Proxy Enabled", "0") != "0":
             return ASKS
-        server = said.get("Server", "").removeprefix("(null)")
-        return _text(said, f"{server}:{said.get('Port', '0')}" if server else "")
+        server = settings.get("Server", "").removeprefix("(null)")
+        return _text(
+            settings, f"{server}:{settings.get('Port', '0')}" if server else ""
+        )
 
     @override
     def wanted(self, target: Target, before: Values) -> Values:
@@ -174,7 +176,7 @@ def _fields(out: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in lines}
 
 
-def _text(said: dict[str, str], place: str) -> str | None:
-    if said.get("Enabled") == "Yes":
+def _text(settings: dict[str, str], place: str) -> str | None:
+    if settings.get("Enabled") == "Yes":
         return f"on {place}"
     return f"off {place}" if place else None

@@ -18,7 +18,7 @@ BYPASS = ("localhost", "127.0.0.0/8", "::1")
 
 
 class ProxyError(Exception):
-    """What went wrong and how to mend it, as one sentence."""
+    """What went wrong and how to repair it, as one sentence."""
 
 
 class Target(NamedTuple):
@@ -146,7 +146,7 @@ class Settings(abc.ABC):
             ProxyError: It failed.
         """
         if outcome.code:
-            raise ProxyError(f"{self.name}'s proxy settings: {outcome.said}")
+            raise ProxyError(f"{self.name}'s proxy settings: {outcome.last_line}")
         return outcome.out
 
 

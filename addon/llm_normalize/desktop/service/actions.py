@@ -116,17 +116,17 @@ def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
 
 def _without(arguments: Sequence[str], flag: str, option: str) -> list[str]:
     """Return *arguments* without a *flag*, and without a `--set` of its *option*."""
-    kept: list[str] = []
+    remaining: list[str] = []
     is_value = False
     for argument in arguments:
         if is_value or argument == flag:
             is_value = not is_value
         elif argument.removeprefix("--set=").startswith(option):
-            if kept[-1:] == ["--set"]:
-                kept.pop()
+            if remaining[-1:] == ["--set"]:
+                remaining.pop()
         elif not argument.startswith(f"{flag}="):
-            kept.append(argument)
-    return kept
+            remaining.append(argument)
+    return remaining
 
 
 # What is there
@@ -179,11 +179,13 @@ def _systemctl(machine: Machine, *arguments: str) -> str:
     outcome = machine.run(["systemctl", "--user", *arguments])
     if outcome.code:
         hint = ""
-        if "connect to" in outcome.said.lower() or outcome.code == NOT_STARTED:
+        if "connect to" in outcome.last_line.lower() or outcome.code == NOT_STARTED:
             hint = (
                 f" (no systemd serves this user here: start {command_line('')} instead)"
             )
-        raise ServiceError(f"systemctl --user {arguments[0]}: {outcome.said}{hint}")
+        raise ServiceError(
+            f"systemctl --user {arguments[0]}: {outcome.last_line}{hint}"
+        )
     return outcome.out
 
 

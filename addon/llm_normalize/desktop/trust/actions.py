@@ -167,7 +167,7 @@ class Actions:
                 f"it is not valid now: move {self.confdir / KEYS[0]} away, and "
                 "mitmproxy makes another"
             )
-        self.mend()
+        self.repair_permissions()
         todo = self._todo(certificate)
         if not todo:
             return
@@ -260,8 +260,8 @@ class Actions:
         self.record.drop(entry)
         return ""
 
-    def mend(self) -> None:
-        """Tell what others could read, and mend it if the user says so."""
+    def repair_permissions(self) -> None:
+        """Report what others could read, and repair it if the user agrees."""
         found = loose(self.machine, self.confdir)
         for each in found:
             print(f"WARNING: {each}")
@@ -320,9 +320,9 @@ class Actions:
 
     def status(self) -> None:
         """Tell how the stores stand to the CA."""
-        told = self.told()
+        status_data = self.status_data()
         if self.flags.json:
-            print(json.dumps(told, indent=1))
+            print(json.dumps(status_data, indent=1))
             return
         try:
             self.sudo()
@@ -334,12 +334,12 @@ class Actions:
             self.tell("CA", f"none in {self.confdir} yet: {making}")
         else:
             self.show(certificate)
-            if not told["loose"] and self.machine.system != "windows":
+            if not status_data["loose"] and self.machine.system != "windows":
                 self.tell("key", "for you alone")
-        for warning in told["loose"]:
+        for warning in status_data["loose"]:
             self.tell("key", f"WARNING: {warning}")
-        self._show(told["stores"])
-        for older in told["older"]:
+        self._show(status_data["stores"])
+        for older in status_data["older"]:
             said = f"at {older['place']}: `remove` takes it away"
             self.tell(older["name"], f"an older CA, installed by llm_normalize, {said}")
 
@@ -354,7 +354,7 @@ class Actions:
             if name not in there:
                 self.tell(name, f"{'not here':13}{trust_status.WHY[name]}")
 
-    def told(self) -> dict[str, Any]:
+    def status_data(self) -> dict[str, Any]:
         """Return what `status --json` prints; `failed` is set if a store does not trust.
 
         Its keys: `ca` (path, subject, begins, ends, sha256; null if there is none),

@@ -26,7 +26,7 @@ class AuthorityError(Exception):
 
 @dataclass(frozen=True)
 class Loose:
-    """What others could read or change, and how to mend it.
+    """What others could read or change, and how to repair it.
 
     Attributes:
         path: The file or folder.
@@ -41,12 +41,12 @@ class Loose:
     why: str
 
     @property
-    def mend(self) -> str:
-        """The command that mends it."""
+    def repair(self) -> str:
+        """The command that repairs it."""
         return f"chmod {self.wanted:o} {shlex.quote(str(self.path))}"
 
     def __str__(self) -> str:
-        return f"{self.path} is {self.mode:04o}: {self.why} ({self.mend})"
+        return f"{self.path} is {self.mode:04o}: {self.why} ({self.repair})"
 
 
 def confdir_of(machine: Machine) -> Path:
@@ -107,12 +107,12 @@ def make(confdir: Path) -> Certificate:
     found = load(confdir)
     if found is not None:
         return found
-    told = options.Options()
+    defaults = options.Options()
     try:
         # As mitmproxy's own start does, for its key_size.
         for name in ("config.yaml", "config.yml"):
-            optmanager.load_paths(told, str(confdir / name))
-        CertStore.from_store(confdir, NAME, told.key_size)
+            optmanager.load_paths(defaults, str(confdir / name))
+        CertStore.from_store(confdir, NAME, defaults.key_size)
     except (OSError, TypeError, ValueError, exceptions.OptionsError) as error:
         raise AuthorityError(f"no CA can be made in {confdir}: {error}") from error
     made = load(confdir)

@@ -131,11 +131,11 @@ class _Bundled(Store):
         return outcome
 
     def why(self, outcome: Outcome) -> str:
-        if "ead-only file system" not in outcome.said:
-            return outcome.said
+        if "ead-only file system" not in outcome.last_line:
+            return outcome.last_line
         instead = trust_advice.of(self.confdir).exports
         return (
-            f"{outcome.said}: remount it writable, then start this again; single programs "
+            f"{outcome.last_line}: remount it writable, then start this again; single programs "
             f"trust the CA without it by {instead}"
         )
 

@@ -32,7 +32,7 @@ class Keychain(Store):
         if verified.code == 0:
             return Status("trusted", "by macOS")
         if verified.code in (124, 127):
-            return Status("unknown", verified.said)
+            return Status("unknown", verified.last_line)
         found = self.found()
         others = self.namesakes(found)
         if self.certificate in found:
@@ -67,7 +67,7 @@ class Keychain(Store):
             if self.certificate in self.found(self.place):
                 raise StoreError(f"it is in {self.place} still")
         elif taken.code and self.state().state == "trusted":
-            raise StoreError(f"security: {taken.said}")
+            raise StoreError(f"security: {taken.last_line}")
         return "removed from the login keychain"
 
 

@@ -87,7 +87,7 @@ class Database(Store):
 
     @override
     def why(self, outcome: Outcome) -> str:
-        said = outcome.said
+        said = outcome.last_line
         if "READ_ONLY" in said:
             return f"{self.place} cannot be written to: {self._own()} ({said})"
         if any(word in said for word in _BUSY):
@@ -130,7 +130,7 @@ class Database(Store):
         found = {}
         for nickname in self.nicknames():
             shown = self.machine.run(self.command("-L", "-n", nickname))
-            if shown.code and "could not find" not in shown.said.lower():
+            if shown.code and "could not find" not in shown.last_line.lower():
                 raise StoreError(f"certutil: {self.why(shown)}")
             for fingerprint, rest in _SHOWN.findall(shown.out):
                 if fingerprint == self.certificate.fingerprint:

@@ -90,8 +90,8 @@ class Record:
 
     def keep(self, entry: Entry) -> None:
         """Write *entry* down, in the place of an older one of the same."""
-        kept = [each for each in self.entries() if each.key != entry.key]
-        self._write([*kept, entry])
+        remaining = [each for each in self.entries() if each.key != entry.key]
+        self._write([*remaining, entry])
 
     def drop(self, entry: Entry) -> None:
         """Forget *entry*; the file goes with the last one."""

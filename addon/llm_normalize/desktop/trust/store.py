@@ -135,18 +135,18 @@ class Store(ABC):
         asks = self.machine.system != "linux" or command[0] == "sudo"
         outcome = self.machine.run(command, timeout=PATIENCE if asks else ALONE)
         if outcome.code == HUNG:
-            raise PartlyError(f"{outcome.said}; {AGAIN}")
+            raise PartlyError(f"{outcome.last_line}; {AGAIN}")
         if outcome.code:
             shown = command[0] if command[0] != "sudo" else " ".join(command[:2])
             why = self.why(outcome)
-            if outcome.said.startswith("sudo: "):  # it refuses, or cannot ask
+            if outcome.last_line.startswith("sudo: "):  # it refuses, or cannot ask
                 why += f"; as root: {shlex.join(command[1:])}"
             raise StoreError(f"{shown}: {why}")
         return outcome
 
     def why(self, outcome: Outcome) -> str:
         """Return why a command failed, and the repair where it is known."""
-        return outcome.said
+        return outcome.last_line
 
     def namesakes(self, others: Iterable[Certificate]) -> list[Certificate]:
         """Return those of *others* that pass for the certificate by their name."""

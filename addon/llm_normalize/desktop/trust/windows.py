@@ -39,7 +39,7 @@ class Roots(Store):
         mine = self._certutil("-store", "Root", self.certificate.sha1)
         asked = self.machine.run(mine)
         if asked.code in (124, 127):
-            return Status("unknown", asked.said)
+            return Status("unknown", asked.last_line)
         if asked.code == 0:
             return Status("trusted", "among the roots that Windows trusts")
         named = self._certutil("-store", "Root", self.certificate.common_name)

@@ -7,7 +7,7 @@ from ...wire.json_text import Json, Number
 _HI = {"role": "assistant", "content": "Hi"}
 _LINK = {"url": "https://acme.example", "title": ""}
 _CITED = {**_LINK, "start_index": 0, "end_index": 0}
-_WHOLE = {"type": "url_citation", "url_citation": _CITED}
+_VALID = {"type": "url_citation", "url_citation": _CITED}
 _FILE = {"type": "file", "file": {"name": "a.pdf"}}
 
 
@@ -26,20 +26,20 @@ class AnnotationForeign(Fix):
     examples = (
         Example.of_body(
             "file",
-            completion({**_HI, "annotations": [_FILE, _WHOLE]}),
-            completion({**_HI, "annotations": [_WHOLE], "annotations_other": [_FILE]}),
+            completion({**_HI, "annotations": [_FILE, _VALID]}),
+            completion({**_HI, "annotations": [_VALID], "annotations_other": [_FILE]}),
         ),
         Example.of_body(
             "flat",
             completion({**_HI, "annotations": [{"type": "url_citation", **_LINK}]}),
-            completion({**_HI, "annotations": [_WHOLE]}),
+            completion({**_HI, "annotations": [_VALID]}),
         ),
         Example.untouched(
-            "whole", [completion({**_HI, "annotations": [_WHOLE]})], kind="body"
+            "whole", [completion({**_HI, "annotations": [_VALID]})], kind="body"
         ),
         Example.untouched(
             "more beside it",
-            [completion({**_HI, "annotations": [{**_WHOLE, "snippet": "Tea"}]})],
+            [completion({**_HI, "annotations": [{**_VALID, "snippet": "Tea"}]})],
             kind="body",
         ),
     )
@@ -55,11 +55,11 @@ def _sort(message: Chunk) -> bool:
         return False
     found = given if isinstance(given, list) else [given]
     cited = [_completed(each) for each in found]
-    kept = [each for each in cited if each]
-    others = [each for each, whole in zip(found, cited, strict=True) if not whole]
-    if kept == given:
+    remaining = [each for each in cited if each]
+    others = [each for each, is_valid in zip(found, cited, strict=True) if not is_valid]
+    if remaining == given:
         return False
-    message["annotations"] = kept
+    message["annotations"] = remaining
     if others:
         message["annotations_other"] = others
     return True

@@ -51,16 +51,16 @@ class ContentCumulative(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         # The last text, how often it grew, how often not; None once it is clear.
-        self._told: dict[int, tuple[str, int, int] | None] = {}
+        self._texts: dict[int, tuple[str, int, int] | None] = {}
 
     def state(self) -> object:
         """Return what is known of the texts so far."""
-        return tuple(self._told.items())
+        return tuple(self._texts.items())
 
     @property
     def watched(self) -> tuple[str, ...]:
         """The text, as long as it may turn out to be told again."""
-        return ("content",) if not self._told or any(self._told.values()) else ()
+        return ("content",) if not self._texts or any(self._texts.values()) else ()
 
     def edit(self, chunk: Chunk) -> bool:
         """Cut off what was told before."""
@@ -69,14 +69,14 @@ class ContentCumulative(Fix):
             text = delta.get("content")
             if not isinstance(text, str) or not text:
                 continue
-            told = self._told.get(index, None if len(self._told) >= _MOST else _NEW)
-            if told is None:
+            state = self._texts.get(index, None if len(self._texts) >= _MOST else _NEW)
+            if state is None:
                 continue
-            last, times, doubts = told
+            last, times, doubts = state
             grew = bool(last) and len(text) > len(last) and text.startswith(last)
             times = times + 1 if grew or (times >= _PROOF and text == last) else 0
             doubts += bool(last) and not times
-            self._told[index] = (text, times, doubts) if doubts < _DOUBTS else None
+            self._texts[index] = (text, times, doubts) if doubts < _DOUBTS else None
             if times >= _PROOF and len(last) >= _LENGTH and len(set(last)) >= _LETTERS:
                 delta["content"] = text[len(last) :]
                 changed = True

@@ -68,6 +68,6 @@ def _join(part: Chunk) -> bool:
         thought = known if known in thought else known + thought
     elif isinstance(known, str):
         thought = known
-    said = {"content": text, "reasoning_content": thought, "content_parts": others}
-    part.update({key: each for key, each in said.items() if each})
+    fields = {"content": text, "reasoning_content": thought, "content_parts": others}
+    part.update({key: each for key, each in fields.items() if each})
     return True

@@ -3,9 +3,9 @@
 from ...chat.chunk import Chunk, deltas, envelope_of
 from ...repair.fix import Example, Fix, calling, chunk, head
 
-_SAID = {"role": "assistant", "content": "Let me see."}
-_BOTH = {**_SAID, "tool_calls": [head()]}
-_TEXT = chunk(_SAID)
+_TEXT_DELTA = {"role": "assistant", "content": "Let me see."}
+_BOTH = {**_TEXT_DELTA, "tool_calls": [head()]}
+_TEXT = chunk(_TEXT_DELTA)
 
 
 class ContentWithCalls(Fix):
@@ -26,7 +26,7 @@ class ContentWithCalls(Fix):
             "log probabilities",
             [chunk(_BOTH, logprobs={"content": []})],
             [
-                chunk(_SAID, logprobs={"content": []}),
+                chunk(_TEXT_DELTA, logprobs={"content": []}),
                 chunk({"tool_calls": [head()]}, logprobs=None),
             ],
             ended=False,
@@ -45,10 +45,10 @@ class ContentWithCalls(Fix):
         for _, choice, delta in deltas(chunk):
             if delta.get("content") and delta.get("tool_calls"):
                 # The role opens the choice, so it goes with what comes first.
-                said = {
+                text_delta = {
                     key: delta.pop(key) for key in ("role", "content") if key in delta
                 }
-                texts.append({**choice, "delta": said, "finish_reason": None})
+                texts.append({**choice, "delta": text_delta, "finish_reason": None})
                 choice.pop("text", None)
                 if "logprobs" in choice:
                     choice["logprobs"] = None

@@ -63,13 +63,15 @@ def _drop(part: Chunk) -> bool:
 
 def _drop_calls(message: Chunk) -> bool:
     found = calls(message)
-    kept = [call for call in found if _is_called(call)]
-    if len(kept) == len(found):
+    remaining = [call for call in found if _is_called(call)]
+    if len(remaining) == len(found):
         return False
-    put_calls(message, kept)
+    put_calls(message, remaining)
     return True
 
 
 def _is_called(call: Chunk) -> bool:
-    said = {**call, **function(call)}
-    return any(said[key] for key in said if key not in ("index", "type", "function"))
+    fields = {**call, **function(call)}
+    return any(
+        fields[key] for key in fields if key not in ("index", "type", "function")
+    )

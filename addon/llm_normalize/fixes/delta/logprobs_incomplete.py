@@ -5,7 +5,7 @@ from ...repair.fix import Example, Fix, chunk
 from ...wire.json_text import Json
 
 _TOKEN = {"token": "Hi", "logprob": -1}
-_WHOLE = {"content": [{**_TOKEN, "top_logprobs": []}]}
+_COMPLETE = {"content": [{**_TOKEN, "top_logprobs": []}]}
 _OLD = {"tokens": ["Hi"], "token_logprobs": [-1]}
 _HI = {"content": "Hi"}
 
@@ -27,17 +27,17 @@ class LogprobsIncomplete(Fix):
         Example(
             "no alternatives",
             [chunk(_HI, logprobs={"content": [_TOKEN]})],
-            [chunk(_HI, logprobs=_WHOLE)],
+            [chunk(_HI, logprobs=_COMPLETE)],
             ended=False,
         ),
         Example(
             "old form",
             [chunk(_HI, logprobs=_OLD)],
-            [chunk(_HI, logprobs=_WHOLE)],
+            [chunk(_HI, logprobs=_COMPLETE)],
             ended=False,
         ),
         Example("no object", [chunk(_HI, logprobs=[])], [chunk(_HI, logprobs=None)]),
-        Example.untouched("whole", [chunk(_HI, logprobs=_WHOLE)]),
+        Example.untouched("whole", [chunk(_HI, logprobs=_COMPLETE)]),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -48,7 +48,9 @@ class ErrorFields(Fix):
             words = message_of(
                 {k: v for k, v in error.items() if k not in KEYS}, status
             )
-            told = text_of(error.get("status")) or fixed["type"] or fixed["code"]
-            fixed["message"] = words if words != phrase(status) else told or words
+            status_text = text_of(error.get("status")) or fixed["type"] or fixed["code"]
+            fixed["message"] = (
+                words if words != phrase(status) else status_text or words
+            )
         same = list(fixed.items()) == list(error.items())
         return None if same else {**body, "error": fixed}

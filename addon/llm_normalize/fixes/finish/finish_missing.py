@@ -52,9 +52,9 @@ class FinishMissing(Fix):
         ]
         for choice in open_ones:
             message = choice.get("message")
-            said = message if isinstance(message, dict) else {}
-            reason = "function_call" if said.get("function_call") else "stop"
-            reason = "tool_calls" if calls(said) else reason
+            fields = message if isinstance(message, dict) else {}
+            reason = "function_call" if fields.get("function_call") else "stop"
+            reason = "tool_calls" if calls(fields) else reason
             choice["finish_reason"] = "stop" if self.asked.forced_tool else reason
         return bool(open_ones)
 
@@ -62,6 +62,6 @@ class FinishMissing(Fix):
         """Add the reason that the choice implies."""
         for choice in choices(outgoing.chunk):
             choice["finish_reason"] = end.reason(index_of(choice))
-        outgoing.step.fixed(self.name)
+        outgoing.record.fixed(self.name)
         end.add_finish(outgoing)
         return True

@@ -34,10 +34,10 @@ class CommentSent(Fix):
 
     def event(self, event: Event) -> list[Event] | None:
         """Drop the comment lines."""
-        kept = [line for line in event.lines if line.name]
-        if len(kept) == len(event.lines):
+        remaining = [line for line in event.lines if line.name]
+        if len(remaining) == len(event.lines):
             return None
-        if not kept and event.lines[-1].end:
+        if not remaining and event.lines[-1].end:
             event.closed = True  # where a line end parts the events
-        event.lines[:] = kept
+        event.lines[:] = remaining
         return [event]

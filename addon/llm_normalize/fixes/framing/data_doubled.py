@@ -40,7 +40,7 @@ class DataDoubled(Fix):
     def event(self, event: Event) -> list[Event] | None:
         """Take the inner field names out."""
         changed = False
-        kept = []
+        remaining = []
         for line in event.lines:
             value = line.value if line.name == b"data" else b""
             if _FIELD.fullmatch(value):
@@ -49,6 +49,6 @@ class DataDoubled(Fix):
             if inner := _INNER.match(value):
                 line.text = b"data: " + value[inner.end() :]
                 changed = True
-            kept.append(line)
-        event.lines[:] = kept
+            remaining.append(line)
+        event.lines[:] = remaining
         return [event] if changed else None

@@ -32,6 +32,6 @@ class DoneMissing(Fix):
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Send it."""
-        outgoing.step.fixed(self.name)
+        outgoing.record.fixed(self.name)
         end.add(outgoing)
         return True

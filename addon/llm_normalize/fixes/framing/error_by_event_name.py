@@ -7,7 +7,7 @@ from ...wire.json_text import dumps, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_SAID = {"code": "Throttling", "message": "Slow down", "request_id": "r-1"}
+_REPORTED = {"code": "Throttling", "message": "Slow down", "request_id": "r-1"}
 
 
 class ErrorByEventName(Fix):
@@ -24,17 +24,17 @@ class ErrorByEventName(Fix):
     examples = (
         Example(
             "object",
-            [_TEXT, b"event:error\ndata:" + dumps(_SAID) + b"\n\n"],
-            [_TEXT, {"error": _SAID}],
+            [_TEXT, b"event:error\ndata:" + dumps(_REPORTED) + b"\n\n"],
+            [_TEXT, {"error": _REPORTED}],
         ),
         Example(
             "words",
             [_TEXT, b"event: error\ndata: Worker died\n\n"],
             [_TEXT, {"error": "Worker died"}],
         ),
-        Example.untouched("wrapped", [_TEXT, {"error": _SAID}, DONE]),
+        Example.untouched("wrapped", [_TEXT, {"error": _REPORTED}, DONE]),
         Example.untouched(
-            "under its name", [b"event: error\n" + wire([{"error": _SAID}])]
+            "under its name", [b"event: error\n" + wire([{"error": _REPORTED}])]
         ),
         Example.untouched("another name", [_TEXT, b"event: ping\ndata: x\n\n"]),
         Example(
@@ -55,15 +55,15 @@ class ErrorByEventName(Fix):
             return None
         data = (event.data or b"").strip()
         try:
-            said = loads(data or b"null")
+            reported = loads(data or b"null")
         except (ValueError, RecursionError):
-            said = data.decode(errors="replace")
-        whole = said if isinstance(said, dict) else {}
-        if whole.get("error") or errors_in(whole) or failures_in(whole):
+            reported = data.decode(errors="replace")
+        fields = reported if isinstance(reported, dict) else {}
+        if fields.get("error") or errors_in(fields) or failures_in(fields):
             return None  # it says so itself
-        told = [dumps(whole)] if choices(whole) else []
+        parts = [dumps(fields)] if choices(fields) else []
         done = [data] if data == b"[DONE]" else []
-        if told or done or said in (None, "", [], {}):
-            said = failure("error")
-        told += [dumps({"error": said}), *done]
-        return [Event(encode(each), event.n) for each in told]
+        if parts or done or reported in (None, "", [], {}):
+            reported = failure("error")
+        parts += [dumps({"error": reported}), *done]
+        return [Event(encode(each), event.n) for each in parts]

@@ -37,9 +37,11 @@ class ErrorByFieldName(Fix):
             return None
         value = found[0].value.strip()
         try:
-            said = loads(value)
+            reported = loads(value)
         except (ValueError, RecursionError):
-            said = value.decode(errors="replace")
-        is_wrapped = isinstance(said, dict) and said.get("error")
-        found[0].text = b"data: " + dumps(said if is_wrapped else {"error": said})
+            reported = value.decode(errors="replace")
+        is_wrapped = isinstance(reported, dict) and reported.get("error")
+        found[0].text = b"data: " + dumps(
+            reported if is_wrapped else {"error": reported}
+        )
         return [event]

@@ -29,10 +29,10 @@ class FieldNotData(Fix):
 
     def event(self, event: Event) -> list[Event] | None:
         """Drop the lines."""
-        kept = [
+        remaining = [
             line for line in event.lines if line.name not in (b"event", b"id", b"retry")
         ]
-        if len(kept) == len(event.lines):
+        if len(remaining) == len(event.lines):
             return None
-        event.lines[:] = kept
+        event.lines[:] = remaining
         return [event]

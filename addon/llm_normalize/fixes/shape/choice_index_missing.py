@@ -1,6 +1,6 @@
 """Choices without `index`, or with one that is no integer."""
 
-from ...chat.chunk import Chunk, choices, put_first, told_index
+from ...chat.chunk import Chunk, choices, given_index, put_first
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})
@@ -36,12 +36,12 @@ class ChoiceIndexMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Add the index."""
         found = choices(chunk)
-        taken = {*map(told_index, found)}
+        taken = {*map(given_index, found)}
         changed = False
         for place, choice in enumerate(found):
             if type(choice.get("index")) is int:
                 continue
-            at = told_index(choice)
+            at = given_index(choice)
             if at is None:
                 rest = {*range(len(found))} - taken
                 at = place if place in rest else min(rest)

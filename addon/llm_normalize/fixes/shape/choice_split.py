@@ -1,6 +1,6 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from ...chat.chunk import Chunk, choices, told_index
+from ...chat.chunk import Chunk, choices, given_index
 from ...chat.content_parts import part_choices
 from ...chat.errors import text_of
 from ...chat.stream_state import Asked
@@ -16,11 +16,11 @@ _CALLS = {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "f
 _TEXT = chunk(_HI)["choices"]
 _SPLIT = chunk(None, choices=_TEXT + calling(head())["choices"])
 _OTHERS = chunk(None, choices=_TEXT + chunk(_HI, index=1)["choices"])
-_SAID = {**_HI, "tool_calls": [head()]}
+_MERGED = {**_HI, "tool_calls": [head()]}
 
 
-def _body(*said: Chunk) -> Chunk:
-    found = [{"finish_reason": "tool_calls", "message": each} for each in said]
+def _body(*parts: Chunk) -> Chunk:
+    found = [{"finish_reason": "tool_calls", "message": each} for each in parts]
     return completion({}, choices=found)
 
 
@@ -35,7 +35,7 @@ class ChoiceSplit(Fix):
     edits_bodies = True
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
-        Example("one index", [_SPLIT], [chunk(_SAID)], ended=False),
+        Example("one index", [_SPLIT], [chunk(_MERGED)], ended=False),
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
     )
 
@@ -45,18 +45,18 @@ class ChoiceSplit(Fix):
         if len(found) < 2 or self.asked.n > 1:  # noqa: PLR2004
             return False  # those may be answers of their own
         firsts: dict[Json, Chunk] = {}
-        kept: list[Chunk] = []
+        merged: list[Chunk] = []
         for choice in found:
-            place = told_index(choice) or 0
+            place = given_index(choice) or 0
             if place in firsts:
                 _name_text(firsts[place], choice)
                 _name_text(choice, firsts[place])
                 _merge(firsts[place], choice)
             else:
                 firsts.setdefault(place, choice)
-                kept.append(choice)
-        chunk["choices"] = kept
-        return len(kept) < len(found)
+                merged.append(choice)
+        chunk["choices"] = merged
+        return len(merged) < len(found)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send a chunk for each where several answers were asked for."""

@@ -8,8 +8,8 @@ _OLD = {"index": 0, "text": "Hi", "finish_reason": None}
 _DONE = {"index": 0, "text": "Hi", "finish_reason": "stop"}
 
 
-def _moved(old: Chunk, key: str, said: Chunk) -> Chunk:
-    return {key: each for key, each in old.items() if key != "text"} | {key: said}
+def _moved(old: Chunk, key: str, message: Chunk) -> Chunk:
+    return {key: each for key, each in old.items() if key != "text"} | {key: message}
 
 
 class ChoiceText(Fix):
@@ -51,7 +51,7 @@ class ChoiceText(Fix):
         return _move(body, "message", {"role": "assistant"})
 
 
-def _move(chunk: Chunk, key: str, said: Chunk) -> bool:
+def _move(chunk: Chunk, key: str, message: Chunk) -> bool:
     changed = False
     for choice in choices(chunk):
         text = choice.get("text")
@@ -60,6 +60,6 @@ def _move(chunk: Chunk, key: str, said: Chunk) -> bool:
         if isinstance(text, str) and not known and (text or key not in choice):
             base = choice.get(key)
             rest = base if isinstance(base, dict) else {}
-            choice[key] = {**said, **rest, "content": choice.pop("text")}
+            choice[key] = {**message, **rest, "content": choice.pop("text")}
             changed = True
     return changed

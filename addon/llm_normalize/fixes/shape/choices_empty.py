@@ -61,8 +61,8 @@ class ChoicesEmpty(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk."""
-        told = chunk.get("choices", True)  # without them, none are empty
-        if told or usage_of(chunk) or "moderation" in chunk:
+        given = chunk.get("choices", True)  # without them, none are empty
+        if given or usage_of(chunk) or "moderation" in chunk:
             return None
         self._notes |= {
             key: value

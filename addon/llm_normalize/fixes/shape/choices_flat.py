@@ -82,14 +82,14 @@ def _unwrap(body: Chunk, reason: Json) -> bool:
     return True
 
 
-def _enclose(value: Chunk, key: str, said: dict[str, Json], reason: Json) -> bool:
+def _enclose(value: Chunk, key: str, fields: dict[str, Json], reason: Json) -> bool:
     keys = ["response", "reasoning", "reasoning_content", "tool_calls"]
     keys += ["result"] if isinstance(value.get("result"), str) else []
-    said |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
-    if isinstance(said.get("content"), list):  # JSON, and no parts
-        said["content"] = dumps(said["content"]).decode()
+    fields |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
+    if isinstance(fields.get("content"), list):  # JSON, and no parts
+        fields["content"] = dumps(fields["content"]).decode()
     value.pop("p", None)
     reason = "stop" if value.get("is_end") is True else reason
     reason = value.pop("finish_reason", reason)
-    value["choices"] = [{"index": 0, key: said, "finish_reason": reason}]
+    value["choices"] = [{"index": 0, key: fields, "finish_reason": reason}]
     return True

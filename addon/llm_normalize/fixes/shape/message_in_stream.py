@@ -15,8 +15,8 @@ _BOTH = {**_TEXT, "reasoning": "Hm"}
 
 
 def _each(key: str, *texts: str) -> list[Chunk]:
-    said = [{"index": 0, key: {"content": text}} for text in texts]
-    return [chunk(None, choices=[each]) for each in said]
+    shown = [{"index": 0, key: {"content": text}} for text in texts]
+    return [chunk(None, choices=[each]) for each in shown]
 
 
 _NEWS = _each("delta", "Hi", " you")
@@ -41,34 +41,34 @@ class MessageInStream(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._told: dict[int, Chunk | None] = {}  # the message before, if they grow
-        self._said: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
+        self._last: dict[int, Chunk | None] = {}  # the message before, if they grow
+        self._deltas: set[tuple[int, str]] = set()  # (choice, kind of key), by deltas
 
     def state(self) -> object:
-        """Return what messages and deltas have said."""
-        return frozen(self._told), frozenset(self._said)
+        """Return what messages and deltas have held."""
+        return frozen(self._last), frozenset(self._deltas)
 
     def edit(self, chunk: Chunk) -> bool:
-        """Replace the messages by deltas, but those of an answer in one piece."""
+        """Replace the messages by deltas, but those of an answer that is one body."""
         changed = False
-        whole = is_body(chunk, self.asked, self.seen)  # it stays, but more may follow
+        full = is_body(chunk, self.asked, self.seen)  # it stays, but more may follow
         for choice in choices(chunk):
             index, delta = index_of(choice), choice.get("delta")
             part = delta if isinstance(delta, dict) else {}
             kinds = set(_kinds(part).values())
-            if len(self._said) < MANY:
-                self._said |= {(index, kind) for kind in kinds}
-            message = choice.get("message") if whole else choice.pop("message", None)
-            changed |= message is not None and not whole
+            if len(self._deltas) < MANY:
+                self._deltas |= {(index, kind) for kind in kinds}
+            message = choice.get("message") if full else choice.pop("message", None)
+            changed |= message is not None and not full
             if isinstance(message, str) and message:
                 message = {"content": message}
             if isinstance(message, dict):
-                kinds |= {kind for at, kind in self._said if at == index}
+                kinds |= {kind for at, kind in self._deltas if at == index}
                 added = self._news(index, message, kinds)
-                if (added or not kinds) and not whole:
+                if (added or not kinds) and not full:
                     choice["delta"] = part = {**part, **added}
                 text = choice.get("text")
-                if isinstance(text, str) and not whole and not says_words(part):
+                if isinstance(text, str) and not full and not says_words(part):
                     # It says what the message says, which has left, or all there is.
                     del choice["text"]
                     more = (
@@ -78,18 +78,18 @@ class MessageInStream(Fix):
         return changed
 
     def _news(self, index: int, message: Chunk, kinds: set[str]) -> Chunk:
-        told = old = self._told.get(index, {})
+        last = old = self._last.get(index, {})
         if kinds:
             found = _kinds(message).items()
             message = {key: message[key] for key, kind in found if kind not in kinds}
-            old = told and {key: told[key] for key in told if key in message}
+            old = last and {key: last[key] for key in last if key in message}
         grows = old is not None and repeats(old, message)
-        if index in self._told or len(self._told) < _MOST:
-            self._told[index] = {**(told or {}), **message} if grows else None
+        if index in self._last or len(self._last) < _MOST:
+            self._last[index] = {**(last or {}), **message} if grows else None
         return news(old, message) if old and grows else message
 
 
 def _kinds(part: Chunk) -> dict[str, str]:
     """Return the kind of each key that says something: all reasoning is one."""
-    told = [key for key in part if key != "role" and not is_hollow(part[key])]
-    return {key: brief(_THOUGHT.sub("", key)) for key in told}
+    keys = [key for key in part if key != "role" and not is_hollow(part[key])]
+    return {key: brief(_THOUGHT.sub("", key)) for key in keys}

@@ -48,9 +48,9 @@ class MessageMissing(Fix):
         """Add the message."""
         changed = False
         for choice in choices(body):
-            told, had = choice.get("message"), "delta" in choice
-            message, delta = map(_said, (told, choice.pop("delta", None)))
-            if message is told and not had:
+            given, had = choice.get("message"), "delta" in choice
+            message, delta = map(_fields, (given, choice.pop("delta", None)))
+            if message is given and not had:
                 continue
             more = {key: each for key, each in delta.items() if each}
             own = {k: v for k, v in message.items() if v or k not in more}
@@ -59,7 +59,7 @@ class MessageMissing(Fix):
         return changed
 
 
-def _said(part: Json) -> Chunk:
+def _fields(part: Json) -> Chunk:
     """Return what stands where a message should; mere text is its content."""
     if isinstance(part, str) and part:
         return {**_NONE, "content": part}

@@ -6,14 +6,14 @@ from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
 _CALL = {"name": "f", "arguments": "{}"}
-_TOLD = head(0, "{}")
-_DELTA: Chunk = {"tool_calls": [_TOLD]}
+_TOOL_CALL = head(0, "{}")
+_DELTA: Chunk = {"tool_calls": [_TOOL_CALL]}
 _OTHER = {"name": "g", "arguments": "{}"}
 
 
 def _body(**more: Json) -> Chunk:
-    told = {"role": "assistant", "content": None, "tool_calls": [_TOLD], **more}
-    return completion(told, finish="tool_calls")
+    message = {"role": "assistant", "content": None, "tool_calls": [_TOOL_CALL], **more}
+    return completion(message, finish="tool_calls")
 
 
 class FunctionCallDoubled(Fix):
@@ -32,7 +32,7 @@ class FunctionCallDoubled(Fix):
         Example(
             "delta",
             [chunk({**_DELTA, "function_call": _CALL})],
-            [calling(_TOLD)],
+            [calling(_TOOL_CALL)],
             ended=False,
         ),
         Example.of_body("body", _body(function_call=_CALL), _body()),
@@ -43,11 +43,11 @@ class FunctionCallDoubled(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._told: set[int] = set()  # choices from which one was removed
+        self._doubled: set[int] = set()  # choices from which one was removed
 
     def state(self) -> object:
         """Return the choices from which one was removed."""
-        return frozenset(self._told)
+        return frozenset(self._doubled)
 
     def edit(self, chunk: Chunk) -> bool:
         """Remove it from the deltas; one that has been sent goes on."""
@@ -55,27 +55,29 @@ class FunctionCallDoubled(Fix):
         for index, _, delta in deltas(chunk):
             legacy = delta.get("function_call")
             named = isinstance(legacy, dict) and legacy.get("name")
-            if self.seen.choice(index).has_legacy or not (named or index in self._told):
+            if self.seen.choice(index).has_legacy or not (
+                named or index in self._doubled
+            ):
                 continue  # of one without a name, another name may follow
-            if _told_once(delta):
+            if _holds_both(delta):
                 changed = True
-                self._told |= {index} if len(self._told) < MANY else set()
+                self._doubled |= {index} if len(self._doubled) < MANY else set()
         return changed
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        return sum(_told_once(said, bare="{}") for _, said in messages(body)) > 0
+        return sum(_holds_both(fields, bare="{}") for _, fields in messages(body)) > 0
 
 
-def _told_once(part: Chunk, *, bare: str = "") -> bool:
+def _holds_both(part: Chunk, *, bare: str = "") -> bool:
     # In a body, missing arguments mean `{}`.
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
-        said = {**call, "arguments": call.get("arguments") or bare}
-        if all(legacy[key] == said.get(key) for key in keys):
+        fields = {**call, "arguments": call.get("arguments") or bare}
+        if all(legacy[key] == fields.get(key) for key in keys):
             del part["function_call"]
             return True
     return False

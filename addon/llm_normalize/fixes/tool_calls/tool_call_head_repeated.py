@@ -52,19 +52,19 @@ class ToolCallHeadRepeated(Fix):
         for index, _, delta in deltas(chunk):
             known = self.seen.choice(index).calls
             found = calls(delta)
-            kept = []
+            remaining = []
             for call in found:
                 at = call.get("index")
                 opened = known.get(at) if isinstance(at, int) else None
                 if opened is None or opened.is_another(call):
-                    kept.append(call)
+                    remaining.append(call)
                     continue
                 changed |= _strip(call, opened)
                 if any(v is not None for k, v in call.items() if k != "index"):
-                    kept.append(call)
-            if len(kept) != len(found):
+                    remaining.append(call)
+            if len(remaining) != len(found):
                 changed = True
-                put_calls(delta, kept)
+                put_calls(delta, remaining)
         return changed
 
 

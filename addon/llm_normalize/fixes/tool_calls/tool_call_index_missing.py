@@ -1,6 +1,14 @@
 """Tool call fragments without `index`."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, name_of, put_first, told_index
+from ...chat.chunk import (
+    Chunk,
+    calls,
+    deltas,
+    function,
+    given_index,
+    name_of,
+    put_first,
+)
 from ...chat.open_calls import Counted, Opened
 from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, head, rest
@@ -53,7 +61,7 @@ class ToolCallIndexMissing(Fix):
             known = Opened(self.seen.choice(index).calls)
             for call in calls(delta):
                 name, inner = name_of(call), function(call)
-                at = told_index(call)
+                at = given_index(call)
                 if at is None or at < 0:
                     at = _place(call, known)
                     if name and at > known.last:

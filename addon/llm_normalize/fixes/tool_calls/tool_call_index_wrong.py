@@ -69,9 +69,9 @@ class ToolCallIndexWrong(Fix):
 
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
         identity = brief(call.get("id"))
-        told = self._moved.find(place, identity) if identity else None
-        if told is not None:  # two calls may take turns under one index
-            return told
+        known_index = self._moved.find(place, identity) if identity else None
+        if known_index is not None:  # two calls may take turns under one index
+            return known_index
         at = self._moved.get(place)
         opened = None if self._moved.is_new(place) else known.get(at)
         named = name_of(call)

@@ -49,11 +49,11 @@ class ToolCallNameLate(Fix):
         changed = False
         for index, _, delta in deltas(chunk):
             found = calls(delta)
-            kept = [due for call in found if (due := self._due(index, call))]
-            if kept != found:
+            remaining = [due for call in found if (due := self._due(index, call))]
+            if remaining != found:
                 changed = True
                 self._frame = envelope_of(chunk)
-                put_calls(delta, kept)
+                put_calls(delta, remaining)
         return changed
 
     def _due(self, index: int, call: Chunk) -> Chunk | None:

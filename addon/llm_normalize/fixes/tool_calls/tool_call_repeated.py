@@ -4,7 +4,7 @@ from ...chat.chunk import Chunk, calls, deltas, function, index_of, put_calls
 from ...chat.stream_state import Call, brief
 from ...repair.fix import Example, Fix, calling, chunk, head
 
-_WHOLE = calling(head(0, "{}"))
+_CALL = calling(head(0, "{}"))
 
 
 class ToolCallRepeated(Fix):
@@ -20,9 +20,9 @@ class ToolCallRepeated(Fix):
         "https://github.com/MacPaw/OpenAI/issues/317",
     )
     examples = (
-        Example("again", [_WHOLE, _WHOLE], [_WHOLE, chunk({})], ended=False),
-        Example.untouched("another", [_WHOLE, calling(head(1, "{}"))]),
-        Example.untouched("more of it", [_WHOLE, calling(head(0, " "))]),
+        Example("again", [_CALL, _CALL], [_CALL, chunk({})], ended=False),
+        Example.untouched("another", [_CALL, calling(head(1, "{}"))]),
+        Example.untouched("more of it", [_CALL, calling(head(0, " "))]),
     )
 
     def edit(self, chunk: Chunk) -> bool:
@@ -31,19 +31,21 @@ class ToolCallRepeated(Fix):
         for index, _, delta in deltas(chunk):
             known = self.seen.choice(index).calls
             found = calls(delta)
-            kept = [
-                call for call in found if not _is_told(known.get(index_of(call)), call)
+            remaining = [
+                call
+                for call in found
+                if not _is_repeated(known.get(index_of(call)), call)
             ]
-            if len(kept) < len(found):
+            if len(remaining) < len(found):
                 changed = True
-                put_calls(delta, kept)
+                put_calls(delta, remaining)
         return changed
 
 
-def _is_told(opened: Call | None, call: Chunk) -> bool:
+def _is_repeated(opened: Call | None, call: Chunk) -> bool:
     if opened is None or not call.get("id") or brief(call["id"]) != opened.id:
         return False
     arguments = function(call).get("arguments")
     if not isinstance(arguments, str) or arguments[:1] + arguments[-1:] != "{}":
         return False
-    return opened.has_said(arguments)
+    return opened.has_arguments(arguments)

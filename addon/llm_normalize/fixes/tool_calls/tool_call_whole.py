@@ -5,7 +5,7 @@ from ...chat.content_parts import bare_of
 from ...repair.fix import Example, Fix, calling, head, rest
 from ...wire.json_text import Json
 
-_WHOLE = calling(head(0, "{}"))
+_CALL = calling(head(0, "{}"))
 _SPLIT = [calling(head()), calling(rest())]
 
 
@@ -25,7 +25,7 @@ class ToolCallWhole(Fix):
         "https://platform.openai.com/docs/guides/function-calling#streaming",
     )
     examples = (
-        Example("whole", [_WHOLE], _SPLIT, ended=False),
+        Example("whole", [_CALL], _SPLIT, ended=False),
         Example(
             "two in one chunk",
             [calling(head(0, "{}"), head(1, "[]"))],
@@ -47,7 +47,7 @@ class ToolCallWhole(Fix):
         return parts if len(parts) > 1 else None
 
 
-def _is_whole(call: Chunk) -> bool:
+def _is_complete(call: Chunk) -> bool:
     # Without an index, what follows could not be told from its neighbours'.
     inner = function(call)
     counted = isinstance(call.get("index"), int)
@@ -60,16 +60,16 @@ def _says(arguments: Json) -> bool:
 
 def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
     """Return the fragments that whole calls become; none if there is no such call."""
-    whole = [_is_whole(call) and index_of(call) not in known for call in found]
+    complete = [_is_complete(call) and index_of(call) not in known for call in found]
     fragments: list[Chunk] = []
-    for call, is_whole in zip(found, whole, strict=True):
+    for call, is_complete in zip(found, complete, strict=True):
         fragments.append(call)
-        if is_whole:
+        if is_complete:
             inner = {**function(call)}
             rest = {"arguments": inner["arguments"]}
             fragments[-1] = {**call, "function": {**inner, "arguments": ""}}
             fragments.append({"index": index_of(call), "function": rest})
-    return fragments if any(whole) else []
+    return fragments if any(complete) else []
 
 
 def _alone(chunk: Chunk, choice: Chunk, fragment: Chunk) -> Chunk:

@@ -60,14 +60,14 @@ def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
         given = counts.get(key)
         if given is None or type(given) is int:
             continue
-        made = _whole(given, cut=key in _OWN)  # another's may be of any form
+        made = _integer(given, cut=key in _OWN)  # another's may be of any form
         if made is not None or key in _OWN:
             counts[key] = made
             changed = True
     return changed
 
 
-def _whole(given: Json, *, cut: bool) -> int | None:
+def _integer(given: Json, *, cut: bool) -> int | None:
     """Return the whole number that *given* is, *cut* to one if need be; None if none."""
     text = given.text if isinstance(given, Number) else given
     try:

@@ -21,7 +21,7 @@ class UsageRepeated(Fix):
     why = "LangChain, pydantic-ai and smolagents add it up."
     providers = ("gateways that add usage of their own",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/create",)
-    moments = (Moment.USAGE_AGAIN, Moment.USAGE_ON_FINISH)
+    moments = (Moment.USAGE_REPEATED, Moment.USAGE_ON_FINISH)
     examples = (
         Example(
             "twice",
@@ -37,7 +37,7 @@ class UsageRepeated(Fix):
         if not end.usage_sent:
             return False
         outgoing.fixed(self.name)
-        if moment is Moment.USAGE_AGAIN:
+        if moment is Moment.USAGE_REPEATED:
             end.keep_notes(outgoing.chunk, self.name)
         else:
             drop_other_usage(outgoing.chunk, outgoing.chunk.pop("usage"))

@@ -35,7 +35,7 @@ from ...chat.conversion import counts
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, frozen
-from ..outcome import Outgoing, Outlet, Step
+from ..outcome import EventRecord, Outgoing, Outlet
 from .moment import Moment
 
 CHOICES = "choices-empty"
@@ -66,10 +66,10 @@ class EndState:
 
     Args:
         asked: What the request asked.
-        seen: What the stream has said, recorded by the pipeline.
+        seen: What the stream has sent, recorded by the pipeline.
         fixes: All fixes of the stream; those with `moments` act here.
         outlet: Where chunks are sent and wait.
-        close: Sends what the fixes hold of choices that end, as part of a step.
+        close: Sends what the fixes hold of choices that end, as part of a record.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class EndState:
         seen: Seen,
         fixes: Iterable[ActsAtEnd],
         outlet: Outlet,
-        close: Callable[[Step, set[int] | None], None],
+        close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
         self.asked = asked
         self.seen = seen
@@ -100,7 +100,7 @@ class EndState:
         self.figures_fix = ""
         """The name of the fix that took it off."""
         self.notes: Chunk = {}
-        """What dropped chunks said beside choices and usage, not sent yet."""
+        """What dropped chunks held beside choices and usage, not sent yet."""
         self.last: Outgoing | None = None
         """The last chunk."""
         self.opened: set[int] = set()
@@ -118,8 +118,9 @@ class EndState:
         """Whether `[DONE]` has been sent."""
         self.cut = False
         """Whether the last block has no end: nothing can follow it."""
-        self._begun: dict[int, Step] = {}  # where a choice began to answer, or to call
-        self._thought: dict[int, Step] = {}  # where it began to think
+        # Where a choice began to answer, or to call; and where it began to think.
+        self._begun: dict[int, EventRecord] = {}
+        self._thought: dict[int, EventRecord] = {}
 
     def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
         """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
@@ -163,7 +164,7 @@ class EndState:
     def add(self, outgoing: Outgoing) -> None:
         """Send *outgoing*, which the provider left out."""
         self.outlet.send(outgoing)
-        self.outlet.close(outgoing.step)
+        self.outlet.close(outgoing.record)
 
     # -- choices ---------------------------------------------------------------
 
@@ -178,9 +179,9 @@ class EndState:
             opens = any(function(call).get("name") for call in calls(delta))
             says = index not in self._begun and any(delta.get(key) for key in ANSWER)
             if opens or says:
-                self._begun[index] = outgoing.step
+                self._begun[index] = outgoing.record
             if index not in self._thought and any(delta.get(key) for key in _THOUGHT):
-                self._thought[index] = outgoing.step
+                self._thought[index] = outgoing.record
 
     @property
     def all_finished(self) -> bool:
@@ -239,8 +240,8 @@ class EndState:
         begun = [self._begun.get(index) for index in ended]
         thought = [self._thought.get(index) for index in ended]
         empty = None in begun and not usage_of(outgoing.chunk)
-        unnamed = NAME_LATE in outgoing.step.fixes
-        first = outgoing.step in begun or outgoing.step in thought
+        unnamed = NAME_LATE in outgoing.record.fixes
+        first = outgoing.record in begun or outgoing.record in thought
         return self.doubted or empty or unnamed or first
 
     def lacks_arguments(self, outgoing: Outgoing | None) -> bool:
@@ -265,23 +266,23 @@ class EndState:
         That is arguments where there are none, then calls that never got a name.
         """
         self.ask(Moment.CLOSED_CALLS, outgoing)
-        self.close(outgoing.step, finished_of(outgoing.chunk))
+        self.close(outgoing.record, finished_of(outgoing.chunk))
         self.outlet.send(outgoing)
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
-        """Send *chunk*, which *fix* adds, before *outgoing*: in its step if it has bytes."""
-        if outgoing.step.before is None:
-            self.outlet.add(outgoing.step.n, chunk, fix)
+        """Send *chunk*, which *fix* adds, before *outgoing*: in its record if it has bytes."""
+        if outgoing.record.before is None:
+            self.outlet.add(outgoing.record.n, chunk, fix)
         else:
-            outgoing.step.fixed(fix)
-            self.outlet.send(Outgoing(outgoing.step, chunk, None))
+            outgoing.record.fixed(fix)
+            self.outlet.send(Outgoing(outgoing.record, chunk, None))
 
     def add_finish(self, outgoing: Outgoing) -> None:
         """Send *outgoing*, a finish reason that the provider left out."""
         chunk = outgoing.chunk
         self.finished |= finished_of(chunk)
         self.ask(Moment.CLOSED_CALLS, outgoing)
-        self.close_choices(outgoing.step.n, finished_of(chunk))
+        self.close_choices(outgoing.record.n, finished_of(chunk))
         if self.figures and self.all_finished and not self.asked.usage:
             self.ride(chunk)
         self.ride_notes(chunk)
@@ -289,19 +290,19 @@ class EndState:
 
     def close_choices(self, n: int, indexes: set[int] | None = None) -> None:
         """Send what the fixes hold of choices that end, all if None, after event *n*."""
-        step = Step(n, None)
-        self.close(step, indexes)
-        if step.fixes:
-            self.outlet.close(step)
+        record = EventRecord(n, None)
+        self.close(record, indexes)
+        if record.fixes:
+            self.outlet.close(record)
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""
         outgoing = self.finish
         if outgoing is None:
             return
-        said = {index_of(each): each["finish_reason"] for each in choices(chunk)}
+        reasons = {index_of(each): each["finish_reason"] for each in choices(chunk)}
         for choice in choices(outgoing.chunk):
-            reason = said.get(index_of(choice), "stop")
+            reason = reasons.get(index_of(choice), "stop")
             if choice["finish_reason"] == "stop" != reason:
                 choice["finish_reason"] = reason
                 outgoing.fixed(fix)
@@ -333,7 +334,7 @@ class EndState:
         if not more:
             return None
         late = {**envelope_of(outgoing.chunk), "choices": more}
-        return Outgoing(outgoing.step, late, None)
+        return Outgoing(outgoing.record, late, None)
 
     # -- usage: figures taken off, and a chunk of its own --------------------------
 
@@ -355,7 +356,7 @@ class EndState:
         # Where there was one on every chunk, and where nothing is counted, more may come.
         if self.is_over and counts(usage_of(chunk)) and not self.asked.usage:
             self.ride_on_finish()
-            self.release_whole_finish()
+            self.release_complete_finish()
 
     def take_off(self, outgoing: Outgoing, fix: str) -> None:
         """Keep the usage of *outgoing*, with choices, and take it off."""
@@ -395,9 +396,9 @@ class EndState:
         if self.figures:
             self.finish.fixed(self.figures_fix)
             self.ride(self.finish.chunk)
-            self.release_whole_finish()
+            self.release_complete_finish()
 
-    def release_whole_finish(self) -> None:
+    def release_complete_finish(self) -> None:
         """Send the finish that waits, unless its call has no arguments yet."""
         if not self.lacks_arguments(self.finish):
             self.release_finish()
@@ -453,7 +454,7 @@ class EndState:
         self.ride(chunk)
         self.outlet.add(n, chunk, self.figures_fix)
 
-    # -- notes: what dropped chunks said besides -----------------------------------
+    # -- notes: what dropped chunks held besides -----------------------------------
 
     def keep_notes(self, chunk: Chunk, fix: str) -> None:
         """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.

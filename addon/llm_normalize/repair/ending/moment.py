@@ -34,7 +34,7 @@ class Moment(Enum):
     """A chunk that is not the last one has usage: it was taken off."""
     USAGE_UNASKED = auto()
     """A chunk without choices has usage that nobody asked for: it is dropped."""
-    USAGE_AGAIN = auto()
+    USAGE_REPEATED = auto()
     """A chunk without choices has usage that was asked for: it is dropped."""
     USAGE_EARLY = auto()
     """The same before every choice had finished: it waits (`hold_usage`)."""

@@ -15,7 +15,7 @@ from ...chat.finish_words import finished_of, is_bare_finish
 from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
-from ..outcome import Outgoing, Outlet, Step
+from ..outcome import EventRecord, Outgoing, Outlet
 from .end_state import CHOICES, ActsAtEnd, EndState
 from .moment import Moment
 
@@ -27,10 +27,10 @@ class Ending:
 
     Args:
         asked: What the request asked.
-        seen: What the stream has said, recorded by the pipeline.
+        seen: What the stream has sent, recorded by the pipeline.
         fixes: All fixes of the stream.
         outlet: Where chunks are sent and wait.
-        close: Sends what the fixes hold of choices that end, as part of a step.
+        close: Sends what the fixes hold of choices that end, as part of a record.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Ending:
         seen: Seen,
         fixes: Iterable[ActsAtEnd],
         outlet: Outlet,
-        close: Callable[[Step, set[int] | None], None],
+        close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
         self._asked, self._seen, self._outlet = asked, seen, outlet
         self.state = EndState(asked, seen, fixes, outlet, close)
@@ -82,7 +82,7 @@ class Ending:
             self._bare_finish(outgoing)
         elif not (state.new and state.ask(Moment.OPENING, outgoing)):
             if finished:
-                state.close(outgoing.step, finished)
+                state.close(outgoing.record, finished)
             self._outlet.send(outgoing)
 
     def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
@@ -95,8 +95,8 @@ class Ending:
             state.release_finish()
         elif not bare:
             state.doubted = True
-            waiting.step.fixed(_EARLY)
-            waiting.step.moved = True
+            waiting.record.fixed(_EARLY)
+            waiting.record.moved = True
             state.ask(Moment.OVERTAKEN_FINISH, waiting)
 
     def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
@@ -166,13 +166,13 @@ class Ending:
                 state.release_finish()
                 self._outlet.send(outgoing)
             return
-        if state.ask(Moment.USAGE_AGAIN, outgoing):
+        if state.ask(Moment.USAGE_REPEATED, outgoing):
             return
         if not over and state.ask(Moment.USAGE_EARLY, outgoing):
             return
         state.replace_usage()
         state.release_finish()
-        state.close(outgoing.step, None)
+        state.close(outgoing.record, None)
         state.pass_usage()
         self._outlet.send(outgoing)
 
@@ -181,7 +181,7 @@ class Ending:
         state = self.state
         bare = not any(each.get("delta") for each in choices(outgoing.chunk))
         if bare and (usage_of(outgoing.chunk) or not indexes):
-            state.close_choices(outgoing.step.n)  # usage and notes follow the calls
+            state.close_choices(outgoing.record.n)  # usage and notes follow the calls
         if self._asked.usage or not usage_of(outgoing.chunk):
             state.ask(Moment.FINISHED_CHOICES, outgoing)
         if not indexes and not self._asked.usage and usage_of(outgoing.chunk):
@@ -199,12 +199,12 @@ class Ending:
         state = self.state
         if state.done and state.ask(Moment.REPEATED_DONE, outgoing):
             return
-        unfinished, n = state.unfinished, outgoing.step.n - 1
+        unfinished, n = state.unfinished, outgoing.record.n - 1
         self._settle(last=not unfinished)
         for index in unfinished if not self._seen.error else ():
             choice = {"index": index, "delta": {}, "finish_reason": None}
             chunk = state.envelope() | {"choices": [choice]}
-            state.ask(Moment.UNFINISHED, Outgoing(Step(n, None), chunk, None))
+            state.ask(Moment.UNFINISHED, Outgoing(EventRecord(n, None), chunk, None))
         state.flush_notes(n)
         state.close_choices(n)
         if not self._seen.error:
@@ -215,8 +215,8 @@ class Ending:
     def error(self, outgoing: Outgoing) -> None:
         """Take in an error event: nothing may be added to the stream after it."""
         self._seen.error = True
-        self._send_all(outgoing.step.n - 1)
-        self.state.flush_usage(outgoing.step.n - 1)
+        self._send_all(outgoing.record.n - 1)
+        self.state.flush_usage(outgoing.record.n - 1)
         self._outlet.send(outgoing)
 
     def other(self) -> None:
@@ -245,7 +245,7 @@ class Ending:
             return
         state.flush_usage(count)
         sure = state.all_finished and not state.doubtful
-        done = Outgoing(Step(count, None), {}, encode(DONE))
+        done = Outgoing(EventRecord(count, None), {}, encode(DONE))
         # More may follow an empty HTTP/2 frame, see exchange/stream_rewriter.py.
         state.done = sure and state.ask(Moment.MISSING_DONE, done)
 
@@ -264,12 +264,12 @@ class Ending:
 
     # -- a stream that does not come to its end ----------------------------------
 
-    def bail(self, n: int, failed: Step | None) -> None:
+    def bail(self, n: int, failed: EventRecord | None) -> None:
         """Send all that waits before block *n*: the repair of this stream is over.
 
         Args:
             n: The block.
-            failed: The step whose block is about to pass as it came, if any.
+            failed: The record whose block is about to pass as received, if any.
         """
         self.state.forget_waiting()
         self._outlet.rescue(failed)
@@ -285,10 +285,10 @@ class Ending:
         is_loss = any(outgoing is not opening for outgoing in waiting)
         return is_loss or bool(self.state.figures)
 
-    def join(self, step: Step, data: bytes) -> None:
-        """Add a line end's last byte to what waits of *step*."""
+    def join(self, record: EventRecord, data: bytes) -> None:
+        """Add a line end's last byte to what waits of *record*."""
         for outgoing in self.state.waiting:
-            if outgoing.step is not step or outgoing.raw is None:
+            if outgoing.record is not record or outgoing.raw is None:
                 continue
             if outgoing.raw.endswith(b"\r"):
                 outgoing.raw += data

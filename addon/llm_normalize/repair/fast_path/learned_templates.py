@@ -9,7 +9,7 @@ state makes it forget.
 import logging
 from collections.abc import Callable
 
-from ..outcome import Step
+from ..outcome import EventRecord
 from .template import Template
 from .template_candidate import Candidate, learn, may_fit
 
@@ -62,22 +62,22 @@ class Templates:
         self._over = True
         self.forget()
 
-    def watch(self, step: Step) -> None:
+    def watch(self, record: EventRecord) -> None:
         """Learn from an event that went the long way. Never raises."""
         self.long += 1
         if self._over:
             return
         try:
-            self._watch(step)
+            self._watch(record)
         except RecursionError:  # nested too deep to be compared
             self.forget()
         except Exception as error:  # noqa: BLE001 - it costs the templates only
             self.stop(error)
 
-    def _watch(self, step: Step) -> None:
-        fitted = step.n + 1 - self.long
+    def _watch(self, record: EventRecord) -> None:
+        fitted = record.n + 1 - self.long
         may_try = self._tries < _TRIES + fitted // _FITTED
-        tries = may_try and may_fit(step.before or b"")
+        tries = may_try and may_fit(record.before or b"")
         if not tries and not self.known:
             self._before = None
             return
@@ -87,7 +87,7 @@ class Templates:
             self.known.clear()
             self._candidates.clear()
         elif tries:
-            candidate = learn(step, self._watched())
+            candidate = learn(record, self._watched())
             if candidate is not None:
                 self._compare(candidate)
 

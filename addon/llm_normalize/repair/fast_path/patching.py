@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from ...chat.stream_state import Seen
 from ...wire.sse import LIMIT, Event, EventParser
-from ..outcome import Step
+from ..outcome import EventRecord
 from ..output import Output
 from .template import Template
 
@@ -21,7 +21,7 @@ class Patches:
         seen: Records what the client has to have seen.
         output: Where they are sent.
         count: Called with an event that was changed: its number, its bytes before and
-            after, the template. Tells whether that will do, and no `Step` is wanted.
+            after, the template. Tells whether that will do, and no `EventRecord` is wanted.
         label: Names the stream in log lines.
         stop: Called with a bug in a template: nothing may be known any more.
     """
@@ -90,7 +90,7 @@ class Patches:
             logger.exception("%s: event %d is not recorded", self._label, n)
         else:
             if not will_do:
-                self._output.close(Step(n, data, [out], list(template.fixes)))
+                self._output.close(EventRecord(n, data, [out], list(template.fixes)))
 
     def of_all(self, data: bytes, out: list[bytes]) -> bytes:
         """Add what is sent for the events of *data* that fit to *out*; return the rest."""

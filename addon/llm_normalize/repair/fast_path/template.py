@@ -80,7 +80,7 @@ class Template:
     def patch(self, raw: bytes) -> bytes | None:
         """Return what is sent for the event *raw*; None if it has another shape.
 
-        The common case, in a few steps: for a template whose text `is_sole`.
+        The common case, a short path: for a template whose text `is_sole`.
         """
         if not (raw.startswith(self.head) and raw.endswith(self.tail)):
             return None

@@ -16,7 +16,7 @@ from ...chat.chunk import (
     usage_of,
 )
 from ...wire.json_text import Json, loads
-from ..outcome import Step
+from ..outcome import EventRecord
 from .template import COUNT, TEXT, Template, is_unicode, read, sameness
 
 # Words that fixes only ask for their presence; `_free_values` says where they may stand.
@@ -37,10 +37,15 @@ class Candidate:
     texts: list[bytes]
 
 
-def learn(step: Step, watched: set[str]) -> Candidate | None:
+def learn(record: EventRecord, watched: set[str]) -> Candidate | None:
     """Return what an event that went the long way teaches, if anything."""
-    raw = step.before or b""
-    if len(step.after) != 1 or step.moved or not may_fit(raw) or not is_unicode(raw):
+    raw = record.before or b""
+    if (
+        len(record.after) != 1
+        or record.moved
+        or not may_fit(raw)
+        or not is_unicode(raw)
+    ):
         return None
     parts, texts, values = _parted(raw)
     same = sameness(texts)
@@ -51,7 +56,7 @@ def learn(step: Step, watched: set[str]) -> Candidate | None:
         return None  # one stands where its words may count
     if watched & {key for key, _ in free}:
         return None
-    after = step.after[0]
+    after = record.after[0]
     out = _patches(after, values)
     if out is None:
         return None
@@ -60,8 +65,8 @@ def learn(step: Step, watched: set[str]) -> Candidate | None:
         between=tuple(parts[1:-1]),
         tail=parts[-1],
         same=same,
-        out=out if step.fixes or after != raw else (),
-        fixes=tuple(step.fixes),
+        out=out if record.fixes or after != raw else (),
+        fixes=tuple(record.fixes),
         calls=_continued(after, values),
         counts=tuple(at for at, value in enumerate(values) if isinstance(value, int)),
     )

@@ -188,7 +188,7 @@ def test_host_that_has_none_is_not(proxy: Proxy) -> None:
     context.server.address = ("other.test", 443)
     client_hello = cast(tls.ClientHello, SimpleNamespace(sni="other.test"))
     data = tls.ClientHelloData(context, client_hello)
-    assert not proxy.addon._reach.client_hello(data)
+    assert not proxy.addon._routing.client_hello(data)
 
 
 # -- keys ------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_request_that_cannot_be_prepared_is_answered(
     def broken(_: object) -> bool:
         raise RuntimeError
 
-    monkeypatch.setattr("llm_normalize.exchange.outbound.wants_key", broken)
+    monkeypatch.setattr("llm_normalize.exchange.routing_policy.wants_key", broken)
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])
     made = ask(proxy)
     assert made.response is not None
@@ -563,7 +563,7 @@ def test_nobody_comes_through_a_gate_that_fails(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy.set(normalize_gate="env:A_TOKEN")
-    monkeypatch.setattr("llm_normalize.exchange.outbound.refused", fail)
+    monkeypatch.setattr("llm_normalize.exchange.routing_policy.refused", fail)
     made = gated(proxy, "Bearer token-0815")
     assert response_of(made).status_code == 500
     assert form.check_error_body(response_of(made).content or b"") == []
@@ -670,13 +670,11 @@ def test_native_page_stays_what_it_is(proxy: Proxy, stream: bool) -> None:
 def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, told: Any
 ) -> None:
-    async def request_again(flow: http.HTTPFlow, _: bytes) -> Reply:
+    async def send_retry(flow: http.HTTPFlow, _: bytes) -> Reply:
         assert flow.request.path.endswith("/ai/run/@cf/acme/brook")
         return Reply(200, "OK", [("content-type", "application/json")], dumps(told))
 
-    monkeypatch.setattr(
-        "llm_normalize.exchange.native_provider.request_again", request_again
-    )
+    monkeypatch.setattr("llm_normalize.exchange.native_provider.send_retry", send_retry)
     made = native(proxy, stream=True)
     made.server_conn.timestamp_start = 1.0
     empty = dumps({"result": {}, "success": True})
@@ -879,7 +877,7 @@ def test_list_of_models_that_is_not_read_passes(
 
 def test_log_lines_are_searched_for_each_key_and_the_gates_token(proxy: Proxy) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"], normalize_gate="env:A_TOKEN")
-    found = [each.text for each in proxy.addon._reach._secrets()]
+    found = [each.text for each in proxy.addon._routing._secrets()]
     assert found == ["env:A_KEY", "env:A_TOKEN"]
 
 

@@ -1,4 +1,4 @@
-"""Sends to a client at any time: more of an answer, a whole one, or a break.
+"""Sends to a client at any time: more of an answer, a complete one, or a break.
 
 mitmproxy has no command for it. But its layers can ask to be woken, and an HTTP layer
 knows by `command_sources` which of its layers did (mitmproxy/proxy/layers/http/__init__.py,
@@ -101,8 +101,8 @@ class Outlet:
     def has_left(self) -> bool:
         """Whether the client has given the stream up.
 
-        What mitmproxy says of a reset names the client, whoever sent it; its layers know.
-        A stream that waits for a hook hears of it later, its client's connection at once.
+        mitmproxy blames a reset on the client, whoever sent it; its layers know.
+        A stream that waits for a hook learns of it later, its client's connection at once.
         """
         stream = self._stream
         side = self._http.connections[self._client]
@@ -130,7 +130,7 @@ class Outlet:
         It is not where headers have gone out, or the client has left.
 
         Args:
-            response: The whole answer.
+            response: The complete answer.
             ends: Whether this is the last of the flow. It is not where mitmproxy cannot
                 be kept from reporting the error to the client: by HTTP/1 it then closes
                 the connection.
@@ -250,7 +250,7 @@ def close(client: connection.Client, ended: connection.Connection) -> None:
 
     mitmproxy ends one by cancelling its task (mitmproxy/proxy/server.py). If that waits
     for its turn to report what it has read, the task ends there, and the socket stays
-    open. And if a connection fails, mitmproxy crashes when it is to be opened again.
+    open. And if a connection fails, mitmproxy crashes when it is to be reopened.
     """
     handler = handler_of(client)
     transport = handler.transports.pop(ended, None) if handler else None

@@ -1,6 +1,6 @@
-"""Requests on their way: routes, model names, keys, the gate, pages of the web.
+"""Where requests go, and with what: routes, model names, keys, the gate, web origins.
 
-All of it is taken back when the answer comes, so that a flow shows what the client asked
+All of it is undone when the answer arrives, so that a flow shows what the client asked
 for, and no saved flow has a key.
 """
 
@@ -46,7 +46,7 @@ _OPENED = "llm_normalize_opened"
 
 
 @dataclass
-class Reach:
+class Routing:
     """What is done to requests, and undone.
 
     Attributes:
@@ -174,7 +174,7 @@ class Reach:
         return cors.origin_of(flow.request, self.origins)
 
     def send(self, exchange: Exchange) -> None:
-        """Name the model that is sent, and put the key on: the request leaves after this."""
+        """Name the model that is sent, and put the key on: the request is sent after this."""
         flow = exchange.flow
         if flow.response is not None or not exchange.is_selected:
             return
@@ -313,8 +313,8 @@ class Reach:
             listed = self.models.listed(content_of(response))
         except ValueError as error:
             host, why = brief(flow.request.host), brief(str(error))
-            said = "normalize: the list of models of %s passes as it is (%s)"
-            logger.warning(said, host, why)
+            message = "normalize: the list of models of %s passes as it is (%s)"
+            logger.warning(message, host, why)
             return
         if listed is not None:
             response.headers.pop("content-encoding", None)
