@@ -101,6 +101,18 @@ print(f"Python {platform.python_version()}, mitmproxy {version('mitmproxy')}")
 """
 
 
+def compile_once() -> None:
+    """Let the processes of the tests share compiled modules, where nothing writes them.
+
+    Containers often switch that off. Then hundreds of mitmdumps would each compile
+    mitmproxy and the addon, which takes most of their start.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Not beside the sources; Git ignores it as it does the environments.
+        folder = str(_bootstrap.ROOT / ".venv-compiled")
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", folder)
+
+
 class Result(NamedTuple):
     """One line of the summary."""
 
@@ -280,6 +292,7 @@ def main() -> int:
         print(*{package: 0 for folder in PROGRAMS for package in lacking(folder)})
         return 0
     _bootstrap.ensure()
+    compile_once()
     here = Path(sys.executable)
     results = []
     chosen = (flags.clients, flags.peers, flags.deploy, flags.desktop)
