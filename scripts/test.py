@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -109,8 +110,12 @@ def compile_once() -> None:
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
         # Not beside the sources; Git ignores it as it does the environments.
-        folder = str(_bootstrap.ROOT / ".venv-compiled")
-        os.environ.setdefault("PYTHONPYCACHEPREFIX", folder)
+        folder = _bootstrap.ROOT / ".venv-compiled"
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(folder))
+        # Copies that the tests of another run compiled come never again.
+        inside = folder.joinpath(*Path(tempfile.gettempdir()).parts[1:])
+        for old in inside.glob("pytest-of-*"):
+            shutil.rmtree(old, ignore_errors=True)
 
 
 class Result(NamedTuple):
