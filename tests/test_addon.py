@@ -561,7 +561,7 @@ def test_an_exchange_is_closed_once(
     proxy.addon.requestheaders(made)
     exchange = proxy.addon._exchanges.of(made)
     ended: list[object] = []
-    monkeypatch.setattr(proxy.addon._reach, "end", ended.append)
+    monkeypatch.setattr(proxy.addon._routing, "end", ended.append)
     proxy.addon._close(exchange)
     proxy.addon._close(exchange)
     assert ended == [exchange]

@@ -9,6 +9,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -676,6 +677,7 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     monkeypatch.setattr(test._bootstrap, "ensure", lambda: None)
     monkeypatch.setattr(test._bootstrap, "environment", lambda *_: Path("python"))
     monkeypatch.setattr(sys, "argv", ["test.py", *given])
+    monkeypatch.setattr(test, "compile_once", lambda: None)
     assert test.main() == 0
     python = test._bootstrap.Python(sys.executable, sys.executable, (3, 12, 1))
     test.run_elsewhere("suite", "py3.12", python, (), given)
@@ -689,6 +691,28 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     assert elsewhere[: len(test.SPREAD)] == test.SPREAD
     assert {*elsewhere} >= {f"--ignore={path}" for path in left_out}
     assert all((ROOT / path).exists() for path in left_out)
+
+
+def test_processes_of_the_tests_share_what_one_of_them_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    test = load("test")
+    monkeypatch.setattr(test._bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (tmp_path / "module.py").write_text("import sys")
+    command = [sys.executable, "-c", "import module"]
+    compiled = tmp_path / ".venv-compiled"
+    inside = compiled.joinpath(*tmp_path.parts[1:])
+    old = inside / "temporary" / "pytest-of-me"
+    old.mkdir(parents=True)
+    test.compile_once()
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert not old.exists()
+    assert [path.stem.partition(".")[0] for path in inside.glob("*.pyc")] == ["module"]
+    assert not (tmp_path / "__pycache__").exists()
 
 
 NO_MITMPROXY = """

@@ -41,7 +41,8 @@ class Session:
 
     def __init__(self, home: Path, desktop: str, variables: Mapping[str, str]) -> None:
         self.home = home
-        kept = {"PATH", "LANG", "CI", "PYTHONDONTWRITEBYTECODE"}
+        compiled = {"PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"}
+        kept = {"PATH", "LANG", "CI", *compiled}
         self.environ = {
             **{name: os.environ[name] for name in kept if name in os.environ},
             "HOME": str(home),

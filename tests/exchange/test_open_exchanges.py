@@ -107,11 +107,9 @@ def test_a_flow_has_one_exchange_until_that_is_closed() -> None:
 def test_another_flow_of_the_same_id_leaves_an_exchange_alone() -> None:
     opened, made = Opened(), chat_flow()
     exchange = opened.begin(made)
-    for live in (
-        False,
-        True,
-    ):  # opened from a file while it runs; two replayed from one
-        other = http.HTTPFlow.from_state(made.get_state())
+    for live in (False, True):  # opened from a file while it runs; replayed from one
+        other = chat_flow()
+        other.set_state(made.get_state())
         other.live = live
         assert opened.begin(other) is not exchange
         assert opened.close(opened.of(other))

@@ -16,7 +16,7 @@ from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
 from llm_normalize import form
-from llm_normalize.exchange.outbound import Reach
+from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.exchange.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
 from llm_normalize.wire.json_text import dumps, loads
@@ -475,7 +475,7 @@ def test_connection_that_was_opened_for_a_route_stays_one_of_tls(
     proxy.addon.tls_clienthello(tls.ClientHelloData(context, client_hello))
     proxy.set(normalize_routes=[])
     if reloads:
-        proxy.addon._reach = Reach(hosts=proxy.addon.hosts)
+        proxy.addon._routing = Routing(hosts=proxy.addon.hosts)
     made.request.scheme = "http"
     send(proxy, made)
     assert made.request.scheme == "https"
