@@ -376,6 +376,8 @@ class Mitmdump(mitmdump.Mitmdump):
     """
 
     program = "mitmdump"
+    forks = True
+    """Whether it may be forked, which is quicker, but shows another command line."""
 
     def __init__(
         self,
@@ -401,7 +403,7 @@ class Mitmdump(mitmdump.Mitmdump):
         self._text: list[str] = []
 
     def spawn(self, env: Mapping[str, str], **more: Any) -> Process:
-        if not forked.available():
+        if not (self.forks and forked.available()):
             return super().spawn(env, **more)
         return Forked(self.program, self.command[3:], self._folder, env)
 

@@ -26,7 +26,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 
-from support import LOOPBACK, Mitmdump, make_ca
+import support
+from support import LOOPBACK, make_ca
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -39,6 +40,12 @@ OPENS = """
 def tls_clienthello(data):
     data.ignore_connection = False
 """
+
+
+class Mitmdump(support.Mitmdump):
+    """One with a command line of its own: the check reads how a proxy was started."""
+
+    forks = False
 
 
 class Line(NamedTuple):
