@@ -198,6 +198,20 @@ def test_every_script_that_is_named_exists(path: Path) -> None:
         assert (ROOT / name).exists(), name
 
 
+def test_every_module_that_contributing_names_exists() -> None:
+    text = (ROOT / "addon" / "docs" / "contributing.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.py)`", text))
+    package = ROOT / "addon" / "llm_normalize"
+    folders = [ROOT, package, package / "exchange", ROOT / "scripts"]
+    lost = {
+        name
+        for name in names
+        if not any((folder / name).exists() for folder in folders)
+    }
+    assert names
+    assert not lost
+
+
 def test_ci_runs_the_readmes_test_command() -> None:
     assert "`python3 scripts/test.py`" in README
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
