@@ -1284,6 +1284,14 @@ def test_errors(value: Any, error: Error) -> None:
     assert (meaning.errors, meaning.streamed) == ([error], False)
 
 
+@pytest.mark.parametrize("answer", [{"response": "Low tide"}, {"tool_calls": []}])
+def test_words_in_a_result_beside_an_answer_are_a_notice(answer: Any) -> None:
+    meaning = meant({"result": {"message": "m"}, **answer})
+    assert (meaning.errors, [*meaning.choices]) == ([], [0])
+    failed = meant({"result": {"error": "m"}, **answer})
+    assert failed.errors == [Error(("m",))]
+
+
 @pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
 @pytest.mark.parametrize("value", [ERROR, ERROR["error"]])
 def test_error_in_a_field_of_its_own_is_one(head: bytes, value: Any) -> None:

@@ -546,6 +546,30 @@ def test_bug_outside_of_the_fixes_passes_the_rest_as_it_is(
     assert "the rest passes as it is" in caplog.text
 
 
+def test_bug_of_the_parser_in_a_read_over_the_limit_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LIMIT", len(GOOD) + 9)
+    data = GOOD + b"data: " + b"x" * len(GOOD) + b"\n\n" + GOOD + GOOD
+    real = sse.EventParser._next
+    for cut in (1, len(GOOD) - 1, len(GOOD) + 5):
+        for calls in range(8):
+            pipe = Pipeline(STREAM, ())
+            left = [calls]
+
+            def fail(
+                parser: sse.EventParser, items: Any, left: list[int] = left
+            ) -> int:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise RuntimeError
+                return real(parser, items)
+
+            monkeypatch.setattr(sse.EventParser, "_next", fail)
+            out = [*pipe.feed(data[:cut]), *pipe.feed(data[cut:]), *pipe.end()]
+            assert b"".join(out) == data
+
+
 def test_bug_at_the_end_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = wire([chunk({}, finish="stop")])
     pipe = Pipeline(STREAM, FIXES)

@@ -190,7 +190,9 @@ class _Reader:
         """Read Workers AI's own form, in which the answer is not in choices."""
         result = value.get("result")
         if isinstance(result, dict):
-            self.take(result)
+            # Beside an answer, words alone are a notice, as at the top.
+            beside = {"response", "tool_calls"} & value.keys()
+            self.take({**{key: value[key] for key in beside}, **result})
         elif "response" in value or "tool_calls" in value:
             said = {
                 "content": value.get("response"),

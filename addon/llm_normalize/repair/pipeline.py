@@ -200,11 +200,9 @@ class Pipeline:
                 logger.exception(_OVER, self._label)
                 self._unread = True
                 unread = self._parser.give_up()
-                if done >= held:
-                    unread = data[done - held :]
-                elif len(unread) != held + len(data) - done:  # *data* is not in it yet
-                    unread += data
-                self._due = unread
+                # What it gave up may have begun to hold *data*, too.
+                before, behind = max(held - done, 0), max(done - held, 0)
+                self._due = unread[:before] + data[behind:]
                 self._fail()
                 return
             if item is None:

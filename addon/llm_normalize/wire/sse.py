@@ -241,7 +241,21 @@ class EventParser:
         return [each for item in self.read(data) for each in _apart(item)]
 
     def read(self, data: bytes) -> Iterator[Item | Comments]:
-        """Yield what *data* completes, one by one: `spare` may change meanwhile."""
+        """Yield what *data* completes, one by one: `spare` may change meanwhile.
+
+        Where a block is too large, it is so whatever follows it in the same read: no more
+        is buffered than shows it.
+        """
+        fits = len(self._buffer) + len(data) <= LIMIT + 1
+        return self._read(data) if fits else self._read_in_parts(data)
+
+    def _read_in_parts(self, data: bytes) -> Iterator[Item | Comments]:
+        while data:
+            room = LIMIT + 1 - len(self._buffer)
+            yield from self._read(data[:room])
+            data = data[room:]
+
+    def _read(self, data: bytes) -> Iterator[Item | Comments]:
         items: list[Item | Comments] = []
         if self._oversized is not None:
             data = self._pass_oversized(data, items)

@@ -1,9 +1,9 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from ...chat.chunk import Chunk, choices, given_index
+from ...chat.chunk import Chunk, choices, given_index, is_hollow, says_words
 from ...chat.content_parts import part_choices
 from ...chat.errors import text_of
-from ...chat.stream_state import Asked
+from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
@@ -17,6 +17,8 @@ _TEXT = chunk(_HI)["choices"]
 _SPLIT = chunk(None, choices=_TEXT + calling(head())["choices"])
 _OTHERS = chunk(None, choices=_TEXT + chunk(_HI, index=1)["choices"])
 _MERGED = {**_HI, "tool_calls": [head()]}
+_REPEATED = {"index": 0, "message": _HI}
+_MORE = {"delta": {"content": " Go."}}
 
 
 def _body(*parts: Chunk) -> Chunk:
@@ -36,40 +38,78 @@ class ChoiceSplit(Fix):
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example("one index", [_SPLIT], [chunk(_MERGED)], ended=False),
+        Example(
+            "a text beside a message that repeats",
+            [chunk(_HI), chunk(None, choices=[_REPEATED, {"text": " Go."}])],
+            [chunk(_HI), chunk(None, choices=[{**_REPEATED, **_MORE}])],
+            ended=False,
+        ),
         Example.untouched("two asked for", [_OTHERS], asked=_TWO),
     )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._by_deltas: set[int] = set()  # choices whose text comes in deltas
+
+    def state(self) -> object:
+        """Return which choices have had a text in their deltas."""
+        return frozenset(self._by_deltas)
 
     def edit(self, chunk: Chunk) -> bool:
         """Merge the choices of a chunk."""
         found = choices(chunk)
-        if len(found) < 2 or self.asked.n > 1:  # noqa: PLR2004
+        if self.asked.n > 1:
             return False  # those may be answers of their own
+        if len(found) < 2:  # noqa: PLR2004
+            self._note(found)
+            return False
         firsts: dict[Json, Chunk] = {}
         merged: list[Chunk] = []
         for choice in found:
             place = given_index(choice) or 0
             if place in firsts:
-                _name_text(firsts[place], choice)
-                _name_text(choice, firsts[place])
+                repeats = place in self._by_deltas
+                _name_text(firsts[place], choice, repeats=repeats)
+                _name_text(choice, firsts[place], repeats=repeats)
                 _merge(firsts[place], choice)
             else:
                 firsts.setdefault(place, choice)
                 merged.append(choice)
         chunk["choices"] = merged
+        self._note(merged)
         return len(merged) < len(found)
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send a chunk for each where several answers were asked for."""
         return part_choices(chunk)
 
+    def _note(self, found: list[Chunk]) -> None:
+        """Take in which of the choices *found* have a text in their deltas."""
+        for choice in found:
+            if len(self._by_deltas) < MANY and _is_delta(choice):
+                self._by_deltas.add(given_index(choice) or 0)
 
-def _name_text(one: Chunk, other: Chunk) -> None:
-    """Let a text that is all of *one* be the delta or message that *other* has."""
+
+def _is_delta(choice: Chunk) -> bool:
+    """Tell whether *choice* has a text in its delta, or one that becomes a delta."""
+    delta, message = choice.get("delta"), choice.get("message")
+    if isinstance(delta, dict) and not is_hollow(delta.get("content")):
+        return True
+    is_said = isinstance(message, dict) and says_words(message)
+    return isinstance(choice.get("text"), str) and bool(choice["text"]) and not is_said
+
+
+def _name_text(one: Chunk, other: Chunk, *, repeats: bool) -> None:
+    """Let a text that is all of *one* be the delta or message that *other* has.
+
+    A message that only *repeats* what deltas have said is dropped: the text is no part of
+    it then.
+    """
     keys = [key for key in _PARTS if key in other]
     if keys and isinstance(one.get("text"), str) and one.keys().isdisjoint(_PARTS):
         said = other[keys[0]]
         is_more = not isinstance(said, dict) or said.get("content")
-        one[keys[0] if is_more else "delta"] = {"content": one.pop("text")}
+        one[keys[0] if is_more and not repeats else "delta"] = {"content": one.pop("text")}
 
 
 def _merge(first: Chunk, more: Chunk) -> None:
