@@ -58,11 +58,8 @@ BY_FILE = ["-n", "2", "--dist", "loadfile"]
 
 # Measuring them takes several times as long, and what they reach others reach, too.
 CORE = [
-    "tests/test_leaves.py",
     "tests/test_quirks.py",
     "tests/test_recorded.py",
-    "tests/test_rescue.py",
-    "tests/test_twice.py",
 ]
 # Being measured would change what it measures itself.
 GROWTH = ["tests/test_security_growth.py"]

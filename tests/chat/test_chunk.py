@@ -143,10 +143,12 @@ def test_a_choice_with_a_bare_text_is_not_silent() -> None:
 
 
 def test_usage_elsewhere_leaves_with_the_chunks_own() -> None:
-    chunk: Chunk = {"x_groq": {"id": "r", "usage": {}}, "usage": {}}
-    drop_other_usage(chunk)
-    assert chunk == {"x_groq": {"id": "r"}, "usage": {}}
-    for chunk in ({"x_groq": {"usage": {}}}, {}):
+    chunk: Chunk = {"x_groq": {"id": "r", "usage": {"n": 1}}}
+    drop_other_usage(chunk, {"n": 1, "m": 0})
+    assert chunk == {"x_groq": {"id": "r", "usage": {"n": 1}}}
+    drop_other_usage(chunk, {"n": 2})
+    assert chunk == {"x_groq": {"id": "r"}}
+    for chunk in ({"x_groq": {"usage": 1}}, {}):
         drop_other_usage(chunk)
         assert chunk == {}
 

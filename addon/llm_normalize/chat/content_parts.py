@@ -16,6 +16,7 @@ from .chunk import (
     function,
     given_index,
     index_of,
+    is_hollow,
     name_of,
 )
 from .stream_state import MANY, brief
@@ -101,14 +102,17 @@ class Unnamed:
             joined = {**join_fragments(held, call), **frame}
             self._know(index, joined)
             return joined
-        if held or call.get("id") or function(call).get("arguments"):
+        waits = held or call.get("id") or function(call).get("arguments")
+        if waits:
             self._begin(n)
             joined = join_fragments(held or {"index": place[1]}, call)
             self._size += _size(joined) - _size(held)
             self._held[place], self._at[place] = joined, n
             if call.get("id"):
                 self._note((index, _id_of(joined)), place)
-        return None
+        # What says something in another shape passes as it is.
+        passes = not waits and "function" not in call and not is_hollow(call)
+        return call if passes else None
 
     def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
         """Return where *call* waits: one id is one call, whatever its index."""

@@ -37,6 +37,11 @@ class ChoiceSplit(Fix):
     edits_bodies = True
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
+        Example.of_body(
+            "calls in both",
+            _body(_CALLS, _CALLS),
+            _body({"tool_calls": _CALLS["tool_calls"] * 2}),
+        ),
         Example("one index", [_SPLIT], [chunk(_MERGED)], ended=False),
         Example(
             "a text beside a message that repeats",
@@ -109,7 +114,9 @@ def _name_text(one: Chunk, other: Chunk, *, repeats: bool) -> None:
     if keys and isinstance(one.get("text"), str) and one.keys().isdisjoint(_PARTS):
         said = other[keys[0]]
         is_more = not isinstance(said, dict) or said.get("content")
-        one[keys[0] if is_more and not repeats else "delta"] = {"content": one.pop("text")}
+        one[keys[0] if is_more and not repeats else "delta"] = {
+            "content": one.pop("text")
+        }
 
 
 def _merge(first: Chunk, more: Chunk) -> None:

@@ -1,6 +1,6 @@
 """The answer at the top of an event or body, without choices."""
 
-from ...chat.chunk import Chunk, is_chunk, is_flat
+from ...chat.chunk import Chunk, is_flat
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import Json, dumps
@@ -31,6 +31,12 @@ class ChoicesFlat(Fix):
             ended=False,
         ),
         Example(
+            "JSON",
+            [{**_BARE, "response": [1]}],
+            [chunk({"content": "[1]"})],
+            ended=False,
+        ),
+        Example(
             "call",
             [{**_BARE, "response": "", "tool_calls": [{"name": "f"}]}],
             [chunk({"content": "", "tool_calls": [{"name": "f"}]})],
@@ -46,7 +52,7 @@ class ChoicesFlat(Fix):
         Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
         Example.untouched(
             "choices that are none",
-            [{"result": {"choices": 1, "response": "Hi"}, "success": True}],
+            [{"result": {"choices": 1}, "response": "Hi", "success": True}],
             kind="body",
         ),
     )
@@ -71,8 +77,6 @@ def _is_wrapped(body: Chunk) -> bool:
 def _unwrap(body: Chunk, reason: Json) -> bool:
     result = body["result"] if _is_wrapped(body) else None
     if result is not None:
-        if result.get("choices") is not None and not is_chunk(result):
-            return False  # its choices are none
         body.clear()
         body.update(result)
     found = body.get("choices")
