@@ -1,16 +1,13 @@
 """One answer in two choices: the text in one, the tool calls in the other."""
 
-from ...chat.chunk import Chunk, choices, given_index, is_hollow, says_words
+from ...chat.chunk import Chunk, choices, given_index
 from ...chat.content_parts import part_choices
-from ...chat.errors import text_of
+from ...chat.merged_choices import has_delta_text, merge_choice, name_text
 from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
 _TWO = Asked(stream=True, n=2)
-_THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")
-_PARTS = ("delta", "message")
-_TEXTS = frozenset(("content", "refusal", "text", "arguments", *_THOUGHTS))
 _HI = {"role": "assistant", "content": "Let me."}
 _CALLS = {"tool_calls": [{"id": "a", "type": "function", "function": {"name": "f"}}]}
 _TEXT = chunk(_HI)["choices"]
@@ -74,9 +71,9 @@ class ChoiceSplit(Fix):
             place = given_index(choice) or 0
             if place in firsts:
                 repeats = place in self._by_deltas
-                _name_text(firsts[place], choice, repeats=repeats)
-                _name_text(choice, firsts[place], repeats=repeats)
-                _merge(firsts[place], choice)
+                name_text(firsts[place], choice, repeats=repeats)
+                name_text(choice, firsts[place], repeats=repeats)
+                merge_choice(firsts[place], choice)
             else:
                 firsts.setdefault(place, choice)
                 merged.append(choice)
@@ -91,49 +88,5 @@ class ChoiceSplit(Fix):
     def _note(self, found: list[Chunk]) -> None:
         """Take in which of the choices *found* have a text in their deltas."""
         for choice in found:
-            if len(self._by_deltas) < MANY and _is_delta(choice):
+            if len(self._by_deltas) < MANY and has_delta_text(choice):
                 self._by_deltas.add(given_index(choice) or 0)
-
-
-def _is_delta(choice: Chunk) -> bool:
-    """Tell whether *choice* has a text in its delta, or one that becomes a delta."""
-    delta, message = choice.get("delta"), choice.get("message")
-    if isinstance(delta, dict) and not is_hollow(delta.get("content")):
-        return True
-    is_said = isinstance(message, dict) and says_words(message)
-    return isinstance(choice.get("text"), str) and bool(choice["text"]) and not is_said
-
-
-def _name_text(one: Chunk, other: Chunk, *, repeats: bool) -> None:
-    """Let a text that is all of *one* be the delta or message that *other* has.
-
-    A message that only *repeats* what deltas have said is dropped: the text is no part of
-    it then.
-    """
-    keys = [key for key in _PARTS if key in other]
-    if keys and isinstance(one.get("text"), str) and one.keys().isdisjoint(_PARTS):
-        said = other[keys[0]]
-        is_more = not isinstance(said, dict) or said.get("content")
-        one[keys[0] if is_more and not repeats else "delta"] = {
-            "content": one.pop("text")
-        }
-
-
-def _merge(first: Chunk, more: Chunk) -> None:
-    """Add to *first* what *more* says: its texts and lists behind those of *first*."""
-    for key, value in more.items():
-        old = first.get(key)
-        kinds = {type(old), type(value)} - {type(None)}
-        if key in _PARTS and dict in kinds and len(kinds) > 1:
-            parts = [x if isinstance(x, dict) else {"content": x} for x in (old, value)]
-            old, value = first[key], _ = parts  # noqa: PLW2901 - a text is a delta's
-        preferred = key == "finish_reason" and value == "tool_calls"
-        if preferred or old in (None, "", [], {}):
-            first[key] = old if value is None else value
-        elif isinstance(old, dict) and isinstance(value, dict):
-            _merge(old, value)
-        elif value and list in (type(old), type(value)):
-            lists = [x if isinstance(x, list) else [x] for x in (old, value)]
-            first[key] = lists[0] + lists[1]
-        elif value and key in _TEXTS:
-            first[key] = (text_of(old) or "") + (text_of(value) or "")
