@@ -2,14 +2,16 @@ from typing import Any
 
 import pytest
 
+from judge.strict import chunks
 from llm_normalize.chat.chunk import Chunk, usage_of
 from llm_normalize.chat.finish_words import finished_of, is_bare_finish
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.moment import Moment
-from llm_normalize.repair.fix import USAGE, Fix, calling, chunk, head
+from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, wire
 from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
+from streams import repaired
 
 STREAM = Asked(stream=True)
 ON = {"finish-stop-with-calls", "finish-missing"}
@@ -312,3 +314,19 @@ def test_figures_among_notes_are_named_null_where_usage_was_asked_for() -> None:
         end.ride_notes(outgoing)
         null = {"usage": None} if asked.usage else {}
         assert outgoing == {"choices": [], **notes, **null}
+
+
+def test_notes_that_alone_would_be_an_error_are_not_sent() -> None:
+    stream = Stream(ASKED)
+    stream.end.notes = {"error": {"message": "No"}}
+    stream.end.flush_usage(3)
+    assert (stream.sent, stream.end.notes) == ([], {})
+
+
+def test_words_beside_usage_and_a_choice_that_has_finished_ride_on_its_finish() -> None:
+    late = chunk(None, choices=[{}], usage=dict(USAGE), errors="slow")
+    text = chunk({"role": "assistant", "content": "Hi"})
+    out = repaired(wire([text, STOP, late, DONE]), STREAM)
+    (_, finish) = chunks(out)
+    assert (finish["errors"], finish["usage"]) == ("slow", USAGE)
+    assert out.endswith(DONE)

@@ -3,7 +3,7 @@
 from ...chat.chunk import Chunk, calls, deltas, put_calls
 from ...chat.openai_fields import ERROR, parts
 from ...chat.stream_state import Asked
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
 
 _HI = {"role": "assistant", "content": "Hi"}
@@ -27,6 +27,13 @@ class FieldUnknown(Fix):
             "stream",
             [chunk({**_HI, "reasoning": "so"}, provider="Acme")],
             [chunk(_HI)],
+            asked=_STRICT,
+            ended=False,
+        ),
+        Example(
+            "call of unknown fields alone",
+            [calling({"index": 1, "x": 1}, head())],
+            [calling(head())],
             asked=_STRICT,
             ended=False,
         ),

@@ -150,9 +150,8 @@ class Ending:
     def _emptied(self, outgoing: Outgoing) -> None:
         """Take in a chunk whose choices are gone: its usage may not be the last."""
         if usage_of(outgoing.chunk) and is_error(outgoing.chunk):
-            self.state.part_notes(
-                outgoing.chunk, CHOICES
-            )  # beside a choice, it was none
+            # Beside a choice it was none.
+            self.state.part_notes(outgoing.chunk, CHOICES)
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
