@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 import textwrap
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..fixes import FIXES
+from ..run.child import end_on_signals
 from ..run.mitmproxy_program import script
 from ..text.command_line import command_line
 from ..text.console import complain, say
@@ -82,11 +82,7 @@ def main(given: Sequence[str]) -> int:
         "--web", action="store_true", help="show the flows in mitmweb until Ctrl-C"
     )
     web = parser.parse_args(given).web
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _end)
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_on_signals()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -104,10 +100,6 @@ def main(given: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
-
-
-def _end(number: int, _: Any) -> None:
-    sys.exit(128 + number)
 
 
 @contextlib.contextmanager

@@ -8,11 +8,9 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ...text.console import say
 
@@ -51,16 +49,13 @@ def check(host: str, port: int, confdir: Path) -> int:
         confdir: mitmproxy's folder.
     """
     # Here, since they need what parse does not: see scripts/run.py.
+    from ...run.child import end_on_signals  # noqa: PLC0415
     from ..local_server import reachable  # noqa: PLC0415
     from ..machine import Machine  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415
     from .steps import walk  # noqa: PLC0415
 
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _end)
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_on_signals()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     report = Report()
@@ -75,7 +70,3 @@ def check(host: str, port: int, confdir: Path) -> int:
     except BrokenPipeError:  # into `head`: Python would complain once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-
-
-def _end(number: int, _: Any) -> None:
-    sys.exit(128 + number)
