@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page, expect
 from support import (
     LOOPBACK,
     Break,
-    BrokenEndError,
     Http1Client,
     Mitmdump,
     Provider,
@@ -181,9 +180,15 @@ def test_stream_is_shown_while_it_runs(
 def test_stream_that_broke_off_is_shown(
     browser: Browser, web: Mitmweb, provider: Provider
 ) -> None:
-    script = provider.script(*STREAM[:5], Break.RESET)
-    with Http1Client(connect(web.port)) as client, pytest.raises(BrokenEndError):
-        client.post(script.path, ASKED).rest()
+    # What the system still holds when a reset arrives is lost before mitmproxy sees it.
+    gate = threading.Event()
+    script = provider.script(*STREAM[:5], gate, Break.RESET)
+    with Http1Client(connect(web.port)) as client:
+        reply = client.post(script.path, ASKED)
+        while reply.body.count(b"\n\n") < 5:
+            reply.body += reply.piece()
+        gate.set()
+        assert b"[DONE]" not in reply.broken()
     with page_of(browser, web.page) as page:
         show(page, script.path)
         sees(page, "ended early: the provider broke off", "5 of 5 events repaired")
