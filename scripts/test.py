@@ -58,22 +58,19 @@ BY_FILE = ["-n", "2", "--dist", "loadfile"]
 
 # Measuring them takes several times as long, and what they reach others reach, too.
 CORE = [
-    "tests/test_quirks.py",
-    "tests/test_recorded.py",
+    "tests/properties/test_quirks.py",
+    "tests/properties/test_recorded.py",
 ]
 # Being measured would change what it measures itself.
-GROWTH = ["tests/test_security_growth.py"]
+GROWTH = ["tests/security/test_growth.py"]
 # They are about tools, which pyproject.toml leaves out of what is measured.
 TOOLS = [
     "tests/demo",
     "tests/desktop_units",
+    "tests/docs",
     "tests/doctor",
     "tests/report",
     "tests/run",
-    "tests/test_client_pages.py",
-    "tests/test_docs.py",
-    "tests/test_scripts.py",
-    "tests/test_uv.py",
     "tests/workshop",
 ]
 UNMEASURED = [*CORE, *GROWTH, *TOOLS]
@@ -86,9 +83,7 @@ PURE = [
     "tests/chat",
     "tests/repair",
     "tests/text",
-    "tests/test_captures.py",
-    "tests/test_fix_states.py",
-    "tests/test_fixes.py",
+    "tests/fixes",
     "tests/form/test_form.py",
     "tests/capture/test_redaction.py",
 ]

@@ -962,7 +962,7 @@ def seeds() -> list[bytes]:
     """Return the inputs to begin with.
 
     What broke a promise once, our own captures, the examples of all fixes, and what real providers sent, where a
-    folder with it is at hand (see tests/test_recorded.py).
+    folder with it is at hand (see tests/properties/test_recorded.py).
     """
     cases = [*_captures(), *_examples(), *_recorded()]
     # Those take longest: the first minute is for others, too.

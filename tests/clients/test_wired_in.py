@@ -11,8 +11,8 @@ import pytest
 
 from clients import servers
 from clients.programs import RUNNERS
+from end_to_end.test_browser import STREAM
 from support import LOOPBACK, Mitmdump, Provider, Script, make_ca
-from test_browser import STREAM
 from workshop import environments
 
 KEY = "nvapi-canary-4711"

@@ -42,8 +42,8 @@ from llm_normalize.repair.fix import (
 )
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
 from llm_normalize.routing.own_address import is_loopback
+from properties.test_recorded import FOLDER, TWO_ANSWERS
 from support import LOOPBACK
-from test_recorded import FOLDER, TWO_ANSWERS
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path.parent for path in ROOT.glob("tests/captures/*/*/about.toml"))

@@ -1,7 +1,7 @@
 """The faults that are tested, as addon/docs/reliability.md lists them.
 
 A row is declared where its test is, so that neither can be without the other;
-`tests/test_faults.py` asks pytest whether that holds.
+`tests/docs/test_faults.py` asks pytest whether that holds.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""The pages as text; tests/test_end_to_end_home.py looks at them in a browser."""
+"""The pages as text; tests/end_to_end/test_home.py looks at them in a browser."""
 
 import re
 from dataclasses import replace
@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from home.test_status import FACTS
 from llm_normalize.home.client_pages import Client
 from llm_normalize.home.rendering import Visit, client, html, sorted_for, text
 from llm_normalize.home.status import Facts, Row
-from test_facts import FACTS
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}"
 VISIT = Visit("http", "127.0.0.1:8080", False, "curl/8", "NONCE", True)

@@ -18,7 +18,7 @@ from llm_normalize.repair.fix import (
     wire,
 )
 from llm_normalize.wire.json_text import dumps
-from test_view import RECORD
+from records.stored import RECORD
 
 VIEW = Transcript()
 OPENING = chunk({"role": "assistant", "content": ""})

@@ -7,7 +7,7 @@ from mitmproxy.test import tflow
 
 from llm_normalize.records.flow_metadata import AnswerMetadata, read_metadata
 from llm_normalize.records.snapshot import KEY
-from test_view import RECORD, row
+from records.stored import RECORD, row
 
 ROW = row(b"data: a\n\n", b"data: b\n\n", alike=(1, [8, None, [b"x"]]))
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import test_recorded as recorded
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
@@ -25,6 +24,7 @@ from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from llm_normalize.wire.sse import encode
+from properties import test_recorded as recorded
 
 STREAM = Asked(stream=True)
 CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/response.sse"))

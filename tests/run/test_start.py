@@ -16,6 +16,7 @@ from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
+from launchers import load
 from llm_normalize.desktop.local_server import fetch, status
 from llm_normalize.desktop.proxy.settings import ProxyError
 from llm_normalize.home import trust_advice
@@ -31,7 +32,6 @@ from llm_normalize.run.upstream_proxy import (
     from_environment,
     upstream,
 )
-from test_scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")

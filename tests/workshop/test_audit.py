@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from test_scripts import load, stand_in
+from launchers import load, stand_in
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 HOLE = {"id": "PYSEC-2026-1", "fix_versions": ["2", "3"]}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from test_scripts import load
+from launchers import load
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "scripts" / "requirements"

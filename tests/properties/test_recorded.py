@@ -26,7 +26,7 @@ from llm_normalize.wire.content_encoding import Decoder
 from streams import feed, repaired
 
 FOLDER = Path(
-    os.environ.get("LLM_CAPTURES") or Path(__file__).parents[2] / "shared" / "captures"
+    os.environ.get("LLM_CAPTURES") or Path(__file__).parents[3] / "shared" / "captures"
 )
 MANIFEST = FOLDER / "manifest.json"
 ENTRIES: list[dict[str, Any]] = (

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from llm_normalize.addon import Normalize
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "addon" / "llm_normalize" / "home" / "clients.md").read_text(
     encoding="utf-8"
 )

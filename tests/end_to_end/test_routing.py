@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from end_to_end.test_browser import ASKED, STREAM
 from llm_normalize import form
 from support import (
     LOOPBACK,
@@ -19,7 +20,6 @@ from support import (
     Script,
     connect,
 )
-from test_browser import ASKED, STREAM
 
 OPENAI = "api.openai.com"
 KEY = "nvapi-canary-4711"

@@ -9,7 +9,7 @@ import pytest
 
 from faults.table import MODULES, markdown, rows
 
-HERE = Path(__file__).parent / "faults"
+HERE = Path(__file__).parents[1] / "faults"
 
 COLLECT = """
 import json, sys

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mitmproxy.io import FlowReader
 
+from end_to_end.test_browser import ASKED, STREAM
 from support import (
     LOOPBACK,
     Http1Client,
@@ -21,7 +22,6 @@ from support import (
     connect,
     server_context,
 )
-from test_browser import ASKED, STREAM
 
 KEY = "nvapi-canary-4711"
 TOKEN = "token-canary-0815"

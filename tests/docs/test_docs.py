@@ -18,7 +18,7 @@ from llm_normalize.home.client_pages import slug
 from llm_normalize.request.adaptations import ADAPTATIONS
 from workshop import markers
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHANGELOG = (ROOT / "addon" / "CHANGELOG.md").read_text(encoding="utf-8")
 DOCS = sorted((ROOT / "addon" / "docs").iterdir())

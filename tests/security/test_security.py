@@ -31,7 +31,7 @@ from support import (
 )
 from web import Mitmweb
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 ADDON = sorted((ROOT / "addon").rglob("*.py"))
 BODY = {"model": "m", "stream": True}

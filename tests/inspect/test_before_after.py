@@ -5,31 +5,10 @@ from mitmproxy import contentviews, http
 from mitmproxy.test import tflow
 
 from llm_normalize.inspect.before_after import BeforeAfter
-from llm_normalize.records.snapshot import KEY, VERSION
+from llm_normalize.records.snapshot import KEY
+from records.stored import RECORD, row
 
 VIEW = BeforeAfter()
-RECORD: dict[str, Any] = {
-    "v": VERSION,
-    "observe": False,
-    "host": "api.test",
-    "model": "acme-1",
-    "status": 200,
-    "stream": True,
-    "events": 3,
-    "changed": 1,
-    "first_ms": 312.4,
-    "total_ms": 4210.0,
-    "end": "complete",
-    "fixes": [["content-null", 2]],
-    "request": [],
-    "usage": False,
-    "pairs": [],
-    "left_out": 0,
-    "left_out_at": 0,
-    "is_cut": False,
-    "came": [],
-    "came_status": 200,
-}
 
 
 def shown(**more: Any) -> contentviews.Metadata:
@@ -38,13 +17,6 @@ def shown(**more: Any) -> contentviews.Metadata:
     flow.live = True
     flow.metadata[KEY] = RECORD | more
     return contentviews.Metadata(flow=flow, http_message=flow.response)
-
-
-def row(before: bytes | None, *after: bytes, n: int = 7, alike: Any = ()) -> list[Any]:
-    """Return a row; *alike* is how many more there were, and the last of them."""
-    more, *last = alike or (0,)
-    fixes = ["content-null", "role-null"]
-    return [n, 12.5, fixes, before, list(after), more, *(last or [[]])]
 
 
 def text(**more: Any) -> str:

@@ -701,7 +701,7 @@ def test_observe_leaves_bodies_and_errors_alone(
 
 # -- the captures ------------------------------------------------------------------
 
-CAPTURES = sorted(Path(__file__).parent.glob("captures/*/*/about.toml"))
+CAPTURES = sorted(Path(__file__).parents[1].glob("captures/*/*/about.toml"))
 
 
 def request_of(asked: dict[str, Json]) -> Json:

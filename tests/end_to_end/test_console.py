@@ -13,6 +13,7 @@ from typing import Self
 
 import pytest
 
+from end_to_end.test_browser import ASKED, HOSTILE, STREAM, chunk, word
 from support import (
     ADDON,
     LOOPBACK,
@@ -22,7 +23,6 @@ from support import (
     Provider,
     connect,
 )
-from test_browser import ASKED, HOSTILE, STREAM, chunk, word
 
 _START = "from mitmproxy.tools.main import mitmproxy; mitmproxy()"
 

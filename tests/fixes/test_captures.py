@@ -22,7 +22,7 @@ from llm_normalize.repair.outcome import EventRecord
 from streams import repaired
 
 CAPTURES = os.environ.get("LLM_NORMALIZE_CAPTURES")
-OWN = Path(__file__).parent / "captures"
+OWN = Path(__file__).parents[1] / "captures"
 FOLDERS = sorted(Path(CAPTURES or OWN).glob("**/about.toml"))
 
 

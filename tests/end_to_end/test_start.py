@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from end_to_end.test_browser import ASKED, STREAM
 from llm_normalize import form
 from support import ADDON, LOOPBACK, PATIENCE, Http1Client, Mitmdump, Provider, connect
-from test_browser import ASKED, STREAM
 
 TOKEN = "token-canary-0815"
 CHAT = "/v1/chat/completions"

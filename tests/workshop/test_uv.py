@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 OWN = {
     "UV_CACHE_DIR": "cache",
     "UV_HTTP_RETRIES": "2",

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-import test_captures as own
-import test_recorded as recorded
+from fixes import test_captures as own
 from judge.quirks import QUIRKS, answers, damaged
 from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
@@ -21,8 +20,9 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
+from properties import test_recorded as recorded
+from properties.test_quirks import several
 from streams import feed
-from test_quirks import several
 
 ENVELOPE = {"id", "object", "created", "model", "system_fingerprint", "service_tier"}
 """The same on all chunks: what the first one says stands, a placeholder goes."""
