@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from support import LOOPBACK, PATIENCE, Mitmdump
 
@@ -58,16 +58,22 @@ def browser_path() -> str:
 @contextmanager
 def opened(*args: str) -> Iterator[Browser]:
     """Start the browser, with more *args* of its own."""
-    path = browser_path()
+    with sync_playwright() as playwright, launched(playwright, *args) as browser:
+        yield browser
+
+
+@contextmanager
+def launched(playwright: Playwright, *args: str) -> Iterator[Browser]:
+    """Start one of several browsers, of which each has *args* of its own."""
     root = hasattr(os, "geteuid") and os.geteuid() == 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=[*(["--no-sandbox"] if root else []), *args]
-        )
-        try:
-            yield browser
-        finally:
-            browser.close()
+    browser = playwright.chromium.launch(
+        executable_path=browser_path(),
+        args=[*(["--no-sandbox"] if root else []), *args],
+    )
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 @contextmanager

@@ -7,17 +7,17 @@ import http.server
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 from support import LOOPBACK, PATIENCE, Mitmdump, Provider, connect
-from web import keep, opened
+from web import browser_path, keep, launched
 
 PROBE = "check.llm-normalize.invalid"
 RESOLVES = f"""\
@@ -225,6 +225,28 @@ def trust(proxy: Mitmdump) -> str:
     return f"--ignore-certificate-errors-spki-list={digest}"
 
 
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    browser_path()  # without one there is nothing to start
+    with sync_playwright() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def straight(playwright: Playwright) -> Iterator[Browser]:
+    """A browser for which each name leads here, and that knows no proxy."""
+    rules = "--host-resolver-rules=MAP *.test 127.0.0.1"
+    with launched(playwright, rules) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def trusting(playwright: Playwright, regular: Mitmdump) -> Iterator[Browser]:
+    """A browser that goes through the proxy, and trusts its CA."""
+    with launched(playwright, pac_url(regular), trust(regular)) as browser:
+        yield browser
+
+
 def home(proxy: Mitmdump) -> str:
     return f"http://{LOOPBACK}:{proxy.port}/"
 
@@ -243,14 +265,14 @@ NEITHER = "Whether it trusts the proxy's CA can be told once it goes through the
 
 
 def test_page_says_whether_this_browser_goes_through_and_trusts(
-    regular: Mitmdump,
+    regular: Mitmdump, playwright: Playwright, straight: Browser, trusting: Browser
 ) -> None:
-    for name, args, through, trusts in (
-        ("direct", [], "It does not go through the proxy.", NEITHER),
-        ("untrusted", [pac_url(regular)], GOES, "It does not trust the proxy's CA"),
-        ("trusted", [pac_url(regular), trust(regular)], GOES, TRUSTS),
-    ):
-        with opened(*args) as browser:
+    with launched(playwright, pac_url(regular)) as untrusting:
+        for name, browser, through, trusts in (
+            ("direct", straight, "It does not go through the proxy.", NEITHER),
+            ("untrusted", untrusting, GOES, "It does not trust the proxy's CA"),
+            ("trusted", trusting, GOES, TRUSTS),
+        ):
             page = new_page(
                 browser, home(regular), viewport={"width": 360, "height": 800}
             )
@@ -259,19 +281,21 @@ def test_page_says_whether_this_browser_goes_through_and_trusts(
             keep(page, f"home-{name}")
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width == 360  # nothing sticks out
+            page.close()
     assert "refused" not in ask(regular)[2]  # the page's own check is nobody's distrust
 
 
-def test_page_needs_no_script(regular: Mitmdump) -> None:
-    with opened(pac_url(regular), trust(regular)) as browser:
-        page = new_page(browser, home(regular), java_script_enabled=False)
+def test_page_needs_no_script(regular: Mitmdump, trusting: Browser) -> None:
+    with closing(new_page(trusting, home(regular), java_script_enabled=False)) as page:
         for number, says in enumerate(("through the proxy.", "and trusts its CA.")):
             page.goto(home(regular))
             page.locator("noscript a").nth(number).click()
             expect(page.locator("text")).to_contain_text(says)
 
 
-def test_hostile_names_stay_text_in_the_browser(start: Start) -> None:
+def test_hostile_names_stay_text_in_the_browser(
+    start: Start, straight: Browser
+) -> None:
     hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     fill = f"""\
 from mitmproxy import ctx
@@ -286,9 +310,8 @@ def running():
     path.write_text(fill)
     proxy.set(scripts=[*proxy.control(get="scripts"), str(path)])
     proxy.wait_for(f"Loading script {path}")
-    with opened() as browser:
-        said: list[str] = []
-        page = browser.new_page()
+    said: list[str] = []
+    with closing(straight.new_page()) as page:
         page.on("dialog", lambda dialog: said.append(dialog.message))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(home(proxy))
@@ -344,13 +367,12 @@ FRAME = """async (url) => {
 
 
 def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
-    regular: Mitmdump,
+    regular: Mitmdump, straight: Browser
 ) -> None:
-    rules = "--host-resolver-rules=MAP *.test 127.0.0.1"
-    with site() as port, opened(rules) as browser:
+    with site() as port:
         # Another site, and another port of the same one.
         for origin in (f"http://evil.test:{port}/", f"http://{LOOPBACK}:{port}/"):
-            page = new_page(browser, origin)
+            page = new_page(straight, origin)
             for path in ("", "status.json", "proxy.pac", "mitmproxy-ca-cert.pem"):
                 url = home(regular) + path
                 for tag in ("cors", "no-cors", "img", "script"):
@@ -362,11 +384,13 @@ def test_page_of_another_site_can_neither_read_nor_include_nor_frame_it(
             page.close()
 
 
-def test_name_that_was_made_to_lead_here_reads_nothing(regular: Mitmdump) -> None:
+def test_name_that_was_made_to_lead_here_reads_nothing(
+    regular: Mitmdump, playwright: Playwright
+) -> None:
     rules = "--host-resolver-rules=MAP *.test 127.0.0.1"
     # Older browsers do not ask their readers before a page asks their own machine.
     older = "--disable-features=LocalNetworkAccessChecks"
-    with opened(rules, older) as browser:
+    with launched(playwright, rules, older) as browser:
         page = browser.new_page()
         # The page comes from where the name led before.
         page.route("**/before", lambda route: route.fulfill(body="<title>x</title>"))
@@ -375,18 +399,22 @@ def test_name_that_was_made_to_lead_here_reads_nothing(regular: Mitmdump) -> Non
         assert page.evaluate(read).startswith("This name leads to the proxy itself")
 
 
-def test_other_pages_cannot_tell_whether_the_proxy_is_used(regular: Mitmdump) -> None:
-    with site() as port, opened(pac_url(regular), trust(regular)) as browser:
-        page = new_page(browser, f"http://{LOOPBACK}:{port}/")
+def test_other_pages_cannot_tell_whether_the_proxy_is_used(trusting: Browser) -> None:
+    with (
+        site() as port,
+        closing(new_page(trusting, f"http://{LOOPBACK}:{port}/")) as page,
+    ):
         for scheme in ("http", "https"):
             url = f"{scheme}://{PROBE}/guess.svg"
             for tag in ("no-cors", "img"):
                 assert page.evaluate(TRY, [url, tag]) == "nothing"
 
 
-def test_reader_may_follow_a_link_to_it(regular: Mitmdump) -> None:
-    with site() as port, opened() as browser:
-        page = new_page(browser, f"http://localhost:{port}/")
+def test_reader_may_follow_a_link_to_it(regular: Mitmdump, straight: Browser) -> None:
+    with (
+        site() as port,
+        closing(new_page(straight, f"http://localhost:{port}/")) as page,
+    ):
         page.evaluate(
             """(url) => { const made = document.createElement("a");
             made.href = url; made.textContent = "link"; document.body.append(made); }""",
@@ -397,12 +425,12 @@ def test_reader_may_follow_a_link_to_it(regular: Mitmdump) -> None:
 
 
 def test_pac_sends_listed_hosts_through_and_others_straight(
-    start: Start, provider: Provider
+    start: Start, provider: Provider, playwright: Playwright
 ) -> None:
     proxy = start(normalize_hosts=["listed.test", "*.many.test"])
     script = provider.script(b"an answer", headers={"content-type": "text/plain"})
     rules = "--host-resolver-rules=MAP straight.test 127.0.0.1, MAP many.test 127.0.0.1"
-    with opened(pac_url(proxy), rules) as browser:
+    with launched(playwright, pac_url(proxy), rules) as browser:
         for host, goes in (
             ("listed.test", True),
             ("a.many.test", True),
@@ -417,13 +445,13 @@ def test_pac_sends_listed_hosts_through_and_others_straight(
 
 
 def test_pac_goes_straight_while_the_proxy_is_off(
-    start: Start, provider: Provider
+    start: Start, provider: Provider, playwright: Playwright
 ) -> None:
     proxy = start(normalize_hosts=["listed.test"])
     script = provider.script(b"an answer", headers={"content-type": "text/plain"})
     url = f"http://listed.test:{provider.port}{script.path}"
     rules = "--host-resolver-rules=MAP listed.test 127.0.0.1"
-    with opened(pac_url(proxy), rules) as browser:
+    with launched(playwright, pac_url(proxy), rules) as browser:
         for number in range(2):
             page = new_page(browser, url)
             assert page.inner_text("body") == "an answer"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.chat.chunk import LONG
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
@@ -227,17 +228,16 @@ SHAPES: list[Any] = [{"choices": junk} for junk in JUNK if isinstance(junk, list
 ]
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
 def test_no_shape_of_json_makes_a_fix_fail(
     fix: type[Fix], caplog: pytest.LogCaptureFixture
 ) -> None:
+    asked = Asked(stream=True, tools=True, usage=True)
     for shape in SHAPES:
-        data = encode(dumps(shape))
-        repaired(data * 2 + DONE, STREAM, alone(fix))
-        repaired(data, Asked(stream=True, tools=True, usage=True), alone(fix))
-        for status in (200, 500):
-            repair_body(dumps(shape), status, STREAM, alone(fix))
-            repair_body(dumps({"error": shape}), status, STREAM, alone(fix))
+        repaired(encode(dumps(shape)) * 2 + DONE, asked, alone(fix))
+        repair_body(dumps(shape), 200, STREAM, alone(fix))
+        repair_body(dumps({"error": shape}), 500, STREAM, alone(fix))
     assert not caplog.records
 
 
@@ -254,6 +254,53 @@ def test_examples_are_not_changed_by_running_them() -> None:
 NULL = {"role": "assistant", "content": None}
 NAMELESS = {"index": 0, "type": "function", "function": {"arguments": ""}}
 MORE: list[tuple[str, str, Wire, Wire]] = [
+    (
+        "envelope-changing",
+        "what is too long for an envelope is cut",
+        [chunk({"content": "Hi"}, model="m" * 2 * LONG)],
+        [chunk({"content": "Hi"}, model="m" * LONG)],
+    ),
+    (
+        "finish-with-delta",
+        "a choice that ends without a word leaves the one that goes on alone",
+        [
+            chunk(
+                None,
+                choices=[
+                    {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None},
+                    {"index": 1, "delta": {}, "finish_reason": "stop"},
+                ],
+            )
+        ],
+        [
+            chunk(
+                None,
+                choices=[
+                    {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}
+                ],
+            ),
+            chunk({}, finish="stop", index=1),
+        ],
+    ),
+    *(
+        (
+            "content-parts",
+            f"what was thought stands once beside reasoning {known!r}",
+            [
+                chunk(
+                    {
+                        "content": [
+                            {"type": "thinking", "thinking": "so"},
+                            {"type": "text", "text": "Hi"},
+                        ],
+                        "reasoning_content": known,
+                    }
+                )
+            ],
+            [chunk({"reasoning_content": whole, "content": "Hi"})],
+        )
+        for known, whole in (("well ", "well so"), ("so", "so"), ("and so", "and so"))
+    ),
     (
         "data-null",
         "[DONE] is no keep-alive, whatever its event is called",

@@ -169,14 +169,3 @@ def test_notes_and_log_probabilities_at_the_end_arrive(
     late = usage and "annotations" in str(events)  # the finish has left
     assert swallowed(data, out) == ([("url", "https://a.example")] if late else [])
     assert after(out, asked) == out
-
-
-def test_reasoning_beside_thinking_parts_arrives() -> None:
-    parts = [{"type": "thinking", "thinking": "so"}, {"type": "text", "text": "Hi"}]
-    for known, whole in (("well ", "well so"), ("so", "so"), ("and so", "and so")):
-        delta = {"role": "assistant", "content": parts, "reasoning_content": known}
-        meaning = form.meaning_of_stream(
-            after(wire([chunk(delta)]), Asked(stream=True))
-        )
-        assert meaning.choices[0].reasoning == whole
-        assert meaning.choices[0].text == "Hi"

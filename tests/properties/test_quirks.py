@@ -45,7 +45,7 @@ from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
 
 FEW = settings(
-    max_examples=max(settings().max_examples // 10, 5),
+    max_examples=max(settings().max_examples // 20, 5),
     # Some quirks need what few answers have.
     suppress_health_check=[HealthCheck.filter_too_much],
 )

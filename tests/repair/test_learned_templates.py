@@ -127,6 +127,7 @@ ASKS = (
 )
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: "/".join(path.parts[-3:-1]))
 def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
     data = path.read_bytes()
@@ -135,6 +136,7 @@ def test_capture_leaves_the_same_with_and_without(path: Path) -> None:
         assert_same(pieces(data, 97), asked)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.skipif(not recorded.ENTRIES, reason="no recorded answers")
 @pytest.mark.parametrize("entry", recorded.select(stream=True))
 def test_recorded_stream_leaves_the_same_with_and_without(

@@ -124,6 +124,7 @@ def test_a_patch_wants_the_whole_event(known: Template) -> None:
     assert known.patch(known.head + b"x" + known.tail) is not None
     for raw in (b"", known.head, known.tail, known.head + known.tail[1:]):
         assert known.patch(raw) is None
+    assert known.fit(known.head + b"\xc3" + known.tail) is None
     assert known.patch(b"x" + known.head + b"x" + known.tail) is None
     assert known.patch(known.head + b"x" + known.tail + b"x") is None
 

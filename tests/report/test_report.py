@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -1132,10 +1132,7 @@ def browser() -> str:
     return found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_browser_shows_it_without_script_or_network(
-    tmp_path: Path, scheme: Any
-) -> None:
+def test_browser_shows_it_without_script_or_network(tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - slow to import
 
     output = tmp_path / "r.html"
@@ -1149,7 +1146,8 @@ def test_browser_shows_it_without_script_or_network(
         chromium = play.chromium.launch(
             executable_path=browser(), args=["--no-sandbox"] if root else []
         )
-        for width in (1280, 360):
+        schemes: list[Literal["light", "dark"]] = ["light", "dark"]
+        for scheme, width in itertools.product(schemes, (1280, 360)):
             opened = chromium.new_page(
                 viewport={"width": width, "height": 800}, color_scheme=scheme
             )

@@ -51,6 +51,11 @@ def test_a_sign_that_combines_with_what_follows_ends_no_piece() -> None:
     assert split(text, 64)[0] == "x" * 32 + "\u0600 1"
 
 
+def test_a_piece_that_would_repeat_the_one_before_it_and_go_on_is_part_of_it() -> None:
+    text = " " + "x" * 40 + " " + "x" * 41 + " y"
+    assert split(text, 64) == [" " + "x" * 40 + " " + "x" * 41, " y"]
+
+
 @given(TEXT, st.integers(1, 70))
 @example(" abc" * 999, 64)
 @example("".join(f" {'x' * n}" for n in range(40, 90)), 64)

@@ -653,13 +653,15 @@ def test_only_the_whole_suite_is_spread_over_the_cores(
     if given:
         assert ran == [given, given]
         return
-    suite, long, elsewhere = ran
-    assert suite[: len(test.SPREAD) + 1] == [*test.SPREAD, "--cov"]
-    left_out = [each.partition("=")[2] for each in suite if "--ignore=" in each]
-    assert long == [*test.SPREAD, *left_out]
+    suite, elsewhere = ran
+    unmeasured = [f"--unmeasured={path}" for path in test.UNMEASURED]
+    assert suite == [*test.SPREAD, "--cov", *unmeasured]
     assert elsewhere[: len(test.SPREAD)] == test.SPREAD
-    assert {*elsewhere} >= {f"--ignore={path}" for path in left_out}
-    assert all((ROOT / path).exists() for path in left_out)
+    left_out = [
+        each.removeprefix("--ignore=") for each in elsewhere[len(test.SPREAD) :]
+    ]
+    assert {*left_out} >= {*test.WIDE, *test.TOOLS}
+    assert all((ROOT / path).exists() for path in [*test.UNMEASURED, *left_out])
 
 
 def test_processes_of_the_tests_share_what_one_of_them_compiled(
