@@ -48,7 +48,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     tracing, of_threads = sys.gettrace(), threading.gettrace()
     sys.settrace(None)
-    threading.settrace(None)  # type: ignore[arg-type]
+    threading.settrace(None)
     try:
         return (yield)
     finally:

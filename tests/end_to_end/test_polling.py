@@ -6,7 +6,6 @@ import json
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -308,14 +307,6 @@ def test_body_is_fetched(reverse: Mitmdump, functions: Functions) -> None:
     ]
 
 
-def test_body_is_asked_for_until_it_is_there(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    job = functions.job(LATER, READY)
-    assert ask(reverse, job)[2] == READY.body
-    assert len(job.asked) == 2
-
-
 def test_stream_is_fetched_and_repaired(
     reverse: Mitmdump, functions: Functions
 ) -> None:
@@ -326,15 +317,6 @@ def test_stream_is_fetched_and_repaired(
     made = record(reverse, job)
     assert made["fixes"]["answer-pending"] == 1
     assert made["fixes"]["data-space-missing"] == 4
-
-
-def test_body_for_a_stream_becomes_a_stream(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    status, headers, body = ask(reverse, functions.job(READY), STREAM)
-    assert (status, headers["content-type"]) == (200, "text/event-stream")
-    assert b'"content":"Hi"' in body
-    assert body.endswith(b"data: [DONE]\n\n")
 
 
 def test_stream_for_a_body_becomes_a_body(
@@ -376,36 +358,6 @@ def test_connection_stays_usable(reverse: Mitmdump, functions: Functions) -> Non
             answer = READY if body is WHOLE else SSE
             reply = client.post(functions.job(answer).path, body, AUTH)
             assert reply.rest() == expected
-
-
-def test_observing_leaves_the_answer(reverse: Mitmdump, functions: Functions) -> None:
-    job = functions.job(READY)
-    with reverse.options(normalize_mode="observe"):
-        status, headers, body = ask(reverse, job)
-    assert (status, body) == (202, b'{"status":"pending"}')
-    assert headers["nvcf-reqid"] == job.name
-    assert job.asked == []
-
-
-def test_fix_can_be_skipped(reverse: Mitmdump, functions: Functions) -> None:
-    job = functions.job(READY)
-    with reverse.options(normalize_skip=["answer-pending"]):
-        assert ask(reverse, job)[0] == 202
-    assert job.asked == []
-    assert record(reverse, job)["status"] == 202
-
-
-def test_client_that_leaves_ends_the_asking(
-    reverse: Mitmdump, functions: Functions
-) -> None:
-    job = functions.job(LATER)
-    with Http1Client(connect(reverse.port)) as client:
-        client.send(job.path, WHOLE, AUTH)
-        assert job.begun.wait(PATIENCE)
-    assert record(reverse, job)["end"] == "client-left"
-    count = len(job.asked)
-    time.sleep(0.5)
-    assert len(job.asked) == count
 
 
 def test_client_that_leaves_while_a_result_is_held_back_ends_the_asking(
@@ -492,16 +444,11 @@ def test_result_reaches_a_client_of_http2(
 # -- a proxy behind another --------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["http", "https"])
+@pytest.fixture(scope="module")
 def gateway(
-    request: pytest.FixtureRequest,
-    functions: Functions,
-    secure: Functions,
-    provider_ca: Path,
+    functions: Functions, secure: Functions, provider_ca: Path
 ) -> Iterator[FakeProxy]:
-    context = None
-    if request.param == "https":
-        context = server_context(provider_ca.parent, "provider", ["http/1.1"])
+    context = server_context(provider_ca.parent, "provider", ["http/1.1"])
     with FakeProxy(functions.port, secure.port, context) as made:
         yield made
 

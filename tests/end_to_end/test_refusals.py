@@ -14,7 +14,6 @@ from llm_normalize.wire.json_text import dumps
 from support import (
     LOOPBACK,
     PATIENCE,
-    Break,
     Http1Client,
     Http2Client,
     Mitmdump,
@@ -65,10 +64,6 @@ def limit() -> Script:
 def note() -> Script:
     text = "Extra inputs are not permitted, field: messages[0].x_note"
     return refusal(f"{text}, value: canary-note")
-
-
-def budget() -> Script:
-    return refusal("Unrecognized request argument supplied: reasoning_budget")
 
 
 @pytest.fixture(scope="module")
@@ -227,13 +222,6 @@ def test_the_same_request_is_sent_but_for_the_parameter(
     assert json.loads(second.body) == without(body, "seed")
 
 
-def test_what_is_learned_is_of_one_model(reverse: Mitmdump, provider: Provider) -> None:
-    script = provider.script(*EVENTS, turns=[seed()])
-    assert ask(reverse, script, asked("one"))[0] == 200
-    assert ask(reverse, script, asked("another"))[0] == 200
-    assert [("seed" in each) for each in bodies(script)] == [True, False, True]
-
-
 def post(mitmdump: Mitmdump, script: Script, body: Json, key: str) -> int:
     with Http1Client(connect(mitmdump.port)) as client:
         reply = client.post(script.path, body, {"authorization": f"Bearer {key}"})
@@ -249,32 +237,6 @@ def test_what_is_learned_is_of_one_client(
     assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}
     assert [("seed" in each) for each in bodies(script)] == [True, False, False, True]
     assert "canary" not in reverse.log
-
-
-SAYS = "Unsupported parameter(s): guardrails, user, safe_prompt"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"Bad prompt: {SAYS}",
-        f"Invalid value: {SAYS.upper()!r}",
-        json.dumps({"messages": [{"role": "user", "content": SAYS}]}),
-        f"The prompt '{SAYS[:40]}...' is not allowed",
-    ],
-)
-@pytest.mark.parametrize("field", ["detail", "message", "reason"])
-def test_what_a_refusal_repeats_of_the_request_changes_nothing(
-    reverse: Mitmdump, provider: Provider, text: str, field: str
-) -> None:
-    messages = [{"role": "user", "content": SAYS}]
-    body = asked("says", messages=messages, user="u", guardrails=[], safe_prompt=True)
-    data = dumps({"error": {field: text}, "code": 400})
-    told_so = Script("", [data], 400, {"content-type": "application/json"}, "length")
-    script = provider.script(*EVENTS, turns=[told_so])
-    assert ask(reverse, script, body)[0] == 400
-    assert ask(reverse, script, body)[0] == 200
-    assert bodies(script) == [body, body]
 
 
 def test_behind_a_gate_only_fields_for_names_count(
@@ -299,124 +261,6 @@ def test_body_that_is_answered_to_a_stream_becomes_one(
     assert (status, headers["content-type"]) == (200, "text/event-stream")
     assert b'"content":"Hi"' in answer
     assert answer.endswith(DONE)
-
-
-def test_a_request_is_asked_again_three_times_and_no_more(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    script = provider.script(*EVENTS, turns=[seed(), limit(), note(), budget()])
-    body = asked("four")
-    status, headers, answer = ask(reverse, script, body)
-    assert (status, headers["content-type"]) == (400, "application/json")
-    error = json.loads(answer)["error"]
-    assert error.keys() == {"message", "type", "param", "code"}
-    assert "reasoning_budget" in error["message"]
-    assert len(script.requests) == 4
-    # What has helped is known, so that the client's next try gets further.
-    assert ask(reverse, script, body)[2] == GOOD
-    assert len(script.requests) == 5
-
-
-@pytest.mark.parametrize(
-    ("more", "name"),
-    [
-        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
-        ({"n": 2}, "n"),
-        ({}, "messages"),
-        ({}, "no_such_thing"),
-    ],
-)
-def test_what_the_answer_depends_on_is_never_dropped(
-    reverse: Mitmdump, provider: Provider, more: Json, name: str
-) -> None:
-    script = provider.script(
-        *EVENTS, turns=[refusal(f"Unsupported parameter(s): `{name}`")]
-    )
-    status, _, answer = ask(reverse, script, asked("kept", **more))
-    assert status == 400
-    error = json.loads(answer)["error"]
-    assert error.keys() == {"message", "type", "param", "code"}
-    assert name in error["message"]
-    assert len(script.requests) == 1
-    requests, flow = told(reverse, script)
-    assert (requests, flow["status"]) == ([], 400)
-
-
-@pytest.mark.parametrize("status", [401, 404, 429, 500])
-def test_another_status_is_no_refusal(
-    reverse: Mitmdump, provider: Provider, status: int
-) -> None:
-    script = provider.script(
-        *EVENTS, turns=[refusal("Unsupported parameter(s): `seed`", status)]
-    )
-    assert ask(reverse, script, asked("status"))[0] == status
-    assert len(script.requests) == 1
-
-
-def test_redirect_and_202_are_not_followed(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    for code, headers in (
-        (307, {"location": "http://other.test/v1/chat/completions"}),
-        (202, {"nvcf-reqid": "r-1", "content-type": "application/json"}),
-    ):
-        turns = [seed(), Script("", [b"{}"], code, headers, "length")]
-        script = provider.script(*EVENTS, turns=turns)
-        assert ask(reverse, script, asked(f"m{code}", stream=False))[0] == code
-        assert len(script.requests) == 2
-
-
-def test_answer_that_breaks_off_leaves_the_refusal(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    head = b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhalf"
-    cut = Script("", [head, Break.CUT], framing="raw")
-    script = provider.script(*EVENTS, turns=[seed(), cut])
-    status, _, answer = ask(reverse, script, asked("broken"))
-    assert status == 400
-    assert "seed" in json.loads(answer)["error"]["message"]
-    requests, _ = told(reverse, script)
-    assert requests == []
-
-
-def test_answer_that_is_too_large_is_not_taken(
-    reverse: Mitmdump, provider: Provider
-) -> None:
-    script = provider.script(b" " * 4000 + BODY, turns=[seed()])
-    with reverse.options(body_size_limit="3k"):
-        assert ask(reverse, script, asked("large"))[0] == 400
-
-
-@pytest.mark.parametrize("skip", ["parameter-learned", f"{LOOPBACK}:parameter-learned"])
-def test_learned_templates_can_be_turned_off(
-    reverse: Mitmdump, provider: Provider, skip: str
-) -> None:
-    script = provider.script(*EVENTS, turns=[seed(), seed()])
-    body = asked(f"off {skip}")
-    with reverse.options(normalize_skip=[skip]):
-        assert ask(reverse, script, body)[0] == 400
-    assert len(script.requests) == 1
-    assert ask(reverse, script, body)[0] == 200
-    # What was learned meanwhile does not count either.
-    with reverse.options(normalize_skip=[skip]):
-        assert ask(reverse, script, body)[0] == 200
-    assert bodies(script)[-1] == body
-
-
-def test_observing_touches_nothing(reverse: Mitmdump, provider: Provider) -> None:
-    script = provider.script(*EVENTS, turns=[seed()])
-    sent = dumps(asked("watched"))
-    with reverse.options(normalize_mode="observe"):
-        status, _, answer = ask(reverse, script, sent)
-    assert (status, answer) == (400, script.turns[0].bytes)
-    assert [each.body for each in script.requests] == [sent]
-    (record,), _ = told(reverse, script)
-    assert record["mode"] == "observe"
-    assert record["dropped"] == ["seed"]
-    # It has not been tried, so it is not known.
-    assert ask(reverse, script, sent)[0] == 200
-    assert script.requests[-1].body == sent
 
 
 def test_client_that_leaves_ends_the_asking(

@@ -134,6 +134,14 @@ def test_what_did_not_help_is_not_learned(
     assert loads(made.request.content) == ASKED
 
 
+def test_answer_that_is_not_ready_is_not_followed(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(202, "", [*JSON, ("nvcf-reqid", "r-1")], b"{}")]
+    assert play(proxy, refused()).status_code == 202
+    assert len(upstream.asked) == 1
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -225,9 +233,10 @@ def test_what_is_no_refusal_is_not_asked_again(
     proxy.set(normalize_skip=[])
     assert play(proxy, refused(b"{}")).status_code == 400
     assert play(proxy, refused(STORE, {"model": "m"})).status_code == 400
-    another = refused()
-    response_of(another).status_code = 404
-    assert play(proxy, another).status_code == 404
+    for status in (401, 404, 429, 500):
+        another = refused()
+        response_of(another).status_code = status
+        assert play(proxy, another).status_code == status
     unread = refused()
     unread.request.raw_content = None
     assert play(proxy, unread).status_code == 400
