@@ -1,4 +1,5 @@
 import gzip
+from collections.abc import Callable
 from typing import Any
 
 import brotli
@@ -124,21 +125,21 @@ def test_body_in_an_unknown_encoding_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "body"),
+    ("encoding", "bomb"),
     [
-        ("br", brotli.compress(bytes(100_000_000), quality=3)),
-        ("zstd", zstandard.compress(bytes(100_000_000))),
+        ("br", lambda: brotli.compress(bytes(100_000_000), quality=3)),
+        ("zstd", lambda: zstandard.compress(bytes(100_000_000))),
         (
             "gzip, br",
-            brotli.compress(gzip.compress(bytes(100_000_000), mtime=0), quality=3),
+            lambda: brotli.compress(gzip.compress(bytes(100_000_000)), quality=3),
         ),
-        ("", b"[" + b"{}," * 60_000 + b"{}]"),
+        ("", lambda: b"[" + b"{}," * 60_000 + b"{}]"),
     ],
 )
 def test_bomb_stays_and_the_log_says_so(
-    encoding: str, body: bytes, caplog: pytest.LogCaptureFixture
+    encoding: str, bomb: Callable[[], bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = chat_flow()
+    made, body = chat_flow(), bomb()
     if encoding:
         made.request.headers["content-encoding"] = encoding
     made.request.raw_content = body
