@@ -121,19 +121,11 @@ def test_connection_stays_open_and_head_has_no_body(regular: Mitmdump) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_nothing_is_changed_by_any_method(regular: Mitmdump, method: str) -> None:
-    code, headers, _ = ask(regular, method=method)
-    assert (code, headers["allow"]) == (405, "GET, HEAD")
-
-
 @pytest.mark.parametrize(
     "name", ["evil.test", "127.1", "0.0.0.0", "127.0.0.1.evil.test"]
 )
-@pytest.mark.parametrize("path", ["/", "/status.json", "/proxy.pac"])
-def test_no_other_name_of_the_proxy_gets_anything(
-    regular: Mitmdump, name: str, path: str
-) -> None:
+def test_no_other_name_of_the_proxy_gets_anything(regular: Mitmdump, name: str) -> None:
+    path = "/status.json"
     place = f"{name}:{regular.port}"
     before = regular.log.count("client connect")
     for target in (path, f"http://{place}{path}"):

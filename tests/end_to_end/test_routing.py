@@ -12,7 +12,6 @@ from end_to_end.test_browser import ASKED, STREAM
 from llm_normalize import form
 from support import (
     LOOPBACK,
-    BrokenEndError,
     Http1Client,
     Http2Client,
     Mitmdump,
@@ -177,12 +176,6 @@ def test_page_of_a_known_origin_reads_its_stream(
             reply = client.post(script.path, ASKED, {"origin": origin})
             assert ("access-control-allow-origin" in reply.headers) is granted
             assert reply.rest().endswith(b"data: [DONE]\n\n")
-
-
-def test_host_without_a_route_stays_closed(start: Start, provider: Provider) -> None:
-    mitmdump = start(normalize_routes=routed(provider, provider.script(*STREAM)))
-    with pytest.raises((BrokenEndError, OSError, AssertionError)):
-        connect(mitmdump.port, tunnel=f"{LOOPBACK}:1", ca=mitmdump.ca)
 
 
 def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(

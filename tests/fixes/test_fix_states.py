@@ -42,6 +42,18 @@ def contents(*events: Chunk) -> list[str]:
     return [each["choices"][0]["delta"].get("content", "") for each in parts]
 
 
+def test_call_of_empty_values_alone_is_dropped_beside_one_that_has_a_name() -> None:
+    empty = {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
+    called = {
+        "id": "call_0",
+        "type": "function",
+        "function": {"name": "f", "arguments": "{}"},
+    }
+    message = {"role": "assistant", "content": None, "tool_calls": [empty, called]}
+    (choice,) = body_of(completion(message, finish_reason="tool_calls"))["choices"]
+    assert choice["message"]["tool_calls"] == [called]
+
+
 @pytest.mark.parametrize(
     ("given", "sent"),
     [

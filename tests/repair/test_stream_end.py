@@ -55,6 +55,15 @@ def test_finish_leaves_at_once_where_nothing_can_follow(
     assert b'"finish_reason":"stop"' in run(events, asked)[1]
 
 
+def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits() -> (
+    None
+):
+    events = [TEXT, STOP, STOP, DONE]
+    fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
+    out = feed([wire([event]) for event in events], STREAM, fixes)
+    assert b"".join(out) == wire(events)
+
+
 def test_finish_with_its_own_usage_leaves_at_once() -> None:
     out = run([TEXT, with_usage(STOP), USED, DONE])
     assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
