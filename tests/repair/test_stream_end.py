@@ -58,7 +58,7 @@ def test_finish_leaves_at_once_where_nothing_can_follow(
 def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits() -> (
     None
 ):
-    events = [TEXT, STOP, STOP, DONE]
+    events: Wire = [TEXT, STOP, STOP, DONE]
     fixes = [fix for fix in FIXES if fix.name != "finish-repeated"]
     out = feed([wire([event]) for event in events], STREAM, fixes)
     assert b"".join(out) == wire(events)
