@@ -34,7 +34,14 @@ from workshop.traffic.clients import (
     connect,
 )
 from workshop.traffic.http1 import Request
-from workshop.traffic.scripted import Break, Framing, Part, Provider, Script
+from workshop.traffic.scripted import (
+    Break,
+    Framing,
+    Part,
+    Provider,
+    Script,
+    body_script,
+)
 from workshop.traffic.server import Act
 
 __all__ = [
@@ -56,6 +63,7 @@ __all__ = [
     "Reply",
     "Request",
     "Script",
+    "body_script",
     "client_context",
     "connect",
     "forward_proxy",

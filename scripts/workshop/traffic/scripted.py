@@ -94,6 +94,14 @@ class Script:
             exchange.end()
 
 
+def body_script(
+    body: bytes, status: int = 200, content_type: str = "application/json", **more: str
+) -> Script:
+    """Return a script of one body; *more* header fields have `_` in place of `-`."""
+    named = {name.replace("_", "-"): value for name, value in more.items()}
+    return Script("", [body], status, {"content-type": content_type, **named}, "length")
+
+
 async def _goes_on(part: threading.Event | Break, exchange: Exchange) -> bool:
     """Wait for a gate, or break off; tell whether the answer goes on."""
     if part is Break.RESET:
@@ -150,6 +158,8 @@ class Provider:
         self.url = f"http{'s' if context else ''}://{LOOPBACK}:{self.port}"
         self.connections: set[Connection] = set()
         """Those that are open."""
+        self.requests: list[Request] = []
+        """Every request, in order."""
         self.protocols: list[str] = []
         """The protocol of each connection, in order."""
         self._loop = asyncio.new_event_loop()
@@ -203,6 +213,7 @@ class Provider:
 
     async def play(self, exchange: Exchange) -> None:
         """Answer a request as its script says."""
+        self.requests.append(exchange.request)
         script = self._answer(exchange.request)
         script.requests.append(exchange.request)
         script.asked.set()

@@ -287,7 +287,10 @@ class Connection(asyncio.Protocol):
         """Take some of a request."""
         try:
             self._http.feed(data)
-        except (FramingError, h2.exceptions.ProtocolError):
+        except FramingError:
+            self.transport.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            self.transport.close()
+        except h2.exceptions.ProtocolError:
             self.transport.abort()
 
     def pause_writing(self) -> None:
