@@ -7,6 +7,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Callable, Coroutine, Mapping
+from http.client import responses
 from typing import Any, NamedTuple
 
 import h2.config
@@ -72,7 +73,7 @@ class Exchange:
     ) -> None:
         """Send the head; a content-length is the caller's business."""
         self._framing = framing
-        lines = [f"{version} {status} Whatever"]
+        lines = [f"{version} {status} {responses.get(status, 'Whatever')}"]
         fields = {"content-type": "text/event-stream", **(headers or {})}
         if framing == "chunked":
             fields["transfer-encoding"] = "chunked"
