@@ -20,8 +20,6 @@ from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
 from workshop.load.side import WITH, Asked, Place
 from workshop.traffic.process import Provider, allow_files
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-
 # Damages the text of the streams 1 to 6 after the addon has repaired them, each in a way
 # of its own, and lets all others pass.
 DAMAGE = """
