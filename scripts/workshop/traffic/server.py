@@ -100,7 +100,10 @@ class Exchange:
         """Close the connection, in TLS without a farewell, once all is on its way."""
         self._connection.transport.set_write_buffer_limits(1)
         await self._connection.writable.wait()
-        self._connection.transport.abort()
+        # To close it would reset it, where something of the peer's is unread.
+        raw = self._connection.transport.get_extra_info("socket")
+        with contextlib.suppress(OSError):
+            raw.shutdown(socket.SHUT_RDWR)
 
     def reset(self) -> None:
         """Reset the connection: what is on its way may be lost."""
