@@ -19,7 +19,7 @@ class Reply:
     Attributes:
         status: 0 until the head is there.
         done: Whether it has come to its own end.
-        news: What came of the body, and its weight in the window; None is the end.
+        news: What has arrived of the body, and its weight in the window; None is the end.
     """
 
     def __init__(self) -> None:

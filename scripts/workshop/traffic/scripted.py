@@ -33,7 +33,7 @@ type Part = bytes | float | threading.Event | Break | Act
 that the test opens, a break, or an act."""
 
 type Framing = Literal["chunked", "length", "close", "http10", "raw"]
-"""How the end of an answer is told; "raw" leaves head and framing to the parts."""
+"""What marks the end of an answer; "raw" leaves head and framing to the parts."""
 
 
 @dataclass
@@ -51,10 +51,10 @@ class Script:
     """What the first requests are answered instead, one after the other."""
     requests: list[Request] = field(default_factory=list)
     asked: threading.Event = field(default_factory=threading.Event)
-    """Set when a request has come."""
+    """Set when there has been a request."""
 
     def turn(self) -> "Script":
-        """Return what the request that came last is answered."""
+        """Return what the last request is answered."""
         past = len(self.requests) - 1
         return self.turns[past] if past < len(self.turns) else self
 
