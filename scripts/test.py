@@ -56,6 +56,9 @@ BY_GROUP = ["-n", "3", "--dist", "loadgroup"]
 # One file shares four instances and HAProxy, others wait for containers and services.
 BY_FILE = ["-n", "2", "--dist", "loadfile"]
 
+# Some make environments, or images, before they begin.
+UNHURRIED = ["--timeout", "1800"]
+
 # Measuring them takes several times as long, and what they reach others reach, too.
 WIDE = ["tests/properties"]
 # What they test runs in processes of its own, where nothing is measured.
@@ -205,7 +208,7 @@ def run_apart(what: str, folder: str, arguments: list[str]) -> Result:
     """Run the tests in *folder*, which the suite leaves out."""
     if not (_bootstrap.ROOT / folder).is_dir():
         return Result(what, f"not run: there is no {folder}")
-    return run(what, Path(sys.executable), [folder, *arguments])
+    return run(what, Path(sys.executable), [folder, *UNHURRIED, *arguments])
 
 
 def lacking(folder: str) -> list[str]:

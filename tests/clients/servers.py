@@ -1,19 +1,18 @@
 """The provider that the clients talk to, and mitmdump with the addon before it."""
 
-import http.server
 import itertools
 import json
 import re
-import threading
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import ClassVar, Self
 
 from clients.families import FAMILIES, Answer
 from clients.families.asking import as_asked
 from workshop import LOOPBACK, NORMALIZE, mitmdump
 from workshop.environments import AT_START
+from workshop.traffic import scripted
+from workshop.traffic.http1 import Request
+from workshop.traffic.scripted import Script
 
 _PATH = re.compile(r"/(quirk|openai)/([\w-]+)/v1/chat/completions")
 _STATUS = "/v2/nvcf/pexec/status/"  # where NIM gives an answer that took long
@@ -29,92 +28,45 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1", "NO_PROXY": "*"}
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # headers and body in few segments
-    disable_nagle_algorithm = True  # else each piece waits for the one before
-    waiting: ClassVar[dict[str, tuple[Answer, int]]] = {}
-    """What the status paths give in the end, and how often they say 202 before."""
-    numbers: ClassVar = itertools.count(1)
+class Provider(scripted.Provider):
+    """Serves `/quirk/FAMILY/v1` and, in OpenAI's own shape, `/openai/FAMILY/v1`."""
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        found = _PATH.fullmatch(self.path)
-        if found is None:
-            self.send_error(404)
-            return
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[Answer, int]] = {}
+        """What the status paths give in the end, and how often they say 202 before."""
+        self._numbers = itertools.count(1)
+        super().__init__(answer=self._answered)
+
+    def _answered(self, request: Request) -> Script:
+        place = request.path.removeprefix(_STATUS)
+        if request.method == "GET" and place in self._waiting:
+            answer, polls = self._waiting.pop(place)
+            if not polls:
+                return _script(answer)
+            self._waiting[place] = (answer, polls - 1)
+            return _script(Answer((b"{}",), 202, "application/json"), place)
+        found = _PATH.fullmatch(request.path)
+        if request.method != "POST" or found is None:
+            return scripted.body_script(b"", 404)
         family = FAMILIES[found[2]]
         answer = family.quirk if found[1] == "quirk" else family.openai
         if answer is family.openai:
             # Some clients always ask for usage: OpenAI would have heeded it.
-            answer = as_asked(answer, family.request, json.loads(body))
+            answer = as_asked(answer, family.request, json.loads(request.body))
         if answer.later is None:
-            self._send(answer)
-            return
-        place = f"{next(self.numbers):08}-0f3a"
-        self.waiting[place] = (answer.later, answer.polls)
-        self._send(answer, place)
-
-    def do_GET(self) -> None:
-        place = self.path.removeprefix(_STATUS)
-        if place not in self.waiting:
-            self.send_error(404)
-            return
-        answer, polls = self.waiting.pop(place)
-        if polls:
-            self.waiting[place] = (answer, polls - 1)
-            self._send(Answer((b"{}",), 202, "application/json"), place)
-        else:
-            self._send(answer)
-
-    def _send(self, answer: Answer, place: str = "") -> None:
-        # Without a date and a name: some errors tell all headers.
-        self.send_response_only(answer.status)
-        self.send_header("content-type", answer.content_type)
-        for name, value in answer.headers:
-            self.send_header(name, value)
-        if place:
-            self.send_header("NVCF-REQID", place)
-            self.send_header("NVCF-STATUS", "pending-evaluation")
-        if len(answer.pieces) > 1 or answer.content_type == "text/event-stream":
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            for piece in answer.pieces:
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-                self.wfile.flush()
-            self.wfile.write(b"0\r\n\r\n")
-        else:
-            body = b"".join(answer.pieces)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing: a failure shows in what the client reports."""
+            return _script(answer)
+        place = f"{next(self._numbers):08}-0f3a"
+        self._waiting[place] = (answer.later, answer.polls)
+        return _script(answer, place)
 
 
-class _Server(http.server.ThreadingHTTPServer):
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients leave as they like."""
-
-
-class Provider:
-    """Serves `/quirk/FAMILY/v1` and, in OpenAI's own shape, `/openai/FAMILY/v1`."""
-
-    def __enter__(self) -> Self:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+def _script(answer: Answer, place: str = "") -> Script:
+    headers = {"content-type": answer.content_type, **dict(answer.headers)}
+    if place:
+        headers |= {"NVCF-REQID": place, "NVCF-STATUS": "pending-evaluation"}
+    is_whole = len(answer.pieces) == 1 and answer.content_type != "text/event-stream"
+    framing: scripted.Framing = "length" if is_whole else "chunked"
+    return Script("", answer.pieces, answer.status, headers, framing)
 
 
 class Proxy(mitmdump.Mitmdump):

@@ -2,16 +2,13 @@
 
 import base64
 import hashlib
-import http.server
 import io
 import os
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ import pytest
 import _bootstrap
 import _uv  # environments.py has led here
 from clients import programs, servers
+from support import LOOPBACK, Provider, Request, Script, body_script
 from workshop import environments
 
 NAME = "made_up-1.0-py3-none-any.whl"
@@ -42,64 +40,37 @@ def wheel(words: str = "from the index") -> bytes:
     return packed.getvalue()
 
 
-class Index(http.server.ThreadingHTTPServer):
+class Index(Provider):
     """A package index that serves one package to joe, and to nobody else."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), IndexHandler)
-        self.asked: list[str] = []
         self.password = "secret-word"
         self.wheel = wheel()
+        super().__init__(answer=self._answered)
+        self.url = f"http://joe:secret-word@{LOOPBACK}:{self.port}/simple"
 
     @property
-    def url(self) -> str:
-        return f"http://joe:secret-word@127.0.0.1:{self.server_port}/simple"
+    def asked(self) -> list[str]:
+        return [each.path for each in self.requests]
 
-
-class IndexHandler(http.server.BaseHTTPRequestHandler):
-    server: Index
-
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)
-        login = base64.b64encode(f"joe:{self.server.password}".encode()).decode()
-        if self.headers.get("authorization") != f"Basic {login}":
-            self.answer(401, b"", "text/plain")
-        elif self.path == "/simple/made-up/":
-            digest = hashlib.sha256(self.server.wheel).hexdigest()
+    def _answered(self, request: Request) -> Script:
+        login = base64.b64encode(f"joe:{self.password}".encode()).decode()
+        if request.headers.get("authorization") != f"Basic {login}":
+            wants = 'Basic realm="packages"'
+            return body_script(b"", 401, "text/plain", www_authenticate=wants)
+        if request.path == "/simple/made-up/":
+            digest = hashlib.sha256(self.wheel).hexdigest()
             link = f'<a href="/files/{NAME}#sha256={digest}">{NAME}</a>'
-            self.answer(200, link.encode(), "text/html")
-        elif self.path == f"/files/{NAME}":
-            self.answer(200, self.server.wheel, "application/octet-stream")
-        else:
-            self.answer(404, b"", "text/plain")
-
-    def answer(self, status: int, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        if status == 401:
-            self.send_header("www-authenticate", 'Basic realm="packages"')
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def running(serving: Index) -> Iterator[Index]:
-    with serving:
-        thread = threading.Thread(target=serving.serve_forever)
-        thread.start()
-        yield serving
-        serving.shutdown()
-        thread.join()
+            return body_script(link.encode(), content_type="text/html")
+        if request.path == f"/files/{NAME}":
+            return body_script(self.wheel, content_type="application/octet-stream")
+        return body_script(b"", 404, "text/plain")
 
 
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Index]:
     """A package index that pip is told of, and a machine that is told nothing else."""
-    with running(Index()) as serving:
+    with Index() as serving:
         for name in [*os.environ, *environments.AT_START]:
             if name.startswith(("PIP_", "UV_")) or name.lower().endswith("_proxy"):
                 monkeypatch.delenv(name, raising=False)
@@ -167,7 +138,7 @@ def test_what_is_made_already_is_not_asked_for(
 ) -> None:
     monkeypatch.setattr(environments, "uv_at_hand", lambda: None)
     environments.make_python(environments.CACHE / "one", lock)
-    index.asked.clear()
+    index.requests.clear()
     environments.make_python(environments.CACHE / "one", lock)
     assert index.asked == []
 
@@ -255,7 +226,7 @@ def test_package_of_the_same_name_in_an_extra_index_is_not_preferred(
     by: str,
 ) -> None:
     pinned(lock, index.wheel)
-    with running(Index()) as extra:
+    with Index() as extra:
         extra.wheel = wheel("from somebody else")
         monkeypatch.setenv("PIP_EXTRA_INDEX_URL", extra.url)
         folder = filled(tmp_path / "one", by, lock, tmp_path)

@@ -1,14 +1,13 @@
 """pip-audit itself, asked by scripts/check.py's audit, with a service on loopback."""
 
-import http.server
 import json
 import subprocess
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 
 import workshop
+from support import Provider, Request, Script, body_script
 
 HOLE = {
     "id": "PYSEC-2026-1",
@@ -27,27 +26,14 @@ def service(holes: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
     """Give a service that knows *holes* by package, and the packages it is asked for."""
     asked: list[str] = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            question = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            name = question["package"]["name"]
-            asked.append(name)
-            known = {"vulns": [holes[name]]} if name in holes else {}
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(json.dumps(known).encode())
+    def answer(request: Request) -> Script:
+        name = json.loads(request.body)["package"]["name"]
+        asked.append(name)
+        known = {"vulns": [holes[name]]} if name in holes else {}
+        return body_script(json.dumps(known).encode())
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1/query", asked
-    finally:
-        server.shutdown()
-        server.server_close()
+    with Provider(answer=answer) as server:
+        yield f"{server.url}/v1/query", asked
 
 
 def audit(url: str) -> subprocess.CompletedProcess[str]:

@@ -6,7 +6,6 @@ and an openssl on the PATH stand in that take a file of the test's for it.
 
 import contextlib
 import datetime as dt
-import http.server
 import os
 import re
 import shlex
@@ -15,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +25,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 
 import support
-from support import LOOPBACK, make_ca
+from support import LOOPBACK, Provider, body_script, make_ca
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -288,7 +286,7 @@ def test_a_reverse_proxy_is_named_and_asked_nothing(desk: Desk, ca: Path) -> Non
         upstream = f"reverse:http://{LOOPBACK}:{provider.port}"
         with Mitmdump(folder, ca, "--mode", upstream) as running:
             checked = desk.check(running.port)
-    assert provider.asked == []
+    assert provider.requests == []
     assert "in reverse mode" in checked.of("port").saw
     assert checked.of("stream").mark == "ok"
 
@@ -327,40 +325,16 @@ def test_a_foreign_program_on_the_port_is_named(desk: Desk, ca: Path) -> None:
     shutil.copytree(ca, desk.confdir)
     with serving() as program:
         checked = desk.check(program.port)
-    assert program.asked == ["GET /status.json"]
+    (asked,) = program.requests
+    assert (asked.method, asked.path) == ("GET", "/status.json")
     assert checked.of("port").mark == "FAIL"
     assert f"(pid {os.getpid()})" in checked.of("port").saw
     assert checked.of("stream").mark == "ok"
 
 
-class Serving(NamedTuple):
-    """A web server that has nothing, and what it was asked."""
-
-    port: int
-    asked: list[str]
-
-
-@contextlib.contextmanager
-def serving() -> Iterator[Serving]:
-    asked: list[str] = []
-
-    class Requests(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(f"{self.command} {self.path}")
-            self.send_error(404)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Requests)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield Serving(server.server_address[1], asked)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def serving() -> Provider:
+    """Return a web server that has nothing."""
+    return Provider(answer=lambda _: body_script(b"", 404))
 
 
 def test_a_proxy_with_another_folder_is_noticed(

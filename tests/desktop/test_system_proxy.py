@@ -12,16 +12,15 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import ClassVar
 
 import psutil
 import pytest
 
 from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
 from llm_normalize.desktop.machine import Outcome
+from support import Provider, body_script
 
 SCHEMA = "org.gnome.system.proxy"
 HAS_ONE = f"""
@@ -377,33 +376,21 @@ def test_gnome_is_as_before_after_keys(
     assert not gnome.state.exists()
 
 
-class Upstream(BaseHTTPRequestHandler):
-    """A network's proxy that lets nobody through, and notes who asks."""
-
-    asked: ClassVar[list[tuple[str, str | None]]] = []
-
-    def do_CONNECT(self) -> None:
-        self.asked.append((self.path, self.headers["proxy-authorization"]))
-        self.send_error(503)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_password_of_the_upstream_proxy_is_sent_and_never_seen(gnome: Session) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        gnome.environ["COMPANY"] = f"http://me:s3cret@127.0.0.1:{server.server_port}"
+    # A network's proxy that lets nobody through.
+    with Provider(answer=lambda _: body_script(b"", 503)) as server:
+        gnome.environ["COMPANY"] = f"http://me:s3cret@127.0.0.1:{server.port}"
         started, port = on(gnome, "--system-proxy", "--upstream-proxy", "env:COMPANY")
         proxy = psutil.Process(gnome.read_state()["proxy"]["pid"])
         told = ["curl", "-sS", "-m", "20", "--proxy", f"http://127.0.0.1:{port}"]
         gnome.machine.run([*told, "https://listed.test/"])
         command = proxy.cmdline()
         started.end(signal.SIGTERM)
-        server.shutdown()
-    assert ("listed.test:443", f"Basic {b64encode(b'me:s3cret').decode()}") in (
-        Upstream.asked
-    )
+    login = f"Basic {b64encode(b'me:s3cret').decode()}"
+    assert ("CONNECT", "listed.test:443", login) in [
+        (each.method, each.path, each.headers.get("proxy-authorization"))
+        for each in server.requests
+    ]
     assert any("upstream:http://127.0.0.1:" in each for each in command)
     for text in (*command, started.said, dump(gnome)):
         assert "s3cret" not in text

@@ -5,7 +5,6 @@ away, if it gives root no namespace.
 """
 
 import contextlib
-import http.server
 import ipaddress
 import os
 import shutil
@@ -13,7 +12,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from cryptography.hazmat.primitives import serialization
 from mitmproxy.certs import CertStore
 
 from llm_normalize.desktop.trust import authority
+from support import Provider, body_script
 
 ROOT = Path(__file__).parents[2]
 TRUST = [sys.executable, str(ROOT / "scripts" / "run.py"), "trust"]
@@ -65,22 +64,6 @@ def confdir(home: Path) -> Path:
     return home / ".mitmproxy"
 
 
-class Hello(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(HELLO)
-
-    def log_message(self, *given: object) -> None:
-        pass
-
-
-class Quiet(http.server.ThreadingHTTPServer):
-    def handle_error(self, *given: object) -> None:
-        pass  # a client that does not trust it
-
-
 @pytest.fixture
 def site(confdir: Path, tmp_path: Path) -> Iterator[str]:
     """The address of a TLS server whose certificate the CA has signed."""
@@ -98,13 +81,9 @@ def site(confdir: Path, tmp_path: Path) -> Iterator[str]:
     (tmp_path / "site.pem").write_bytes(entry.cert.to_pem() + key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "site.pem")
-    with Quiet(("127.0.0.1", 0), Hello) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield f"https://localhost:{server.server_port}/"
-        server.shutdown()
-        thread.join()
+    hello = body_script(HELLO, content_type="text/html")
+    with Provider(context, answer=lambda _: hello) as server:
+        yield f"https://localhost:{server.port}/"
 
 
 def killed_at(command: list[str], home: Path, marker: Path, **more: str) -> None:

@@ -4,9 +4,7 @@ import datetime as dt
 import json
 import os
 import shutil
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,6 +28,7 @@ from llm_normalize.desktop.trust.actions import Actions
 from llm_normalize.run import ports
 from llm_normalize.run.mitmproxy_options import Listens, Plan
 from llm_normalize.run.upstream_proxy import from_environment
+from support import Provider, body_script
 
 WAY = Way("127.0.0.1", 8080, ())
 
@@ -220,28 +219,12 @@ def test_a_database_that_cannot_be_looked_into_is_not_known_for_either(
 # -- who listens, and what it answers
 
 
-class Other(BaseHTTPRequestHandler):
-    """A program that says it is llm_normalize, but not by a page."""
-
-    def do_GET(self) -> None:
-        body = json.dumps({"name": "llm_normalize", "version": "9", "pid": 7}).encode()
-        self.send_response(404)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def other() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Other) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+    """The port of a program that says it is llm_normalize, but not by a page."""
+    body = json.dumps({"name": "llm_normalize", "version": "9", "pid": 7}).encode()
+    with Provider(answer=lambda _: body_script(body, 404)) as server:
+        yield server.port
 
 
 def taken(number: int) -> str:

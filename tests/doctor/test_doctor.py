@@ -3,23 +3,21 @@
 import base64
 import contextlib
 import gzip
-import http.server
-import itertools
 import json
 import os
 import subprocess
 import sys
-import threading
-import time
 import tomllib
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+import support
 from llm_normalize.demo import provider as nim
 from llm_normalize.doctor import asked_card, card_text
 from llm_normalize.doctor import command as doctor
@@ -43,7 +41,7 @@ from llm_normalize.repair.fix import (
 from llm_normalize.routing.hosts import PROVIDERS, Hosts
 from llm_normalize.routing.own_address import is_loopback
 from properties.test_recorded import FOLDER, TWO_ANSWERS
-from support import LOOPBACK
+from support import Break, Part, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = sorted(path.parent for path in ROOT.glob("tests/captures/*/*/about.toml"))
@@ -57,45 +55,24 @@ from llm_normalize.doctor.command import main
 sys.exit(main(sys.argv[1:]))
 """
 
-type Handler = http.server.BaseHTTPRequestHandler
-type Act = Callable[[Handler, dict[str, Any]], None]
+type Act = Callable[[dict[str, Any]], Script]
 
 
 # -- providers -------------------------------------------------------------------------
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
+class Server(support.Provider):
     def __init__(self, act: Act) -> None:
-        self.act = act
-        self.asked: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.over = threading.Event()
-        super().__init__((LOOPBACK, 0), Requests)
+        super().__init__(answer=lambda request: act(json.loads(request.body)))
+        self.url += "/v1"
 
     @property
-    def url(self) -> str:
-        return f"http://{LOOPBACK}:{self.server_address[1]}/v1"
+    def asked(self) -> list[dict[str, Any]]:
+        return [{**json.loads(each.body), "path": each.path} for each in self.requests]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: the doctor may have left."""
-
-
-class Requests(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: Server
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.asked.append({**asked, "path": self.path})
-        self.server.keys.append(self.headers.get("authorization"))
-        self.server.act(self, asked)
-        self.close_connection = True
+    @property
+    def keys(self) -> list[str | None]:
+        return [each.headers.get("authorization") for each in self.requests]
 
 
 type Start = Callable[[Act], Server]
@@ -104,46 +81,15 @@ type Start = Callable[[Act], Server]
 @pytest.fixture
 def start() -> Iterator[Start]:
     with contextlib.ExitStack() as stack:
-
-        def started(act: Act) -> Server:
-            server = Server(act)
-            run = threading.Thread(target=server.serve_forever, args=(0.02,))
-            run.start()
-            stack.callback(run.join)
-            stack.callback(server.server_close)
-            stack.callback(server.shutdown)
-            stack.callback(server.over.set)
-            return server
-
-        yield started
+        yield lambda act: stack.enter_context(Server(act))
 
 
-def send(
-    handler: Handler,
-    data: bytes,
-    kind: str = "application/json",
-    status: int = 200,
-    **more: str,
-) -> None:
-    handler.send_response(status)
-    handler.send_header("content-type", kind)
-    handler.send_header("content-length", str(len(data)))
-    for name, value in more.items():
-        handler.send_header(name.replace("_", "-"), value)
-    handler.end_headers()
-    handler.wfile.write(data)
+def stream(*parts: Part) -> Script:
+    return Script("", parts)
 
 
-def begin(handler: Handler, kind: str = "text/event-stream") -> None:
-    handler.send_response(200)
-    handler.send_header("content-type", kind)
-    handler.send_header("transfer-encoding", "chunked")
-    handler.end_headers()
-
-
-def event(handler: Handler, data: bytes) -> None:
-    handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
-    handler.wfile.flush()
+def event_body(*events: bytes) -> Script:
+    return body_script(b"".join(events), content_type="text/event-stream")
 
 
 def refusal(words: str, status: int = 400) -> bytes:
@@ -168,55 +114,42 @@ def events(asked: dict[str, Any]) -> list[bytes]:
     return [*(wire([each]) for each in chunks), DONE]
 
 
-def refuses(handler: Handler, asked: dict[str, Any]) -> bool:
-    """Answer as OpenAI does where a request is wrong; tell whether it is."""
+def openai(asked: dict[str, Any]) -> Script:
     if asked["model"] != MODEL:
-        send(handler, refusal("no such model", 404), status=404)
-    elif asked.get("temperature") == "hot":
-        send(handler, refusal("a number is wanted"), status=400)
-    else:
-        return False
-    return True
-
-
-def openai(handler: Handler, asked: dict[str, Any]) -> None:
-    if refuses(handler, asked):
-        return
+        return body_script(refusal("no such model", 404), 404)
+    if asked.get("temperature") == "hot":
+        return body_script(refusal("a number is wanted"), 400)
     if not asked.get("stream"):
         body = completion({"role": "assistant", "content": "One."})
-        send(handler, json.dumps(body).encode())
-        return
-    begin(handler)
-    for each in events(asked):
-        event(handler, each)
-        time.sleep(0.02)
-    event(handler, b"")
+        return body_script(json.dumps(body).encode())
+    return paced(events(asked), 0.02)
+
+
+def paced(events: list[bytes], seconds: float) -> Script:
+    return stream(*(part for each in events for part in (each, seconds)))
 
 
 def streaming(act: Act) -> Act:
     """Return a provider that answers streams by *act*, and all else as OpenAI does."""
 
-    def answer(handler: Handler, asked: dict[str, Any]) -> None:
-        if asked.get("stream") and "temperature" not in asked:
-            act(handler, asked)
-        else:
-            openai(handler, asked)
+    def answer(asked: dict[str, Any]) -> Script:
+        is_stream = asked.get("stream") and "temperature" not in asked
+        return act(asked) if is_stream else openai(asked)
 
     return answer
 
 
-def as_nim(handler: Handler, asked: dict[str, Any]) -> None:
+def as_nim(asked: dict[str, Any]) -> Script:
     if asked["model"] != MODEL:
         problem = {"status": 404, "title": "Not Found", "detail": "Function not found"}
-        send(handler, json.dumps(problem).encode(), status=404)
-    elif asked.get("temperature") == "hot":
-        send(handler, b'{"detail":"a number is wanted"}', status=422)
-    elif asked.get("stream"):
+        return body_script(json.dumps(problem).encode(), 404)
+    if asked.get("temperature") == "hot":
+        return body_script(b'{"detail":"a number is wanted"}', 422)
+    if asked.get("stream"):
         values = map(json.dumps, nim.chunks(asked))
         blocks = [f"data: {each}\n\n".encode() for each in values]
-        send(handler, b"".join([*blocks, DONE]), "text/event-stream")
-    else:
-        send(handler, json.dumps(nim.body(asked)).encode())
+        return event_body(*blocks, DONE)
+    return body_script(json.dumps(nim.body(asked)).encode())
 
 
 # -- running it ------------------------------------------------------------------------
@@ -333,8 +266,8 @@ def test_card_of_a_repaired_provider_can_be_read(start: Start, run: Run) -> None
 
 def test_what_no_fix_repairs_is_left(start: Start, run: Run) -> None:
     @streaming
-    def endless(handler: Handler, asked: dict[str, Any]) -> None:
-        send(handler, b"".join(events(asked)[:-2]), "text/event-stream")
+    def endless(asked: dict[str, Any]) -> Script:
+        return event_body(*events(asked)[:-2])
 
     told = run(*asking(start(endless), "--only", "plain,stream", "--json"))
     assert told.code == 1
@@ -345,11 +278,10 @@ def test_what_no_fix_repairs_is_left(start: Start, run: Run) -> None:
 
 def test_tools_that_are_refused_are_left(start: Start, run: Run) -> None:
     @streaming
-    def toolless(handler: Handler, asked: dict[str, Any]) -> None:
+    def toolless(asked: dict[str, Any]) -> Script:
         if "tools" in asked:
-            send(handler, refusal("tools are not supported"), status=400)
-        else:
-            openai(handler, asked)
+            return body_script(refusal("tools are not supported"), 400)
+        return openai(asked)
 
     told = run(*asking(start(toolless), "--only", "stream,tools", "--json"))
     assert told.code == 1
@@ -360,9 +292,9 @@ def test_usage_that_was_asked_for_and_never_came_is_left(
     start: Start, run: Run
 ) -> None:
     @streaming
-    def mute(handler: Handler, asked: dict[str, Any]) -> None:
+    def mute(asked: dict[str, Any]) -> Script:
         asked.pop("stream_options", None)
-        openai(handler, asked)
+        return openai(asked)
 
     told = run(*asking(start(mute), "--only", "usage", "--json"))
     assert told.code == 1
@@ -370,9 +302,9 @@ def test_usage_that_was_asked_for_and_never_came_is_left(
 
 
 def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
-    def hollow(handler: Handler, _: dict[str, Any]) -> None:
+    def hollow(_: dict[str, Any]) -> Script:
         body = {**completion({}), "choices": []}
-        send(handler, json.dumps(body).encode())
+        return body_script(json.dumps(body).encode())
 
     told = run(*asking(start(hollow), "--only", "plain", "--json"))
     assert told.code == 1
@@ -381,9 +313,9 @@ def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
 
 def test_model_that_calls_no_tool_is_told(start: Start, run: Run) -> None:
     @streaming
-    def talks(handler: Handler, asked: dict[str, Any]) -> None:
+    def talks(asked: dict[str, Any]) -> Script:
         asked.pop("tools", None)
-        openai(handler, asked)
+        return openai(asked)
 
     told = run(*asking(start(talks), "--only", "tools", "--json"))
     assert told.code == 0
@@ -393,8 +325,8 @@ def test_model_that_calls_no_tool_is_told(start: Start, run: Run) -> None:
 def test_request_that_openai_refuses_is_told_when_it_is_answered(
     start: Start, run: Run
 ) -> None:
-    def lax(handler: Handler, asked: dict[str, Any]) -> None:
-        openai(handler, {**asked, "model": MODEL})
+    def lax(asked: dict[str, Any]) -> Script:
+        return openai({**asked, "model": MODEL})
 
     told = run(*asking(start(lax), "--only", "bad-model", "--json"))
     assert told.code == 0
@@ -404,8 +336,8 @@ def test_request_that_openai_refuses_is_told_when_it_is_answered(
 
 def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) -> None:
     @streaming
-    def named(handler: Handler, asked: dict[str, Any]) -> None:
-        send(handler, b"".join(events(asked)), "text/plain")
+    def named(asked: dict[str, Any]) -> Script:
+        return body_script(b"".join(events(asked)), content_type="text/plain")
 
     told = run(*asking(start(named), "--only", "stream", "--json"))
     assert told.code == 0
@@ -420,8 +352,8 @@ def test_wrong_content_type_is_a_fault_that_is_repaired(start: Start, run: Run) 
 
 def test_json_in_place_of_a_stream_becomes_one(start: Start, run: Run) -> None:
     @streaming
-    def at_once(handler: Handler, asked: dict[str, Any]) -> None:
-        openai(handler, {**asked, "stream": False})
+    def at_once(asked: dict[str, Any]) -> Script:
+        return openai({**asked, "stream": False})
 
     told = run(*asking(start(at_once), "--only", "stream", "--json"))
     assert told.code == 0
@@ -431,8 +363,8 @@ def test_json_in_place_of_a_stream_becomes_one(start: Start, run: Run) -> None:
 def test_answer_that_can_be_fetched_later_is_not_fetched(
     start: Start, run: Run
 ) -> None:
-    def pending(handler: Handler, _: dict[str, Any]) -> None:
-        send(handler, b"{}", status=202, nvcf_reqid="1")
+    def pending(_: dict[str, Any]) -> Script:
+        return body_script(b"{}", 202, nvcf_reqid="1")
 
     server = start(pending)
     told = run(*asking(server, "--only", "stream", "--json"))
@@ -442,11 +374,10 @@ def test_answer_that_can_be_fetched_later_is_not_fetched(
 
 
 def test_newer_name_of_the_limit_is_tried(start: Start, run: Run) -> None:
-    def newer(handler: Handler, asked: dict[str, Any]) -> None:
+    def newer(asked: dict[str, Any]) -> Script:
         if "max_tokens" in asked:
-            send(handler, refusal("use 'max_completion_tokens' instead"), status=400)
-        else:
-            openai(handler, asked)
+            return body_script(refusal("use 'max_completion_tokens' instead"), 400)
+        return openai(asked)
 
     server = start(newer)
     told = run(*asking(server, "--only", "plain,stream", "--json"))
@@ -464,10 +395,10 @@ def test_newer_name_of_the_limit_is_tried(start: Start, run: Run) -> None:
 def test_refused_key_is_told_and_not_shown(
     start: Start, run: Run, form: list[str], key: str
 ) -> None:
-    def refused(handler: Handler, _: dict[str, Any]) -> None:
+    def refused(_: dict[str, Any]) -> Script:
         words = f"Incorrect API key provided: {key}"
         body = refusal("WORDS").replace(b"WORDS", words.encode())
-        send(handler, body, status=401, x_key=KEY)
+        return body_script(body, 401, x_key=KEY)
 
     server = start(refused)
     told = run(*asking(server, *form))
@@ -479,8 +410,8 @@ def test_refused_key_is_told_and_not_shown(
 
 
 def test_missing_key_is_asked_for(start: Start, run: Run) -> None:
-    def refused(handler: Handler, _: dict[str, Any]) -> None:
-        send(handler, refusal("no key"), status=401)
+    def refused(_: dict[str, Any]) -> Script:
+        return body_script(refusal("no key"), 401)
 
     told = run(start(refused).url, "--model", MODEL)
     assert told.code == 3
@@ -492,7 +423,7 @@ def test_missing_key_is_asked_for(start: Start, run: Run) -> None:
 def test_key_that_is_echoed_anywhere_is_not_shown(
     start: Start, run: Run, form: list[str], key: str
 ) -> None:
-    def echoes(handler: Handler, asked: dict[str, Any]) -> None:
+    def echoes(asked: dict[str, Any]) -> Script:
         if asked.get("stream"):
             parts = [chunk({"role": None, "content": "KEY", "KEY": None})]
             data = wire([*parts, b": KEY\n\n", b"KEY\n\n", b"data: {KEY\n\n"])
@@ -502,7 +433,7 @@ def test_key_that_is_echoed_anywhere_is_not_shown(
             data = json.dumps({**body, "id": "KEY"}).encode()
             kind = "application/json"
         data = data.replace(b"KEY", key.encode())
-        send(handler, data, kind.replace("KEY", KEY))
+        return body_script(data, content_type=kind.replace("KEY", KEY))
 
     told = run(*asking(start(echoes), *form))
     assert told.code == 1
@@ -512,12 +443,9 @@ def test_key_that_is_echoed_anywhere_is_not_shown(
 
 def test_key_that_is_cut_by_two_reads_is_not_shown(start: Start, run: Run) -> None:
     @streaming
-    def cuts(handler: Handler, _: dict[str, Any]) -> None:
-        begin(handler)
-        for part in (f"data: {{{KEY[:8]}", f"{KEY[8:]}\n\n"):
-            event(handler, part.encode())
-            time.sleep(0.05)
-        event(handler, b"")
+    def cuts(_: dict[str, Any]) -> Script:
+        parts = f"data: {{{KEY[:8]}".encode(), f"{KEY[8:]}\n\n".encode()
+        return paced([*parts], 0.05)
 
     told = run(*asking(start(cuts), "--only", "stream"))
     assert told.code == 1
@@ -539,8 +467,9 @@ def test_key_is_not_in_a_traceback(
 
 
 def test_key_in_what_is_no_http_is_not_shown(start: Start, run: Run) -> None:
-    def garbles(handler: Handler, _: dict[str, Any]) -> None:
-        handler.wfile.write(f"HTTP/9 {KEY} {KEY}\r\n\r\n".encode())
+    def garbles(_: dict[str, Any]) -> Script:
+        garbage = f"HTTP/9 {KEY} {KEY}\r\n\r\n".encode()
+        return Script("", [garbage, Break.CUT], framing="raw")
 
     told = run(*asking(start(garbles)))
     assert told.code == 3
@@ -551,15 +480,15 @@ def test_key_in_what_is_no_http_is_not_shown(start: Start, run: Run) -> None:
 def test_redirect_is_not_followed(start: Start, run: Run) -> None:
     other = start(openai)
 
-    def elsewhere(handler: Handler, _: dict[str, Any]) -> None:
-        place = f"{other.url}/\u202echat?key={KEY}".encode().decode("latin-1")
-        send(handler, b"", status=307, location=place)
+    def elsewhere(_: dict[str, Any]) -> Script:
+        place = f"{other.url}/\u202echat?key={KEY}"
+        return body_script(b"", 307, location=place)
 
     server = start(elsewhere)
     told = run(*asking(server))
     assert told.code == 3
     assert "answers with 307 and names " in told.err
-    assert f"127.0.0.1:{other.server_address[1]}" in told.err
+    assert f"127.0.0.1:{other.port}" in told.err
     assert other.asked == []
     assert len(server.asked) == 1
     assert keeps_quiet(told)
@@ -633,7 +562,7 @@ def test_every_spelling_of_a_key_is_masked() -> None:
 
 def test_nothing_listens_there(run: Run) -> None:
     server = Server(openai)
-    server.server_close()
+    server.close()
     told = run(server.url, "--model", MODEL)
     assert told.code == 3
     assert "127.0.0.1" in told.err
@@ -658,8 +587,8 @@ def test_unreadable_certificates_are_told(
 
 
 def test_path_that_is_not_there_is_told(start: Start, run: Run) -> None:
-    def nothing(handler: Handler, _: dict[str, Any]) -> None:
-        send(handler, b"404 page not found", "text/plain", 404)
+    def nothing(_: dict[str, Any]) -> Script:
+        return body_script(b"404 page not found", 404, "text/plain")
 
     server = start(nothing)
     told = run(*asking(server))
@@ -668,8 +597,8 @@ def test_path_that_is_not_there_is_told(start: Start, run: Run) -> None:
 
 
 def test_nothing_but_failures_is_no_verdict(start: Start, run: Run) -> None:
-    def busy(handler: Handler, _: dict[str, Any]) -> None:
-        send(handler, refusal("too many requests", 429), status=429)
+    def busy(_: dict[str, Any]) -> Script:
+        return body_script(refusal("too many requests", 429), 429)
 
     told = run(*asking(start(busy), "--only", "plain,stream", "--json"))
     assert told.code == 3
@@ -680,9 +609,9 @@ def test_nothing_but_failures_is_no_verdict(start: Start, run: Run) -> None:
 
 def test_error_in_a_stream_is_no_verdict_on_that_stream(start: Start, run: Run) -> None:
     @streaming
-    def fails(handler: Handler, _: dict[str, Any]) -> None:
+    def fails(_: dict[str, Any]) -> Script:
         data = b'data: {"error":{"message":"overloaded"}}\n\n'
-        send(handler, data, "text/event-stream")
+        return event_body(data)
 
     told = run(*asking(start(fails), "--only", "plain,stream", "--json"))
     assert told.code == 0
@@ -694,8 +623,8 @@ def test_error_in_a_stream_is_no_verdict_on_that_stream(start: Start, run: Run) 
 
 
 def test_provider_that_hangs_is_asked_twice(start: Start, run: Run) -> None:
-    def hangs(_: Handler, __: dict[str, Any]) -> None:
-        server.over.wait(20)
+    def hangs(_: dict[str, Any]) -> Script:
+        return Script("", [20.0], framing="raw")
 
     server = start(hangs)
     told = run(*asking(server, "--timeout", "1"))
@@ -707,11 +636,10 @@ def test_provider_that_hangs_is_asked_twice(start: Start, run: Run) -> None:
 def test_one_request_that_hangs_does_not_hide_the_others(
     start: Start, run: Run
 ) -> None:
-    def hangs(handler: Handler, asked: dict[str, Any]) -> None:
+    def hangs(asked: dict[str, Any]) -> Script:
         if "stream_options" in asked:
-            server.over.wait(20)
-        else:
-            openai(handler, asked)
+            return Script("", [20.0], framing="raw")
+        return openai(asked)
 
     server = start(hangs)
     told = run(*asking(server, "--timeout", "2", "--json"))
@@ -727,9 +655,10 @@ def test_one_request_that_hangs_does_not_hide_the_others(
 def test_one_request_that_is_hung_up_on_does_not_hide_the_others(
     start: Start, run: Run
 ) -> None:
-    def hangs_up(handler: Handler, asked: dict[str, Any]) -> None:
+    def hangs_up(asked: dict[str, Any]) -> Script:
         if asked.get("stream"):
-            openai(handler, asked)
+            return openai(asked)
+        return Script("", [Break.CUT], framing="raw")
 
     told = run(*asking(start(hangs_up), "--only", "plain,stream"))
     assert told.code == 1
@@ -738,11 +667,8 @@ def test_one_request_that_is_hung_up_on_does_not_hide_the_others(
 
 def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -> None:
     @streaming
-    def drips(handler: Handler, asked: dict[str, Any]) -> None:
-        begin(handler)
-        event(handler, events(asked)[0])
-        while not server.over.wait(0.05):
-            event(handler, b": wait\n\n")
+    def drips(asked: dict[str, Any]) -> Script:
+        return paced([events(asked)[0], *[b": wait\n\n"] * 200], 0.05)
 
     server = start(drips)
     told = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
@@ -752,10 +678,9 @@ def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -
 
 def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:
     @streaming
-    def pours(handler: Handler, _: dict[str, Any]) -> None:
-        begin(handler)
-        for at in itertools.count():
-            event(handler, wire([chunk({"content": "x" * 60_000}, n=at)]))
+    def pours(_: dict[str, Any]) -> Script:
+        parts = [wire([chunk({"content": "x" * 60_000}, n=at)]) for at in range(99)]
+        return stream(*parts)
 
     told = run(*asking(start(pours), "--only", "stream", "--json"))
     assert told.code == 1
@@ -767,10 +692,8 @@ def test_connection_that_breaks_is_left_and_nothing_is_made_up(
     start: Start, run: Run
 ) -> None:
     @streaming
-    def breaks(handler: Handler, asked: dict[str, Any]) -> None:
-        begin(handler)
-        for each in as_nim_blocks(asked)[:3]:
-            event(handler, each)
+    def breaks(asked: dict[str, Any]) -> Script:
+        return stream(*as_nim_blocks(asked)[:3], Break.CUT)
 
     told = run(*asking(start(breaks), "--only", "stream", "--json"))
     assert told.code == 1
@@ -785,17 +708,13 @@ def as_nim_blocks(asked: dict[str, Any]) -> list[bytes]:
 
 def test_buffering_is_told_from_streaming(start: Start, run: Run) -> None:
     @streaming
-    def buffers(handler: Handler, asked: dict[str, Any]) -> None:
-        time.sleep(0.2)
-        send(handler, b"".join(events(asked)), "text/event-stream")
+    def buffers(asked: dict[str, Any]) -> Script:
+        made = event_body(*events(asked))
+        return replace(made, parts=[0.2, *made.parts])
 
     @streaming
-    def paces(handler: Handler, asked: dict[str, Any]) -> None:
-        begin(handler)
-        for each in events(asked):
-            event(handler, each)
-            time.sleep(0.1)
-        event(handler, b"")
+    def paces(asked: dict[str, Any]) -> Script:
+        return paced(events(asked), 0.1)
 
     for act, arrival in ((buffers, "at once"), (paces, "spread")):
         told = run(*asking(start(act), "--only", "plain,stream", "--json"))
@@ -810,9 +729,9 @@ def test_buffering_is_told_from_streaming(start: Start, run: Run) -> None:
 
 
 def test_web_page_in_place_of_an_answer_is_told(start: Start, run: Run) -> None:
-    def page(handler: Handler, _: dict[str, Any]) -> None:
+    def page(_: dict[str, Any]) -> Script:
         data = b"<!DOCTYPE html><title>Welcome</title><script>alert(1)</script>"
-        send(handler, data, "text/html")
+        return body_script(data, content_type="text/html")
 
     told = run(*asking(start(page)))
     assert told.code == 1
@@ -823,12 +742,12 @@ def test_web_page_in_place_of_an_answer_is_told(start: Start, run: Run) -> None:
 def test_compressed_answers_are_read(start: Start, run: Run, encoding: str) -> None:
     press = gzip.compress if encoding == "gzip" else zlib.compress
 
-    def compresses(handler: Handler, asked: dict[str, Any]) -> None:
+    def compresses(asked: dict[str, Any]) -> Script:
         data, kind = b"".join(events(asked)), "text/event-stream"
         if not asked.get("stream"):
             body = completion({"role": "assistant", "content": "One."})
             data, kind = json.dumps(body).encode(), "application/json"
-        send(handler, press(data), kind, content_encoding=encoding)
+        return body_script(press(data), 200, kind, content_encoding=encoding)
 
     told = run(*asking(start(compresses), "--only", "plain,stream", "--json"))
     assert told.code == 0
@@ -847,10 +766,12 @@ def test_what_cannot_be_decoded_is_left(
     start: Start, run: Run, encoding: str, words: str
 ) -> None:
     @streaming
-    def corrupt(handler: Handler, asked: dict[str, Any]) -> None:
+    def corrupt(asked: dict[str, Any]) -> Script:
         data = bytearray(gzip.compress(b"".join(events(asked))))
         data[40:50] = bytes(10)
-        send(handler, bytes(data), "text/event-stream", content_encoding=encoding)
+        return body_script(
+            bytes(data), 200, "text/event-stream", content_encoding=encoding
+        )
 
     told = run(*asking(start(corrupt), "--only", "stream", "--json"))
     assert told.code == 1
@@ -861,18 +782,17 @@ HOSTILE = "<script>\x1b[31m\u202e\x00\x85\ud800" + "A" * 100_000
 
 
 def test_hostile_words_are_shown_escaped_and_cut(start: Start, run: Run) -> None:
-    def hostile(handler: Handler, asked: dict[str, Any]) -> None:
+    def hostile(asked: dict[str, Any]) -> Script:
         if asked["model"] != MODEL:
             error = {"error": {"message": HOSTILE, "input": 1}}
-            send(handler, json.dumps(error).encode(), status=400)
-        elif asked.get("stream"):
+            return body_script(json.dumps(error).encode(), 400)
+        if asked.get("stream"):
             delta = {"role": None, HOSTILE: None, "content": HOSTILE}
             data = json.dumps({"choices": [{"delta": delta}]})
             lines = [f"data: {data}", HOSTILE[:6], ": \x1b[2J"]
-            send(handler, "\n\n".join(lines).encode(), "text/event-stream")
-        else:
-            body = {"choices": [], "id": HOSTILE, "object": HOSTILE}
-            send(handler, json.dumps(body).encode())
+            return event_body("\n\n".join(lines).encode())
+        body = {"choices": [], "id": HOSTILE, "object": HOSTILE}
+        return body_script(json.dumps(body).encode())
 
     server = start(hostile)
     told = run(*asking(server))

@@ -993,7 +993,7 @@ def test_http2_client_that_cancels_is_recorded(
         assert isinstance(client, Http2Client)
         reply = client.post(script.path, ASKED)
         reply.until(b"\n\n")
-        reply.leave()
+        reply.cancel()
         assert explicit.records(script)[-1]["end"] == "client-left"
     never.set()
 

@@ -3,9 +3,7 @@
 import base64
 import hashlib
 import http.client
-import http.server
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from support import LOOPBACK, PATIENCE, Mitmdump, Provider, connect
+from support import LOOPBACK, PATIENCE, Mitmdump, Provider, body_script, connect
 from web import browser_path, keep, launched
 
 PROBE = "check.llm-normalize.invalid"
@@ -317,23 +315,10 @@ def running():
 def site() -> Iterator[int]:
     """Serve an empty page, as any other site would, and yield its port."""
 
-    class Empty(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<!doctype html><title>another site</title>")
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Empty)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
+    page = b"<!doctype html><title>another site</title>"
+    empty = body_script(page, content_type="text/html")
+    with Provider(answer=lambda _: empty) as server:
+        yield server.port
 
 
 TRY = """async ([url, tag]) => {

@@ -6,11 +6,11 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,10 +21,13 @@ from support import (
     LOOPBACK,
     PATIENCE,
     Http1Client,
+    Http1Reply,
     Http2Client,
     Mitmdump,
     Provider,
+    Request,
     Script,
+    body_script,
     connect,
     forward_proxy,
     server_context,
@@ -40,15 +43,9 @@ STATUS = "/v2/nvcf/pexec/status/"
 _NUMBERS = itertools.count(1)
 
 
-class Answer(NamedTuple):
-    status: int
-    body: bytes = b""
-    kind: str = "application/json"
-
-
-LATER = Answer(202)
+LATER = body_script(b"", 202)
 GOOD = completion({"role": "assistant", "content": "Hi"})
-READY = Answer(200, dumps(GOOD))
+READY = body_script(dumps(GOOD))
 
 
 @dataclass
@@ -56,7 +53,7 @@ class Job:
     """A request that is answered 202, and then at its status address."""
 
     name: str
-    answers: list[Answer]
+    answers: list[Script]
     gate: threading.Event | None = None
     """What the first answer waits for."""
     asked: list[dict[str, str]] = field(default_factory=list)
@@ -72,69 +69,32 @@ class Job:
     def script(self) -> Script:
         return Script(self.path, ())
 
-    def answer(self, headers: Mapping[str, str]) -> Answer:
-        self.asked.append({name.lower(): value for name, value in headers.items()})
+    def answer(self, request: Request) -> Script:
+        self.asked.append(request.headers)
         number = len(self.asked)
         self.begun.set()
-        if self.gate is not None and number == 1:
-            self.gate.wait(PATIENCE)
-        return self.answers[min(number, len(self.answers)) - 1]
+        made = self.answers[min(number, len(self.answers)) - 1]
+        return replace(made, silent=self.gate if number == 1 else None)
 
 
-class Functions(ThreadingHTTPServer):
+class Functions(Provider):
     """A provider whose answers all take their time."""
 
-    daemon_threads = True
-    request_queue_size = 32
-
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
-        super().__init__((LOOPBACK, 0), _Handler)
         self.jobs: dict[str, Job] = {}
-        self.port = self.server_address[1]
-        if context is not None:
-            self.socket = context.wrap_socket(
-                self.socket, server_side=True, do_handshake_on_connect=False
-            )
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        super().__init__(context, answer=self._answer_of)
 
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, *_: object) -> None:
-        """Say nothing: a peer that hangs up is part of the game."""
-
-    def job(self, *answers: Answer, gate: threading.Event | None = None) -> Job:
+    def job(self, *answers: Script, gate: threading.Event | None = None) -> Job:
         name = f"job-{next(_NUMBERS)}"
         made = self.jobs[name] = Job(name, list(answers), gate)
         return made
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Functions
-    protocol_version = "HTTP/1.1"
-    timeout = PATIENCE
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        name = urlsplit(self.path).path.split("/")[1]
-        self._send(Answer(202, b'{"status":"pending"}'), {"NVCF-REQID": name})
-
-    def do_GET(self) -> None:
-        job = self.server.jobs[urlsplit(self.path).path.removeprefix(STATUS)]
-        self._send(job.answer(dict(self.headers.items())), {})
-
-    def _send(self, answer: Answer, more: Mapping[str, str]) -> None:
-        self.send_response(answer.status)
-        self.send_header("content-type", answer.kind)
-        self.send_header("content-length", str(len(answer.body)))
-        for name, value in more.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(answer.body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    def _answer_of(self, request: Request) -> Script:
+        place = urlsplit(request.path).path
+        if request.method == "GET":
+            return self.jobs[place.removeprefix(STATUS)].answer(request)
+        pending = b'{"status":"pending"}'
+        return body_script(pending, 202, nvcf_reqid=place.split("/")[1])
 
 
 class FakeProxy:
@@ -274,9 +234,9 @@ EVENTS = wire(
         DONE,
     ]
 )
-SSE = Answer(200, EVENTS.replace(b"data: ", b"data:"), "text/event-stream")
-LOST = Answer(404, b'{"detail":"no such request"}')
-FAILED = Answer(422, b'{"detail":"no such model"}')
+SSE = body_script(EVENTS.replace(b"data: ", b"data:"), 200, "text/event-stream")
+LOST = body_script(b'{"detail":"no such request"}', 404)
+FAILED = body_script(b'{"detail":"no such model"}', 422)
 
 
 def is_error(body: bytes, words: str) -> bool:
@@ -287,7 +247,7 @@ def is_error(body: bytes, words: str) -> bool:
 def test_body_is_fetched(reverse: Mitmdump, functions: Functions) -> None:
     job = functions.job(READY)
     status, headers, body = ask(reverse, job)
-    assert (status, body) == (200, READY.body)
+    assert (status, body) == (200, READY.bytes)
     assert headers["content-type"] == "application/json"
     assert "nvcf-reqid" not in headers
     made = record(reverse, job)
@@ -295,7 +255,7 @@ def test_body_is_fetched(reverse: Mitmdump, functions: Functions) -> None:
     pair = reverse.records(job.script)[0]
     assert (pair["before"], pair["after"]) == (
         '{"status":"pending"}',
-        [READY.body.decode()],
+        [READY.bytes.decode()],
     )
     assert job.asked == [
         {
@@ -332,7 +292,7 @@ def test_stream_for_a_body_becomes_a_body(
     [(WHOLE, FAILED, "no such model"), (STREAM, LOST, "no such request")],
 )
 def test_error_is_an_answer_too(
-    reverse: Mitmdump, functions: Functions, asked: Json, answer: Answer, words: str
+    reverse: Mitmdump, functions: Functions, asked: Json, answer: Script, words: str
 ) -> None:
     job = functions.job(answer)
     status, headers, body = ask(reverse, job, asked)
@@ -344,7 +304,7 @@ def test_error_is_an_answer_too(
 def test_result_that_is_too_large_is_not_taken(
     reverse: Mitmdump, functions: Functions
 ) -> None:
-    job = functions.job(Answer(200, b" " * 3000 + READY.body))
+    job = functions.job(body_script(b" " * 3000 + READY.bytes))
     with reverse.options(body_size_limit="2k"):
         status, _, body = ask(reverse, job)
     assert status == 502
@@ -354,7 +314,7 @@ def test_result_that_is_too_large_is_not_taken(
 
 def test_connection_stays_usable(reverse: Mitmdump, functions: Functions) -> None:
     with Http1Client(connect(reverse.port)) as client:
-        for body, expected in ((STREAM, EVENTS), (WHOLE, READY.body)):
+        for body, expected in ((STREAM, EVENTS), (WHOLE, READY.bytes)):
             answer = READY if body is WHOLE else SSE
             reply = client.post(functions.job(answer).path, body, AUTH)
             assert reply.rest() == expected
@@ -388,11 +348,10 @@ def test_answers_do_not_wait_for_each_other(
         for job in jobs:
             assert job.begun.wait(PATIENCE)
         # All of them are held back, and others pass.
-        assert ask(reverse, functions.job(READY))[2] == READY.body
+        assert ask(reverse, functions.job(READY))[2] == READY.bytes
         gate.set()
         for client in clients:
-            line = client.line()
-            assert b" 200 " in line
+            assert Http1Reply(client).status == 200
 
 
 # -- a proxy -----------------------------------------------------------------------
@@ -411,7 +370,7 @@ def test_secure_result_is_fetched_securely(
     explicit: Mitmdump, secure: Functions
 ) -> None:
     job = secure.job(READY)
-    assert ask_securely(explicit, job, secure.port) == (200, READY.body)
+    assert ask_securely(explicit, job, secure.port) == (200, READY.bytes)
     assert job.asked[0]["host"] == f"localhost:{secure.port}"
     assert job.asked[0]["authorization"] == f"Bearer {KEY}"
     assert record(explicit, job)["fixes"] == {"answer-pending": 1}
@@ -427,7 +386,7 @@ def test_result_reaches_a_client_of_http2(
         name = f"job-{next(_NUMBERS)}"
         first = provider.script(b"{}", status=202, headers={"nvcf-reqid": name})
         kind = {"Content-Type": "application/json", "X-Upper": "y"}
-        ready = provider.script(READY.body, headers=kind, framing="length")
+        ready = provider.script(READY.bytes, headers=kind, framing="length")
         provider.alias(ready, STATUS + name)
         place = f"localhost:{provider.port}"
         raw = connect(explicit.port, tunnel=place, ca=explicit.ca, alpn=["h2"])
@@ -436,7 +395,7 @@ def test_result_reaches_a_client_of_http2(
             Http2Client(raw, place) as client,
         ):
             reply = client.post(first.path, WHOLE, AUTH)
-            assert (reply.status, reply.rest()) == (200, READY.body)
+            assert (reply.status, reply.rest()) == (200, READY.bytes)
         assert reply.headers["x-upper"] == "y"
         assert provider.protocols == ["h2", "h2"]
 
@@ -480,7 +439,7 @@ def test_plain_result_is_fetched_through_the_other_proxy(
 ) -> None:
     job = functions.job(READY)
     begun = len(gateway.heads)
-    assert ask(behind, job, port=81)[2] == READY.body
+    assert ask(behind, job, port=81)[2] == READY.bytes
     first, head = gateway.heads[begun:]
     assert first.startswith(f"POST http://localhost:81{job.path} HTTP/1.1\r\n")
     assert head.startswith(f"GET http://localhost:81{STATUS}{job.name} HTTP/1.1\r\n")
@@ -493,7 +452,7 @@ def test_secure_result_is_fetched_through_a_tunnel(
 ) -> None:
     job = secure.job(READY)
     begun = len(gateway.heads)
-    assert ask_securely(behind, job, 444) == (200, READY.body)
+    assert ask_securely(behind, job, 444) == (200, READY.bytes)
     heads = gateway.heads[begun:]
     assert len(heads) == 2
     for head in heads:

@@ -405,14 +405,14 @@ def test_clients_of_a_reverse_proxy_get_an_error_in_openais_form(
             # By the same connection: another path, one that is sent on as it comes.
             error_in(client.post("/v1/embeddings", {}), held)
             error_in(client.post(PATH, {**ASKED, "user": "x" * 99_000}), held)
-            interim = client.post(PATH, ASKED, {"expect": "100-continue"})
-            assert interim.status == 100
-            error_in(Http1Reply(client), held)
+            waited = client.post(PATH, ASKED, {"expect": "100-continue"})
+            assert waited.interim == [100]
+            error_in(waited, held)
             client.socket.sendall(b"HEAD /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
             assert Http1Reply(client).status == 502
             old = client.post(PATH, ASKED, version="1.0")
             error_in(old, held)
-            assert client.some() == b"", "it closes, as HTTP/1.0 has it"
+            assert client.receive() == b"", "it closes, as HTTP/1.0 has it"
         mitmdump.set(normalize_mode="observe")
         with connect(mitmdump.port) as raw:
             raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")

@@ -8,15 +8,14 @@ import os
 import socket
 import ssl
 import struct
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-import h2.config
 import h2.connection
-import h2.events
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -38,7 +37,15 @@ from llm_normalize.exchange.second_request import (
     send,
 )
 from proxies import Proxy, broken, chat_flow, connected, headers_of, response_of
-from support import LOOPBACK, make_ca, server_context
+from support import (
+    LOOPBACK,
+    Act,
+    Provider,
+    Request,
+    Script,
+    make_ca,
+    server_context,
+)
 
 type Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -879,41 +886,6 @@ def test_reply_over_tls_may_end_with_the_connection(
 
 # -- HTTP/2 ------------------------------------------------------------------------
 
-type Act = Callable[[h2.connection.H2Connection, int], None]
-
-
-@dataclass
-class Http2:
-    """Answers each stream by HTTP/2, and keeps what was asked."""
-
-    act: Act
-    asked: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-
-    async def __call__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
-        made = h2.connection.H2Connection(config)
-        made.initiate_connection()
-        heads, bodies = dict[int, Any](), dict[int, bytes]()
-        while not writer.is_closing():
-            writer.write(made.data_to_send())
-            data = await reader.read(65536)
-            if not data:
-                return
-            for event in made.receive_data(data):
-                if isinstance(event, h2.events.RequestReceived):
-                    heads[event.stream_id] = dict(event.headers)
-                    bodies[event.stream_id] = b""
-                elif isinstance(event, h2.events.DataReceived):
-                    bodies[event.stream_id] += event.data
-                    size = event.flow_controlled_length
-                    made.acknowledge_received_data(size, event.stream_id)
-                elif isinstance(event, h2.events.StreamEnded):
-                    stream = event.stream_id
-                    self.asked.append((heads[stream], bodies[stream]))
-                    self.act(made, stream)
-
 
 def greet(made: h2.connection.H2Connection, stream: int) -> None:
     made.send_headers(stream, [(":status", "103"), ("link", "</a>")])
@@ -923,21 +895,29 @@ def greet(made: h2.connection.H2Connection, stream: int) -> None:
     made.send_headers(stream, [("x-trailer", "z")], end_stream=True)
 
 
-def asked_by_http2(act: Act, ca: Path, made: http.HTTPFlow) -> tuple[Http2, Any]:
+def asked_by_http2(
+    act: Act, ca: Path, made: http.HTTPFlow
+) -> tuple[list[Request], Any]:
     """Return what a server that acts so gets, and its reply or why there is none."""
-    play = Http2(act)
     context = server_context(ca.parent, "test", ["h2", "http/1.1"])
+    acting = Script("", [act], framing="raw")
 
-    async def scene() -> Any:
-        async with serving(play, context=context, silent=True) as server:
-            made.request.data.port = server.port
-            made.server_conn.alpn = b"h2"
-            try:
-                return await reply_to(made, 0.5)
-            except UpstreamError as error:
-                return str(error).partition(": ")[2]
+    async def scene(server: Provider) -> Any:
+        made.request.data.port = server.port
+        made.server_conn.alpn = b"h2"
+        try:
+            return await reply_to(made, 0.5)
+        except UpstreamError as error:
+            return str(error).partition(": ")[2]
 
-    return play, run(scene())
+    with Provider(context, answer=lambda _: acting) as server:
+        reply = run(scene(server))
+        assert server.protocols == ["h2"]
+        end = time.monotonic() + SOON
+        while server.connections:
+            assert time.monotonic() < end, "a connection stayed open"
+            time.sleep(0.01)
+        return server.requests, reply
 
 
 @pytest.mark.parametrize("version", ["HTTP/1.1", "HTTP/2.0"])
@@ -951,9 +931,8 @@ def test_http2_is_spoken_where_the_first_request_spoke_it(
         made.request.headers.pop("host")
         made.request.authority = "there"
     made.request.content = b"x" * 100_000
-    play, reply = asked_by_http2(greet, ca, made)
-    (head, body), *more = play.asked
-    assert head == {
+    (asked,), reply = asked_by_http2(greet, ca, made)
+    assert asked.headers == {
         ":method": "GET",
         ":scheme": "https",
         ":path": "/r",
@@ -961,7 +940,7 @@ def test_http2_is_spoken_where_the_first_request_spoke_it(
         "authorization": KEY,
         "content-length": "100000",
     }
-    assert (body, more) == (made.request.content, [])
+    assert asked.body == made.request.content
     assert reply == Reply(200, "", [("x", "y")], b"hi")
 
 

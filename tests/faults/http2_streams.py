@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import h2.events
-from h2.errors import ErrorCodes
-
 from support import Http2Client, Script
 
 
@@ -37,43 +34,31 @@ class Http2Streams:
 
     def __init__(self, client: Http2Client) -> None:
         self._client = client
-        self._streams: dict[int, Streamed] = {}
+        self._streams: list[Streamed] = []
 
     def ask(self, script: Script, body: object) -> Streamed:
         """Send a request."""
-        stream = self._client.send(script.path, body)
-        made = self._streams[stream] = Streamed(stream, script)
+        made = Streamed(self._client.send(script.path, body), script)
+        self._streams.append(made)
         return made
 
     def cancel(self, stream: Streamed) -> None:
         """Cancel a stream."""
-        self._client.h2.reset_stream(stream.id, ErrorCodes.CANCEL)
-        self._client.flush()
+        self._client.cancel(stream.id)
 
     def read_until(self, met: Callable[[], bool]) -> None:
         """Read until the condition is *met*."""
         while not met():
-            data = self._client.socket.recv(65536)
-            assert data, "the connection was closed"
-            for event in self._client.h2.receive_data(data):
-                self._take(event)
-            self._client.flush()
+            self._client.read()
+            for each in self._streams:
+                self._take(each)
 
-    def _take(self, event: h2.events.Event) -> None:
-        if isinstance(event, h2.events.DataReceived):
-            self._of(event).body += event.data or b""
-            self._client.h2.acknowledge_received_data(
-                event.flow_controlled_length or 0, event.stream_id or 0
-            )
-        elif isinstance(event, h2.events.StreamEnded):
-            self._of(event).ended = True
-        elif isinstance(event, h2.events.StreamReset):
-            self._of(event).broken = True
-        else:
-            assert not isinstance(event, h2.events.ConnectionTerminated), event
-
-    def _of(
-        self,
-        event: h2.events.DataReceived | h2.events.StreamEnded | h2.events.StreamReset,
-    ) -> Streamed:
-        return self._streams[event.stream_id or 0]
+    def _take(self, stream: Streamed) -> None:
+        reply = self._client.replies[stream.id]
+        while not reply.news.empty():
+            news = reply.news.get_nowait()
+            if news is None:
+                stream.ended, stream.broken = reply.done, not reply.done
+            else:
+                stream.body += news[0]
+                self._client.acknowledge(stream.id, news[1])

@@ -183,9 +183,9 @@ def test_provider_of_a_corrupt_stream_is_hung_up_on(
             streams.read_until(lambda: victim.broken)
             assert victim.body == whole(DUE[:2])
             end = time.monotonic() + PATIENCE
-            while flood._open and time.monotonic() < end:
+            while flood.connections and time.monotonic() < end:
                 time.sleep(0.01)
-            assert not flood._open, "the provider is still connected"
+            assert not flood.connections, "the provider is still connected"
             again = streams.ask(flood.script(*SENT), ASKED)
             streams.read_until(lambda: again.ended)
             assert again.body == whole(DUE)

@@ -43,6 +43,7 @@ from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
+from workshop.soak.check import closed, whole_values
 
 FEW = settings(
     max_examples=max(settings().max_examples // 20, 5),
@@ -50,7 +51,6 @@ FEW = settings(
     suppress_health_check=[HealthCheck.filter_too_much],
 )
 SEEDS = st.integers(0, 999)
-BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
 def each_of(quirks: list[Quirk]) -> pytest.MarkDecorator:
@@ -296,28 +296,13 @@ def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
     out = b"".join(feed([wire], answer.asked, ended=False))
     note(f"came out as\n{out.decode(errors='replace')}")
     # Half an event has no meaning yet, and nothing can be sent after a break.
-    whole = wire[: max((each.end() for each in BLANK_LINE.finditer(wire)), default=0)]
+    whole = closed(wire)
     if not stream.prefix:  # a value is whole when more comes
         whole = whole_values(wire[:-1])
     after = meaning_of(out)
     # Usage has its place at the end: before it, there is none to send it in.
     before = replace(meaning_of(whole), usage=after.usage, unread=[])
     assert form.lost(before, after, broke=True) == []
-
-
-def whole_values(wire: bytes) -> bytes:
-    """Return *wire* without a value at its end that was cut off."""
-    text = re.sub("\r\n?", "\n", wire.decode("latin-1"))
-    at = 0
-    while at < len(text):
-        if text[at] != "{":
-            at = text.find("\n", at) + 1 or len(text)
-            continue
-        try:
-            _, at = json.JSONDecoder().raw_decode(text, at)
-        except ValueError:
-            break
-    return text[:at].encode("latin-1")
 
 
 def test_tables_name_quirks_that_exist() -> None:

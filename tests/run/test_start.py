@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import PIPE, STDOUT, Popen
 
@@ -32,6 +31,8 @@ from llm_normalize.run.upstream_proxy import (
     from_environment,
     upstream,
 )
+from launchers import load
+from support import Provider, Request, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")
@@ -130,29 +131,20 @@ def test_page_of_mitmweb_has_a_port() -> None:
 # The port
 
 
-class Instance(BaseHTTPRequestHandler):
+class Instance:
     """What another program on the port answers."""
 
     body = b'{"name": "llm_normalize", "version": "0.1.0", "pid": 77}'
 
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/status.json" else 404)
-        self.send_header("content-length", str(len(self.body)))
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+    @classmethod
+    def answer(cls, request: Request) -> Script:
+        return body_script(cls.body, 200 if request.path == "/status.json" else 404)
 
 
 @pytest.fixture
 def other() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Instance) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+    with Provider(answer=Instance.answer) as server:
+        yield server.port
 
 
 def test_port_of_another_llm_normalize_is_told(other: int) -> None:

@@ -215,7 +215,8 @@ def test_redirect_of_a_result_is_not_followed(tmp_path: Path) -> None:
         target = f"http://{LOOPBACK}:{other.port}/stolen"
         script = provider.script(status=302, headers={"location": target})
         made = chat_flow(host="x")
-        made.request.url = f"http://{LOOPBACK}:{provider.port}{script.path}"
+        made.request.url = f"{provider.url}{script.path}"
+        made.request.headers["host"] = f"{LOOPBACK}:{provider.port}"
         with Proxy(tmp_path):
             reply = asyncio.run(send(made, made.request, PATIENCE))
         assert reply.status == 302

@@ -3,16 +3,15 @@
 import importlib
 import json
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from launchers import load, stand_in
+from support import Provider, body_script
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 HOLE = {"id": "PYSEC-2026-1", "fix_versions": ["2", "3"]}
@@ -30,22 +29,8 @@ def audit(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @contextmanager
 def service(answer: bytes, status: int = 200) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(answer)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/query"
-        server.shutdown()
-        thread.join()
+    with Provider(answer=lambda _: body_script(answer, status)) as server:
+        yield f"{server.url}/v1/query"
 
 
 def package(name: str, **more: Any) -> dict[str, Any]:

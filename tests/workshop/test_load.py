@@ -6,33 +6,19 @@ import json
 import random
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import load
+import script_runs
 from workshop.child import ChildError
 from workshop.load import report, slow
 from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
 from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
 from workshop.load.side import WITH, Asked, Place
 from workshop.traffic.process import Provider, allow_files
-
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-
-linux = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="it measures by way of /proc"
-)
-
-# Without load.main, which would go to .venv first: this environment will do.
-HERE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import load
-sys.exit(load.run(load.parse(sys.argv[2:])))
-"""
 
 # Damages the text of the streams 1 to 6 after the addon has repaired them, each in a way
 # of its own, and lets all others pass.
@@ -76,25 +62,15 @@ def responseheaders(flow):
 """
 
 
-def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 # -- whole runs ------------------------------------------------------------------------
 
 
-@linux
+@script_runs.linux
 def test_every_byte_of_a_load_arrives_and_the_figures_add_up(tmp_path: Path) -> None:
     files = {name: tmp_path / name for name in ("json", "markdown")}
     wanted = ["--streams", "20", "--seconds", "2", "--idle", "20", "--slow", "0"]
     more = [f"--{name}={path}" for name, path in files.items()]
-    done = start(*wanted, "--rate", "5", *more)
+    done = script_runs.run("load", *wanted, "--rate", "5", *more)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(files["json"].read_text())
     assert figures["faults"] == {}
@@ -112,7 +88,7 @@ def test_every_byte_of_a_load_arrives_and_the_figures_add_up(tmp_path: Path) -> 
         assert table in done.stdout
 
 
-@linux
+@script_runs.linux
 def test_slow_clients_are_measured_and_what_others_feel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,13 +116,13 @@ def test_slow_clients_are_measured_and_what_others_feel(
     assert all(0 < each.p50 <= each.most for each in figures.felt)
 
 
-@linux
+@script_runs.linux
 def test_load_names_the_streams_that_a_proxy_damages(tmp_path: Path) -> None:
     script = tmp_path / "damage.py"
     script.write_text(DAMAGE)
     found = tmp_path / "figures.json"
     few = ["--streams", "10", "--seconds", "1", "--idle", "0", "--slow", "0"]
-    done = start(*few, "--script", str(script), "--json", str(found))
+    done = script_runs.run("load", *few, "--script", str(script), "--json", str(found))
     assert done.returncode == 1, done.stdout + done.stderr
     figures = json.loads(found.read_text())
     assert sorted(map(int, figures["faults"])) == [1, 2, 3, 4, 5, 6]
@@ -155,9 +131,9 @@ def test_load_names_the_streams_that_a_proxy_damages(tmp_path: Path) -> None:
     assert "stream 7" in strange or "chat-7" in strange
 
 
-@linux
+@script_runs.linux
 def test_load_that_is_ended_leaves_no_process() -> None:
-    command = [sys.executable, "-c", HERE, str(SCRIPTS), "--quick"]
+    command = script_runs.command("load", "--quick")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert "with the addon" in process.stdout.readline()  # now they run
@@ -197,7 +173,7 @@ def test_quick_takes_small_numbers_where_none_are_given() -> None:
     assert load.parse([]).streams == 500
 
 
-@linux
+@script_runs.linux
 def test_too_many_files_are_refused_with_a_sentence() -> None:
     with pytest.raises(ChildError, match="open files are needed"):
         allow_files(2**40)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import script_runs
 import soak
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
@@ -27,18 +28,6 @@ from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SEED = 1
 """Of the plans that are judged here without a proxy."""
-
-linux = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="it measures by way of /proc"
-)
-
-# Without soak.main, which would go to .venv first: this environment will do.
-HERE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import soak
-sys.exit(soak.run(soak.parse(sys.argv[2:])))
-"""
 
 # Changes a letter of the model's words in each answer, after the addon.
 DAMAGE = """
@@ -63,23 +52,15 @@ def response(flow):
 """
 
 
-def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", HERE, str(SCRIPTS), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 # -- whole runs ------------------------------------------------------------------------
 
 
-@linux
+@script_runs.linux
 def test_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
     found = tmp_path / "figures.json"
-    done = start("--seed", "1", "--sessions", "60", "--json", str(found))
+    done = script_runs.run(
+        "soak", "--seed", "1", "--sessions", "60", "--json", str(found)
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(found.read_text())
     numbers = [n for k in range(60) for n in session(1, k).numbers]
@@ -95,12 +76,14 @@ def test_short_soak_finds_nothing_wrong(tmp_path: Path) -> None:
     assert f"{len(numbers)} streams" in done.stdout
 
 
-@linux
+@script_runs.linux
 def test_soak_tells_damaged_words_and_how_to_repeat_it(tmp_path: Path) -> None:
     script = tmp_path / "damage.py"
     script.write_text(DAMAGE)
     k = next(k for k in range(99) if any(b">2 " in each for each in texts(k)))
-    done = start("--seed", "1", "--only", str(k), "--script", str(script))
+    done = script_runs.run(
+        "soak", "--seed", "1", "--only", str(k), "--script", str(script)
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "mismatches: 0" not in done.stdout
     assert f"again: python3 scripts/soak.py --seed 1 --only {k}\n" in done.stdout
@@ -113,11 +96,13 @@ def texts(k: int) -> Iterator[bytes]:
         yield from (each.wire for each in plans if each.kind == "stream")
 
 
-@linux
+@script_runs.linux
 def test_soak_tells_what_is_left_over_and_what_is_logged(tmp_path: Path) -> None:
     script = tmp_path / "leak.py"
     script.write_text(LEAK)
-    done = start("--seed", "1", "--only", "3", "--script", str(script))
+    done = script_runs.run(
+        "soak", "--seed", "1", "--only", "3", "--script", str(script)
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "left over in mitmdump: {'HTTPFlow': " in done.stdout
     assert "it has crashed" in done.stdout

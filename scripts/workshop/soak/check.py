@@ -60,10 +60,10 @@ def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
         return found
     after = taken(whole)
     if sent.arrived:
-        wire = _whole_values(sent.wire[:-1]) if sent.bare else _closed(sent.wire)
+        wire = whole_values(sent.wire[:-1]) if sent.bare else closed(sent.wire)
         before = replace(meaning_of(wire), unread=[])
     else:
-        wire = _whole_values(sent.wire) if sent.bare else sent.wire
+        wire = whole_values(sent.wire) if sent.bare else sent.wire
         before = _shortened(meaning_of(wire), after)
         after = replace(after, unread=before.unread)  # it may have become an error
     # Usage has its place at the end: before it, there is none to send it in.
@@ -96,12 +96,13 @@ def events_of(out: bytes) -> bytes:
     return out[: out.rfind(b"\n\n") + 2] if b"\n\n" in out else b""
 
 
-def _closed(wire: bytes) -> bytes:
+def closed(wire: bytes) -> bytes:
+    """Return *wire* without an event at its end that was cut off."""
     ends = [each.end() for each in _BLANK_LINE.finditer(wire)]
     return wire[: max(ends, default=0)]
 
 
-def _whole_values(wire: bytes) -> bytes:
+def whole_values(wire: bytes) -> bytes:
     """Return *wire* without a value at its end that was cut off."""
     text = re.sub("\r\n?", "\n", wire.decode("latin-1"))
     at = 0

@@ -3,16 +3,14 @@
 import argparse
 import asyncio
 import json
-import ssl
 import sys
 import traceback
 from pathlib import Path
 
 from workshop.certificates import server_context
 from workshop.soak.plan import KEY, Plan, plan
-from workshop.traffic import http2
 from workshop.traffic.http1 import Request
-from workshop.traffic.server import BACKLOG, HOST, Exchange, GoneError, listen
+from workshop.traffic.server import Exchange, GoneError, listen
 
 
 class Provider:
@@ -25,7 +23,7 @@ class Provider:
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    async def answer(self, exchange: Exchange | http2.Exchange) -> None:
+    async def answer(self, exchange: Exchange) -> None:
         """Answer one request."""
         try:
             number = int(exchange.request.path.split("/")[1])
@@ -48,13 +46,15 @@ def check(request: Request, due: Plan) -> None:
         print(f"the request of {due} came without its key", flush=True)
 
 
-async def play(due: Plan, exchange: Exchange | http2.Exchange) -> None:
+async def play(due: Plan, exchange: Exchange) -> None:
     """Send what is due, with all that goes wrong."""
     transfer = due.transfer
     if transfer.fault == "reset before the head":
         exchange.reset()
         return
-    exchange.head(due.status, due.headers, transfer.framing)
+    closes = transfer.framing == "close" and not exchange.shared
+    more = {"connection": "close"} if closes else {}
+    exchange.head(due.status, due.headers | more, transfer.framing)
     for piece in due.pieces:
         if piece.pause:
             await asyncio.sleep(piece.pause)
@@ -62,10 +62,11 @@ async def play(due: Plan, exchange: Exchange | http2.Exchange) -> None:
         await exchange.drained()
     if transfer.ending.startswith("end"):
         exchange.end()
-    if transfer.ending.endswith("reset"):
+    cuts = transfer.ending == "cut"
+    if transfer.ending.endswith("reset") or (cuts and exchange.shared):
         exchange.reset()
-    elif transfer.ending == "cut":
-        exchange.cut()
+    elif cuts:
+        await exchange.cut()
 
 
 async def main() -> None:
@@ -77,20 +78,10 @@ async def main() -> None:
     provider = Provider(flags.seed)
     plain = await listen(provider.answer)
     tls = await listen(provider.answer, server_context(flags.ca, "up", ["http/1.1"]))
-    port = await listen_http2(provider, server_context(flags.ca, "up", ["h2"]))
-    ports = {"plain": plain.port, "tls": tls.port, "h2": port}
+    h2 = await listen(provider.answer, server_context(flags.ca, "up", ["h2"]))
+    ports = {"plain": plain.port, "tls": tls.port, "h2": h2.port}
     print("@" + json.dumps(ports), flush=True)
     await plain.server.serve_forever()
-
-
-async def listen_http2(provider: Provider, context: ssl.SSLContext) -> int:
-    """Serve HTTP/2 on a free port of loopback, and return it."""
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: http2.Connection(provider.answer), HOST, 0, ssl=context, backlog=BACKLOG
-    )
-    await server.start_serving()
-    return int(server.sockets[0].getsockname()[1])
 
 
 if __name__ == "__main__":

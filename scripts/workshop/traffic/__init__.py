@@ -1,1 +1,1 @@
-"""Servers, clients and processes that the load and the soak test share."""
+"""The provider and the clients of tests, load and soak; processes that are measured."""

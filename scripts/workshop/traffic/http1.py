@@ -1,13 +1,16 @@
-"""HTTP/1 as it arrives: requests for the providers, answers for the clients.
+"""HTTP/1 as it arrives, read by h11: requests for providers, answers for clients.
 
-Incremental and strict: whatever a proxy does to the framing of an answer shows here.
+Incremental and strict: whatever a proxy does to the framing of an answer shows here. What
+is sent is written by hand, since much of it is wrong on purpose.
 """
 
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
+
+import h11
 
 _HEAD = 64 * 1024
 """Bytes that a head may have."""
-_LINE_END = 2
 
 
 class FramingError(Exception):
@@ -15,7 +18,7 @@ class FramingError(Exception):
 
 
 class Request(NamedTuple):
-    """A request, whole."""
+    """A request with its body."""
 
     method: str
     path: str
@@ -24,29 +27,40 @@ class Request(NamedTuple):
     body: bytes
 
 
-def _fields(lines: list[bytes]) -> dict[str, str]:
-    fields = {}
-    for line in lines:
-        name, colon, value = line.decode("latin-1").partition(":")
-        if not colon:
-            raise FramingError(f"no header field: {line[:60]!r}")
-        fields[name.lower()] = value.strip()
-    return fields
+def _text(value: bytes) -> str:
+    return value.decode(errors="surrogateescape")
 
 
-def chunked(data: bytes) -> bytes:
-    """Return *data* as one HTTP chunk."""
-    return b"%x\r\n%b\r\n" % (len(data), data)
+def chunked(*parts: bytes) -> bytes:
+    """Return *parts*, an HTTP chunk each."""
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
 
 
 LAST_CHUNK = b"0\r\n\r\n"
+
+
+def _events(http: h11.Connection, data: bytes) -> Iterator[h11.Event]:
+    """Yield what *data* completes; no data is the connection's end."""
+    try:
+        http.receive_data(data)
+        while isinstance(event := http.next_event(), h11.Event):
+            yield event
+            if isinstance(event, h11.ConnectionClosed):
+                return
+    except h11.RemoteProtocolError as error:
+        raise FramingError(str(error)) from None
 
 
 class RequestReader:
     """Takes what a server receives, and gives the requests in it."""
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._begin()
+
+    def _begin(self) -> None:
+        # For each request anew: h11 is not shown the answer, for which it would wait.
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD)
+        self._body: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Request]:
         """Return the requests that *data* completes.
@@ -54,54 +68,59 @@ class RequestReader:
         Raises:
             FramingError: It cannot be read.
         """
-        self._buffer += data
         found = []
-        while (request := self._next()) is not None:
-            found.append(request)
+        while data:
+            rest = b""
+            for event in _events(self._http, data):
+                if isinstance(event, h11.Request):
+                    self._head = event
+                elif isinstance(event, h11.Data):
+                    self._body.append(event.data)
+                else:
+                    found.append(self._request())
+                    rest, _ = self._http.trailing_data
+                    self._begin()
+                    break
+            data = rest
         return found
 
-    def _next(self) -> Request | None:
-        head, blank, rest = self._buffer.partition(b"\r\n\r\n")
-        if not blank:
-            if len(head) > _HEAD:
-                raise FramingError("a head without an end")
-            return None
-        first, *lines = head.split(b"\r\n")
-        parts = first.decode("latin-1").split(" ")
-        if len(parts) != 3:  # noqa: PLR2004 - method, path, version
-            raise FramingError(f"no request line: {first[:60]!r}")
-        headers = _fields(lines)
-        if "transfer-encoding" in headers:
-            raise FramingError("a request in chunks")
-        size = int(headers.get("content-length", "0"))
-        if len(rest) < size:
-            return None
-        self._buffer = rest[size:]
-        method, path, version = parts
-        return Request(method, path, version, headers, rest[:size])
+    def _request(self) -> Request:
+        return Request(
+            self._head.method.decode(),
+            _text(self._head.target),
+            f"HTTP/{self._head.http_version.decode()}",
+            {_text(name): _text(value) for name, value in self._head.headers},
+            b"".join(self._body),
+        )
 
 
-type Framing = Literal["", "chunked", "length", "close", "none"]
+type Framing = Literal["", "chunked", "length", "close"]
 
 
 class ResponseReader:
     """Takes what a client receives of one answer.
+
+    Args:
+        head: Bytes that its head may have.
 
     Attributes:
         status: 0 until the head is there.
         headers: With names in lower case.
         framing: What tells where the body ends; empty until the head is there.
         done: Whether the answer has come to its own end.
+        interim: The statuses of interim answers before it.
     """
 
-    def __init__(self, *, bodiless: bool = False) -> None:
+    def __init__(self, head: int = _HEAD) -> None:
         self.status = 0
+        self.interim: list[int] = []
         self.headers: dict[str, str] = {}
         self.framing: Framing = ""
         self.done = False
-        self._bodiless = bodiless
-        self._buffer = b""
-        self._left = 0  # bytes of the body, or of the chunk at hand and its line end
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=head)
+        # What was asked was written by others; this is all that h11 has to know of it.
+        self._http.send(h11.Request(method="POST", target="/", headers=[("host", "x")]))
+        self._http.send(h11.EndOfMessage())
 
     def feed(self, data: bytes) -> bytes:
         """Return what *data* brings of the body.
@@ -109,24 +128,44 @@ class ResponseReader:
         Raises:
             FramingError: It cannot be read, or goes on after its end.
         """
-        self._buffer += data
-        if not self.framing and not self._take_head():
-            return b""
-        if self.framing == "chunked":
-            out = self._take_chunks()
-        elif self.framing == "length":
-            out, self._buffer = self._buffer[: self._left], self._buffer[self._left :]
-            self._left -= len(out)
-            self.done = not self._left
-        else:
-            out, self._buffer = self._buffer, b""
-        if self.done and self._buffer:
-            raise FramingError(f"bytes after the end: {self._buffer[:60]!r}")
-        return out
+        body = b"".join([part for part, _ in self.parts(data)]) if data else b""
+        if self.done and self.rest:
+            raise FramingError(f"bytes after the end: {self.rest[:60]!r}")
+        return body
+
+    def parts(self, data: bytes) -> Iterator[tuple[bytes, bool]]:
+        """Yield what *data* brings of the body, and whether an HTTP chunk ends there.
+
+        Raises:
+            FramingError: It cannot be read.
+        """
+        if self.done:
+            self._http.receive_data(data)
+            return
+        for event in _events(self._http, data):
+            if isinstance(event, h11.Data):
+                yield event.data, event.chunk_end
+            elif isinstance(event, h11.InformationalResponse):
+                self.interim.append(event.status_code)
+            elif isinstance(event, h11.Response):
+                self._take_head(event)
+            elif isinstance(event, h11.EndOfMessage):
+                if event.headers:
+                    raise FramingError("trailers, which nobody sends here")
+                self.done = True
+                return
+
+    @property
+    def rest(self) -> bytes:
+        """What has arrived, and is not read."""
+        return self._http.trailing_data[0]
 
     def end(self) -> bool:
         """Take the connection's end; tell whether that is the answer's own."""
-        self.done = self.done or self.framing == "close"
+        try:
+            list(() if self.done else self.parts(b""))
+        except FramingError:
+            return False
         return self.done
 
     @property
@@ -135,76 +174,12 @@ class ResponseReader:
         asked = self.headers.get("connection", "").lower()
         return self.done and self.framing != "close" and asked != "close"
 
-    def _take_head(self) -> bool:
-        head, blank, rest = self._buffer.partition(b"\r\n\r\n")
-        if not blank:
-            if len(head) > _HEAD:
-                raise FramingError("a head without an end")
-            return False
-        first, *lines = head.split(b"\r\n")
-        version, _, words = first.decode("latin-1").partition(" ")
-        if not version.startswith("HTTP/1.") or not words[:3].isdigit():
-            raise FramingError(f"no status line: {first[:60]!r}")
-        self.status = int(words[:3])
-        self.headers = _fields(lines)
-        self._buffer = rest
-        if self._bodiless:
-            self.framing, self.done = "none", True
-        elif self.headers.get("transfer-encoding", "").lower() == "chunked":
+    def _take_head(self, head: h11.Response) -> None:
+        self.status = head.status_code
+        self.headers = {_text(name): _text(value) for name, value in head.headers}
+        if "transfer-encoding" in self.headers:
             self.framing = "chunked"
         elif "content-length" in self.headers:
-            self.framing, self._left = "length", int(self.headers["content-length"])
-            self.done = not self._left
+            self.framing = "length"
         else:
             self.framing = "close"
-        return True
-
-    def _take_chunks(self) -> bytes:
-        out = []
-        while not self.done:
-            if self._left:
-                piece = self._take_chunk()
-                if piece is None:
-                    break
-                out.append(piece)
-            else:
-                line, end, _ = self._buffer.partition(b"\r\n")
-                if not end or (line == b"0" and len(self._buffer) < len(LAST_CHUNK)):
-                    break
-                self._begin_chunk(line)
-        return b"".join(out)
-
-    def _take_chunk(self) -> bytes | None:
-        """Return some of the chunk at hand; None if nothing of it is there."""
-        data = self._buffer[: self._left]
-        body = data[: max(self._left - _LINE_END, 0)]
-        if len(data) == self._left:
-            if data[len(body) :] != b"\r\n":
-                raise FramingError(f"no line end after a chunk: {data[-9:]!r}")
-        elif not body:
-            return None  # half a line end
-        else:
-            data = body
-        self._buffer = self._buffer[len(data) :]
-        self._left -= len(data)
-        return body
-
-    def _begin_chunk(self, line: bytes) -> None:
-        if line != b"0":
-            self._left = _chunk_size(line) + _LINE_END
-            self._buffer = self._buffer[len(line) + _LINE_END :]
-        elif not self._buffer.startswith(LAST_CHUNK):
-            raise FramingError("trailers, which nobody sends here")
-        else:
-            self._buffer = self._buffer[len(LAST_CHUNK) :]
-            self.done = True
-
-
-def _chunk_size(text: bytes) -> int:
-    try:
-        size = int(text, 16)
-    except ValueError:
-        raise FramingError(f"no chunk size: {text[:60]!r}") from None
-    if size <= 0:
-        raise FramingError(f"a chunk of {size} bytes")
-    return size

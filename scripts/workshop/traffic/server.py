@@ -1,13 +1,22 @@
-"""An asyncio HTTP/1 server for providers that misbehave on purpose."""
+"""An asyncio server for providers that misbehave on purpose, by h11 and h2."""
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine, Mapping
+from http.client import responses
+from typing import Any, NamedTuple
 
+import h2.config
+import h2.connection
+import h2.errors
+import h2.events
+import h2.exceptions
+
+from workshop import LOOPBACK
 from workshop.traffic.http1 import (
     LAST_CHUNK,
     Framing,
@@ -17,8 +26,11 @@ from workshop.traffic.http1 import (
     chunked,
 )
 
-HOST = "127.0.0.1"
+HOST = LOOPBACK
 BACKLOG = 4096
+
+type Act = Callable[[h2.connection.H2Connection, int], bytes | None]
+"""What else an HTTP/2 provider does on a stream; may return bytes to be sent."""
 
 
 class GoneError(Exception):
@@ -33,11 +45,14 @@ class Exchange:
         sent: Bytes of the body handed to the socket.
     """
 
+    shared = False
+    """Whether others are answered on the same connection meanwhile."""
+
     def __init__(self, request: Request, connection: "Connection") -> None:
         self.request = request
         self.sent = 0
         self._connection = connection
-        self._framing: Framing = "chunked"
+        self._framing: Framing = "close"
 
     @property
     def gone(self) -> bool:
@@ -58,37 +73,44 @@ class Exchange:
     ) -> None:
         """Send the head; a content-length is the caller's business."""
         self._framing = framing
-        lines = [f"{version} {status} Whatever"]
+        lines = [f"{version} {status} {responses.get(status, 'Whatever')}"]
         fields = {"content-type": "text/event-stream", **(headers or {})}
         if framing == "chunked":
             fields["transfer-encoding"] = "chunked"
-        if framing == "close":
-            fields["connection"] = "close"
         lines += [f"{name}: {value}" for name, value in fields.items()]
-        self._write("\r\n".join([*lines, "", ""]).encode())
+        self.write("\r\n".join([*lines, "", ""]).encode())
 
     def send(self, data: bytes) -> None:
         """Send some of the body, as one HTTP chunk where there are any."""
         self.sent += len(data)
-        self._write(chunked(data) if self._framing == "chunked" else data)
+        self.write(chunked(data) if self._framing == "chunked" else data)
+
+    def act(self, act: Act) -> None:
+        """Do what only HTTP/2 has."""
+        raise AssertionError(f"{act} is for HTTP/2")
 
     def end(self) -> None:
         """End the answer as its framing has it."""
         if self._framing == "chunked":
-            self._write(LAST_CHUNK)
+            self.write(LAST_CHUNK)
         if self._framing == "close":
-            self.cut()
+            self._connection.transport.close()
 
-    def cut(self) -> None:
-        """Close the connection."""
-        self._connection.transport.close()
+    async def cut(self) -> None:
+        """Close the connection, in TLS without a farewell, once all is on its way."""
+        self._connection.transport.set_write_buffer_limits(1)
+        await self._connection.writable.wait()
+        # To close it would reset it, where something of the peer's is unread.
+        raw = self._connection.transport.get_extra_info("socket")
+        with contextlib.suppress(OSError):
+            raw.shutdown(socket.SHUT_RDWR)
 
     def reset(self) -> None:
         """Reset the connection: what is on its way may be lost."""
         raw = self._connection.transport.get_extra_info("socket")
         if raw is not None:
             # Zero seconds of lingering: the kernel sends RST instead of FIN.
-            linger = struct.pack("ii", 1, 0)
+            linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
             with contextlib.suppress(OSError):
                 raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self._connection.transport.abort()
@@ -108,17 +130,140 @@ class Exchange:
         if self.gone:
             raise GoneError
 
-    def _write(self, data: bytes) -> None:
+    def write(self, data: bytes) -> None:
+        """Send bytes as they are.
+
+        Raises:
+            GoneError: The peer has hung up.
+        """
         if self.gone:
             raise GoneError
         self._connection.transport.write(data)
 
 
-type Answer = Callable[[Exchange], Awaitable[None]]
+class Http2Exchange(Exchange):
+    """One request over HTTP/2, and the way to answer it."""
+
+    shared = True
+
+    def __init__(
+        self,
+        request: Request,
+        connection: "Connection",
+        http: h2.connection.H2Connection,
+        stream: int,
+    ) -> None:
+        super().__init__(request, connection)
+        self._h2 = http
+        self._stream = stream
+
+    def head(
+        self,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        framing: Framing = "",
+        version: str = "",
+    ) -> None:
+        """Send the head."""
+        fields = {"content-type": "text/event-stream", **(headers or {})}
+        head = [(":status", str(status)), *fields.items()]
+        self.act(lambda http, stream: http.send_headers(stream, head))
+
+    def send(self, data: bytes) -> None:
+        """Send some of the body."""
+        self.sent += len(data)
+
+        def send(http: h2.connection.H2Connection, stream: int) -> None:
+            size = http.max_outbound_frame_size
+            for at in range(0, len(data), size) or [0]:
+                http.send_data(stream, data[at : at + size])
+
+        self.act(send)
+
+    def end(self) -> None:
+        """End the answer."""
+        self.act(lambda http, stream: http.end_stream(stream))
+
+    def reset(self) -> None:
+        """Reset the stream."""
+        code = h2.errors.ErrorCodes.INTERNAL_ERROR
+        with contextlib.suppress(GoneError):  # it may have ended already
+            self.act(lambda http, stream: http.reset_stream(stream, code))
+
+    def act(self, act: Act) -> None:
+        """Do something on the stream.
+
+        Raises:
+            GoneError: The client has cancelled it, or hung up.
+        """
+        try:
+            more = act(self._h2, self._stream)
+        except h2.exceptions.ProtocolError:
+            raise GoneError from None
+        self.write(self._h2.data_to_send() + (more or b""))
+
+
+type Answer = Callable[[Exchange], Coroutine[Any, Any, None]]
+
+
+class _Http1:
+    """Requests that are answered one after the other."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+        self._reader = RequestReader()
+        self._requests: asyncio.Queue[Request] = asyncio.Queue()
+        connection.begin(self._run())
+
+    def feed(self, data: bytes) -> None:
+        for request in self._reader.feed(data):
+            self._requests.put_nowait(request)
+
+    async def _run(self) -> None:
+        while True:
+            request = await self._requests.get()
+            await self._connection.answer(Exchange(request, self._connection))
+
+
+class _Http2:
+    """Requests that are answered side by side."""
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+        self._h2 = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        )
+        self._requests: dict[int, tuple[dict[str, str], list[bytes]]] = {}
+        self._h2.initiate_connection()
+        self.feed(b"")
+
+    def feed(self, data: bytes) -> None:
+        for event in self._h2.receive_data(data):
+            self._take(event)
+        self._connection.transport.write(self._h2.data_to_send())
+
+    def _take(self, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.RequestReceived):
+            headers: dict[str, str] = dict(event.headers or ())  # type: ignore[arg-type]
+            self._requests[event.stream_id or 0] = (headers, [])
+        elif isinstance(event, h2.events.DataReceived):
+            stream = event.stream_id or 0
+            self._requests[stream][1].append(event.data or b"")
+            size = event.flow_controlled_length or 0
+            self._h2.acknowledge_received_data(size, stream)
+        elif isinstance(event, h2.events.StreamEnded):
+            self._begin(event.stream_id or 0)
+
+    def _begin(self, stream: int) -> None:
+        headers, body = self._requests.pop(stream)
+        method, path = headers[":method"], headers[":path"]
+        request = Request(method, path, "HTTP/2.0", headers, b"".join(body))
+        exchange = Http2Exchange(request, self._connection, self._h2, stream)
+        self._connection.begin(self._connection.answer(exchange))
 
 
 class Connection(asyncio.Protocol):
-    """One connection; its requests are answered one after the other.
+    """One connection; ALPN says what it speaks.
 
     Args:
         answer: Answers one request.
@@ -127,24 +272,29 @@ class Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self, answer: Answer) -> None:
+        self.answer = answer
         self.writable = asyncio.Event()
-        self._answer = answer
-        self._reader = RequestReader()
-        self._requests: asyncio.Queue[Request] = asyncio.Queue()
+        self.protocol = "http/1.1"
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.writable.set()
-        self._task = asyncio.create_task(self._run())
+        tls = transport.get_extra_info("ssl_object")
+        if tls is not None:
+            self.protocol = tls.selected_alpn_protocol() or self.protocol
+        self._http = (_Http2 if self.protocol == "h2" else _Http1)(self)
 
     def data_received(self, data: bytes) -> None:
         """Take some of a request."""
         try:
-            for request in self._reader.feed(data):
-                self._requests.put_nowait(request)
+            self._http.feed(data)
         except FramingError:
+            self.transport.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            self.transport.close()
+        except h2.exceptions.ProtocolError:
             self.transport.abort()
 
     def pause_writing(self) -> None:
@@ -158,16 +308,24 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End what is under way."""
         self.writable.set()
-        self._task.cancel()
+        for task in self._tasks:
+            task.cancel()
 
-    async def _run(self) -> None:
-        while True:
-            exchange = Exchange(await self._requests.get(), self)
-            try:
-                await self._answer(exchange)
-            except GoneError:
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Answer, for as long as the connection lasts."""
+        task = asyncio.create_task(self._run(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except GoneError:
+            if self.protocol != "h2":
                 self.transport.abort()
-                return
+        except Exception:  # of whoever wrote the answer; the loop reports it
+            self.transport.abort()
+            raise
 
 
 class Place(NamedTuple):

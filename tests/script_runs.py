@@ -1,0 +1,37 @@
+"""Starts a script of the project as a process, in the environment at hand."""
+
+import subprocess
+import sys
+
+import pytest
+
+from workshop import SCRIPTS
+
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="it measures by way of /proc"
+)
+
+# Without its main, which would go to .venv first: this environment will do.
+_HERE = """
+import sys
+from importlib import import_module
+sys.path.insert(0, sys.argv[1])
+script = import_module(sys.argv[2])
+sys.exit(script.run(script.parse(sys.argv[3:])))
+"""
+
+
+def command(script: str, *arguments: str) -> list[str]:
+    """Return how to start *script*."""
+    return [sys.executable, "-c", _HERE, str(SCRIPTS), script, *arguments]
+
+
+def run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run *script* to its end."""
+    return subprocess.run(
+        command(script, *arguments),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
