@@ -1,7 +1,9 @@
 import importlib
 import json
+import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +68,11 @@ def test_without_a_tools_name_it_runs(
         ("chekc", "check"),
         ("--doctor", "doctor"),
         ("-trust", "trust"),
+        ("help", "--help"),
+        ("hlep", "--help"),
+        ("version", "--version"),
+        ("web", "--web"),
+        ("system-proxy", "--system-proxy"),
     ],
 )
 def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
@@ -76,6 +83,16 @@ def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
     assert capsys.readouterr().err == (
         f"llm_normalize: there is no tool {word}: did you mean {meant}?\n"
     )
+
+
+def test_a_word_like_no_tool_is_refused_with_the_way_to_a_filter(
+    capsys: pytest.CaptureFixture[str], asked: list[tuple[str, list[str]]]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["obviously"])
+    assert "--help lists them; a filter for mitmproxy" in capsys.readouterr().err
+    assert cli.main(["run", "obviously"]) == 5
+    assert asked == [(".run.command", ["obviously"])]
 
 
 def test_help_shows_the_tools_and_what_run_takes(
@@ -112,12 +129,85 @@ OF_MITMPROXY = {"--set", "--listen-host", "--mode"}
 """What is handed on, and may be an example only."""
 
 
-def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: object) -> int:
-        raise KeyboardInterrupt
+# What every tool gets
 
-    monkeypatch.setattr(command, "main", interrupted)
-    assert cli.main([]) == 130
+CHILD = """
+import importlib, os, signal, sys
+from types import SimpleNamespace
+from llm_normalize import cli
+tool = SimpleNamespace(main=lambda _: exec(sys.argv[2]) or 7)
+importlib.import_module = lambda *_: tool
+sys.exit(cli.main([sys.argv[1]]))
+"""
+
+
+def child(name: str, does: str, **more: Any) -> subprocess.Popen[str]:
+    """Start the tool *name*, which is a fake and *does* this; it returns 7."""
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD, name, does],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "addon"),
+            "PYTHONUNBUFFERED": "",
+            "PYTHONIOENCODING": "ascii",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("name", cli.TOOLS)
+def test_ctrl_c_is_no_traceback(name: str) -> None:
+    with child(name, "raise KeyboardInterrupt") as process:
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    words = cli.TOOLS[name].interrupted
+    assert said == (f"\nllm_normalize: interrupted; {words}\n" if words else "")
+
+
+def test_a_letter_that_the_console_lacks_is_replaced() -> None:
+    with child("doctor", "print('\u00e9')") as process:
+        assert process.communicate(timeout=30) == ("?\n", "")
+    assert process.returncode == 7
+
+
+@pytest.mark.parametrize(
+    ("does", "code"),
+    [("print('x', flush=True)", 1), ("print('x')", 7), ("", 7)],
+    ids=["it notices", "at its end", "it prints nothing"],
+)
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe that breaks as POSIX's does")
+def test_a_reader_that_is_gone_is_no_traceback(does: str, code: int) -> None:
+    wait = "sys.stdin.read()\n"
+    with child("service", wait + does, stdin=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdin
+        assert process.stderr
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == code
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_to_end_lets_a_tool_take_down_what_it_set_up(name: str) -> None:
+    does = "try: signal.raise_signal(signal.%s)\nfinally: print('taken down')"
+    ready = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)  # noqa: E731 - under nohup
+    with child("report", does % name, preexec_fn=ready) as process:
+        assert process.communicate(timeout=30) == ("taken down\n", "")
+    assert process.returncode == 128 + getattr(signal, name)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such signal")
+def test_a_hangup_that_is_ignored_stays_so() -> None:
+    ready = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731 - nohup does
+    does = "signal.raise_signal(signal.SIGHUP)"
+    with child("demo", does, preexec_fn=ready) as process:
+        assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 7
 
 
 # What run takes

@@ -51,12 +51,6 @@ RECORDED = recorded.found(FOLDER) if (FOLDER / "manifest.json").exists() else []
 KEY = "sk-canary/7f3a+9Q=="
 MODEL = "acme-1"
 
-COMMAND = """
-import sys
-from llm_normalize.doctor.command import main
-sys.exit(main(sys.argv[1:]))
-"""
-
 type Handler = http.server.BaseHTTPRequestHandler
 type Act = Callable[[Handler, dict[str, Any]], None]
 
@@ -224,7 +218,7 @@ def as_nim(handler: Handler, asked: dict[str, Any]) -> None:
 
 def child(*given: str, **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *given],
+        [sys.executable, "-m", "llm_normalize", "doctor", *given],
         env={**os.environ, "PYTHONPATH": str(ROOT / "addon"), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,11 +2,8 @@
 
 import argparse
 import contextlib
-import io
 import json
-import os
 import shutil
-import sys
 import tempfile
 import textwrap
 import time
@@ -16,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..fixes import FIXES
-from ..run.child import end_on_signals
 from ..run.mitmproxy_program import script
 from ..text.command_line import command_line
 from ..text.console import complain, say
@@ -28,7 +24,6 @@ from .proxy import DemoError, Proxy
 from .view import View, aligned
 
 PREFIX = "llm-normalize-demo-"
-INTERRUPTED = 130
 SHOWN = 6  # faults
 
 WEATHER = {
@@ -82,9 +77,6 @@ def main(given: Sequence[str]) -> int:
         "--web", action="store_true", help="show the flows in mitmweb until Ctrl-C"
     )
     web = parser.parse_args(given).web
-    end_on_signals()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
     try:
         with _log_folder() as folder:
             _show(View(), folder / "pairs-demo.jsonl", web=web)
@@ -92,12 +84,6 @@ def main(given: Sequence[str]) -> int:
         for line in error.lines:
             say("    " + line)
         complain(error)
-        return 1
-    except KeyboardInterrupt:
-        say("\nllm_normalize: interrupted; nothing is left running")
-        return INTERRUPTED
-    except BrokenPipeError:  # into `head`: Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
 

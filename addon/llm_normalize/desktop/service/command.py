@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -84,8 +82,6 @@ def main(given: Sequence[str], machine: Machine | None = None) -> int:
     from .unit import UnitError  # noqa: PLC0415
 
     machine = machine or Machine()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
-        sys.stdout.reconfigure(errors="replace")
     try:
         if flags.what == "status":
             return actions.status(machine)
