@@ -123,13 +123,10 @@ def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> No
 def test_marks_are_coloured_where_a_terminal_wants_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Coloured:
-        colours = True
-
-    monkeypatch.setattr("llm_normalize.desktop.check.finding.View", Coloured)
+    monkeypatch.setattr(check_finding, "styled", lambda text, style: f"<{style}>{text}")
     out = io.StringIO()
     Report(out).tell([Finding(Mark.FAIL, "CA", "no")])
-    assert out.getvalue().startswith("\x1b[1;31mFAIL\x1b[0m CA")
+    assert out.getvalue().startswith("<1;31>FAIL CA")
 
 
 @pytest.mark.parametrize(
