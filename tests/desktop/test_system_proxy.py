@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
-from llm_normalize.desktop.machine import Outcome
+from llm_normalize.desktop.machine import Result
 
 SCHEMA = "org.gnome.system.proxy"
 HAS_ONE = f"""
@@ -279,7 +279,7 @@ def request(flow):
 """
 
 
-def chromium(gnome: Session, url: str) -> Outcome:
+def chromium(gnome: Session, url: str) -> Result:
     return gnome.machine.run(
         [
             "chromium",

@@ -35,7 +35,7 @@ from llm_normalize.desktop.check import variables as check_variables
 from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
 from llm_normalize.desktop.check.programs import Led, Probe
 from llm_normalize.desktop.local_server import Answer, Status
-from llm_normalize.desktop.machine import Machine, Outcome, System
+from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
 from llm_normalize.desktop.proxy.gnome import Gnome
 from llm_normalize.desktop.proxy.macos import MacOs
@@ -393,7 +393,7 @@ def test_a_node_that_could_follow_variables_is_told_to(
     found = variables(
         {**GOOD, "NODE_USE_ENV_PROXY": value},
         programs=("node",),
-        answers={NODE: Outcome(0, knows)},
+        answers={NODE: Result(0, knows)},
     )
     marks = {each.mark for each in found if "Node" in each.saw}
     assert marks == ({mark} if mark else set())
@@ -438,17 +438,17 @@ def gnome(**told: str) -> Recorded:
         system="linux",
         environ={"XDG_CURRENT_DESKTOP": "GNOME"},
         answers={
-            ("gsettings", "list-keys"): Outcome(0),
-            ("gsettings", "list-recursively"): Outcome(0, "".join(lines)),
+            ("gsettings", "list-keys"): Result(0),
+            ("gsettings", "list-recursively"): Result(0, "".join(lines)),
         },
         programs=("gsettings",),
     )
 
 
 def kde(**told: str) -> Recorded:
-    def answer(command: list[str]) -> Outcome:
+    def answer(command: list[str]) -> Result:
         key = command[command.index("--key") + 1].replace(" ", "_")
-        return Outcome(0, told.get(key, command[-1]) + "\n")
+        return Result(0, told.get(key, command[-1]) + "\n")
 
     return Recorded(
         system="linux",
@@ -461,14 +461,14 @@ def kde(**told: str) -> Recorded:
 def macos(*lines: str) -> Recorded:
     said = "\n".join(["<dictionary> {", *(f"  {each}" for each in lines), "}"])
     return Recorded(
-        system="macos", environ={}, answers={("scutil", "--proxy"): Outcome(0, said)}
+        system="macos", environ={}, answers={("scutil", "--proxy"): Result(0, said)}
     )
 
 
 def windows(*lines: str) -> Recorded:
     said = "\r\n".join(["", "HKEY_CURRENT_USER\\…", *(f"    {each}" for each in lines)])
     return Recorded(
-        system="windows", environ={}, answers={("reg", "query"): Outcome(0, said)}
+        system="windows", environ={}, answers={("reg", "query"): Result(0, said)}
     )
 
 
@@ -570,10 +570,10 @@ def test_mends_name_the_port() -> None:
             system="linux",
             environ={},
             programs=("gsettings",),
-            answers={("gsettings",): Outcome(1, err="No such schema")},
+            answers={("gsettings",): Result(1, err="No such schema")},
         ),
-        Recorded(system="macos", answers={("scutil",): Outcome(127)}),
-        Recorded(system="windows", answers={("reg",): Outcome(1)}),
+        Recorded(system="macos", answers={("scutil",): Result(127)}),
+        Recorded(system="windows", answers={("reg",): Result(1)}),
     ],
 )
 def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> None:
@@ -609,8 +609,8 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
             ("env", "GSETTINGS_BACKEND=memory"): gnome().answers[
                 "gsettings", "list-recursively"
             ],
-            ("dconf", "dump"): Outcome(0, "[/]\nmode='manual'\n"),
-            ("dconf", "read"): Outcome(0, "'manual'\n"),
+            ("dconf", "dump"): Result(0, "[/]\nmode='manual'\n"),
+            ("dconf", "read"): Result(0, "'manual'\n"),
             ("gsettings", "list-recursively"): listed,
         }
     )
@@ -706,7 +706,7 @@ SERVED = "function FindProxyForURL(url, host) { /* integrate.api.nvidia.com */ }
 def pac(
     monkeypatch: pytest.MonkeyPatch,
     answer: Answer | None,
-    node: Outcome | None = None,
+    node: Result | None = None,
 ) -> Finding:
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     machine = Recorded(
@@ -745,23 +745,23 @@ def test_a_pac_file_that_is_not_served_fails(
     ("node", "mark", "saw"),
     [
         (None, Mark.OK, "names the hosts"),
-        (Outcome(0, '["PROXY 127.0.0.1:8080", "DIRECT"]'), Mark.OK, "evaluated"),
+        (Result(0, '["PROXY 127.0.0.1:8080", "DIRECT"]'), Mark.OK, "evaluated"),
         (
-            Outcome(0, '["PROXY localhost:8080; DIRECT", "PROXY corp:3128"]'),
+            Result(0, '["PROXY localhost:8080; DIRECT", "PROXY corp:3128"]'),
             Mark.OK,
             "evaluated",
         ),
-        (Outcome(0, '["DIRECT", "DIRECT"]'), Mark.FAIL, "nvidia.com DIRECT"),
+        (Result(0, '["DIRECT", "DIRECT"]'), Mark.FAIL, "nvidia.com DIRECT"),
         (
-            Outcome(0, '["PROXY 127.0.0.1:8080", "PROXY 127.0.0.1:8080"]'),
+            Result(0, '["PROXY 127.0.0.1:8080", "PROXY 127.0.0.1:8080"]'),
             Mark.FAIL,
             "unlisted.example PROXY",
         ),
-        (Outcome(1, err="SyntaxError: no"), Mark.FAIL, "SyntaxError"),
+        (Result(1, err="SyntaxError: no"), Mark.FAIL, "SyntaxError"),
     ],
 )
 def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
-    node: Outcome | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
+    node: Result | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = Answer(200, check_pac.KIND, SERVED.encode())
     finding = pac(monkeypatch, answer, node)
@@ -881,10 +881,10 @@ def trust(
     root_folder: Path = Path("/nowhere"),
 ) -> list[Finding]:
     good: dict[tuple[str, ...], Any] = {
-        CURL: Outcome(0),
-        OPENSSL: Outcome(0),
-        ("python3",): Outcome(0, json.dumps(TRUSTED)),
-        NODE: Outcome(0, json.dumps({"error": "", **VERSION})),
+        CURL: Result(0),
+        OPENSSL: Result(0),
+        ("python3",): Result(0, json.dumps(TRUSTED)),
+        NODE: Result(0, json.dumps({"error": "", **VERSION})),
     }
     machine = Recorded(
         system=system,
@@ -911,9 +911,9 @@ def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
 ) -> None:
     asked: list[list[str]] = []
 
-    def curl(command: list[str]) -> Outcome:
+    def curl(command: list[str]) -> Result:
         asked.append(command)
-        return Outcome(0)
+        return Result(0)
 
     trust(confdir, {CURL: curl})
     (command,) = asked
@@ -926,19 +926,19 @@ def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
 def test_windows_curl_is_not_asked_for_revocation(confdir: Path) -> None:
     asked: list[list[str]] = []
 
-    def curl(command: list[str]) -> Outcome:
+    def curl(command: list[str]) -> Result:
         asked.append(command)
-        return Outcome(0)
+        return Result(0)
 
     programs = ("curl", "python", "openssl")
     answers: Mapping[tuple[str, ...], Any]
-    answers = {CURL: curl, ("python",): Outcome(0, json.dumps(TRUSTED))}
+    answers = {CURL: curl, ("python",): Result(0, json.dumps(TRUSTED))}
     found = trust(confdir, answers, programs=programs, system="windows")
     assert "--ssl-no-revoke" in asked[0]
     assert found[0].saw == "curl trusts it by the system's store"
 
 
-REFUSED = Outcome(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
+REFUSED = Result(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
 
 
 def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) -> None:
@@ -949,7 +949,7 @@ def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) 
     assert (finding.mark, finding.repair) == (Mark.FAIL, said)
     assert said.startswith(f"{INSTALL}; without a desktop")
     assert finding.saw == "curl refuses it: curl: (60) SSL certificate problem"
-    error = Outcome(1, err="verify error:num=20:no issuer\nDONE")
+    error = Result(1, err="verify error:num=20:no issuer\nDONE")
     assert "verify error" in trust(confdir, {OPENSSL: error})[0].saw
 
 
@@ -957,8 +957,8 @@ def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> 
     away = Led(shell=False, desktop=False)
     told = {
         CURL: REFUSED,
-        ("python3",): Outcome(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
-        NODE: Outcome(0, json.dumps({"error": "no", **VERSION})),
+        ("python3",): Result(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
+        NODE: Result(0, json.dumps({"error": "no", **VERSION})),
     }
     assert {each.mark for each in trust(confdir, told, led=away)} == {Mark.WARN}
     browsers = Led(shell=False, desktop=True)
@@ -967,7 +967,7 @@ def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> 
 
 
 def test_curl_that_trusts_by_a_variable_only_is_told_of(confdir: Path) -> None:
-    turns = iter([REFUSED, Outcome(0)])
+    turns = iter([REFUSED, Result(0)])
     environ = {"CURL_CA_BUNDLE": "x"}
     answers: dict[tuple[str, ...], Any] = {CURL: lambda _: next(turns)}
     found = trust(confdir, answers, environ=environ)
@@ -991,7 +991,7 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
     roots = debian(tmp_path).places["bundle"]
     _, plain, more, _ = trust(
         confdir,
-        {("python3",): Outcome(0, json.dumps(told)), CURL: REFUSED},
+        {("python3",): Result(0, json.dumps(told)), CURL: REFUSED},
         programs=(*ALL, "update-ca-certificates"),
         root_folder=tmp_path if has_roots else Path("/nowhere"),
     )
@@ -1007,7 +1007,7 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
 
 
 def test_python_that_fails_is_told(confdir: Path) -> None:
-    found = trust(confdir, {("python3",): Outcome(1, err="boom")})
+    found = trust(confdir, {("python3",): Result(1, err="boom")})
     assert found[1].mark is Mark.FAIL
     assert "boom" in found[1].saw
 
@@ -1032,7 +1032,7 @@ def test_a_file_with_this_ca_alone_is_told_of(
 
 
 def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> None:
-    refused = Outcome(0, json.dumps({"error": "UNABLE_TO_VERIFY", **VERSION}))
+    refused = Result(0, json.dumps({"error": "UNABLE_TO_VERIFY", **VERSION}))
     finding = trust(confdir, {NODE: refused})[3]
     own = confdir / "mitmproxy-ca-cert.pem"
     assert finding.mark is Mark.FAIL
@@ -1040,7 +1040,7 @@ def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> No
     environ = {"NODE_EXTRA_CA_CERTS": "/not/there.pem"}
     finding = trust(confdir, {NODE: refused}, environ=environ)[3]
     assert "NODE_EXTRA_CA_CERTS names /not/there.pem, which is not there" in finding.saw
-    assert trust(confdir, {NODE: Outcome(1, err="boom")})[3].saw.endswith("boom")
+    assert trust(confdir, {NODE: Result(1, err="boom")})[3].saw.endswith("boom")
 
 
 @pytest.mark.parametrize("helps", [True, False])
@@ -1049,7 +1049,7 @@ def test_a_node_that_can_use_the_systems_store_is_told_so(
 ) -> None:
     refused = {"error": "UNABLE_TO_VERIFY", "version": "v24.0.0", "system": True}
     turns = iter([refused, {**refused, "error": "" if helps else "no"}])
-    finding = trust(confdir, {NODE: lambda _: Outcome(0, json.dumps(next(turns)))})[3]
+    finding = trust(confdir, {NODE: lambda _: Result(0, json.dumps(next(turns)))})[3]
     assert ("export NODE_OPTIONS=--use-system-ca, or: " in finding.repair) is helps
 
 
@@ -1086,13 +1086,13 @@ def browsers(
     assert authority is not None
     assert held is not None
 
-    def answer(command: list[str]) -> Outcome:
+    def answer(command: list[str]) -> Result:
         if "-n" not in command:
             flags = "C,," if trust else ",,"
-            return Outcome(0, LISTED.format(flags=flags))
+            return Result(0, LISTED.format(flags=flags))
         if "-a" in command:
-            return Outcome(0, held.path.read_text("ascii"))
-        return Outcome(
+            return Result(0, held.path.read_text("ascii"))
+        return Result(
             0, SHOWN.format(fingerprint=held.certificate.fingerprint, trust=trust)
         )
 
@@ -1140,7 +1140,7 @@ def test_a_database_without_it_is_told_of_as_trust_tells_it(
     finding, states = browsers(home, confdir, trust="")
     assert finding.saw == "~/.pki/nssdb: not trusted: it is there, without trust"
     assert states == ["not trusted"]
-    broken = {("/usr/bin/certutil",): Outcome(255, err="some error")}
+    broken = {("/usr/bin/certutil",): Result(255, err="some error")}
     finding, states = browsers(home, confdir, answers=broken)
     assert finding.saw == "~/.pki/nssdb: unknown: certutil: some error"
     assert states == ["unknown"]

@@ -66,7 +66,7 @@ class Worker(Child):
             raise ChildError(f"{self.name} met a bug: {self._bug}.", self.lines)
 
 
-class Mitmdump(mitmdump.Mitmdump, Worker):
+class BenchMitmdump(mitmdump.Mitmdump, Worker):
     """A mitmdump of the benchmark."""
 
     def hear(self, line: str) -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workshop.bench.jobs import GAP_US, MEMORY_EVENTS, Job, Outcome
+from workshop.bench.jobs import GAP_US, MEMORY_EVENTS, Job, JobResult
 from workshop.bench.sides import DIRECT, FLOOR, Side
 
 GROWTH_GOAL = 1.0  # MB; what the system's own pages come to
@@ -40,9 +40,9 @@ class Spread(NamedTuple):
         return self._asdict()
 
 
-def figures(outcomes: Sequence[Outcome], sides: Sequence[Side]) -> dict[str, Figures]:
+def figures(outcomes: Sequence[JobResult], sides: Sequence[Side]) -> dict[str, Figures]:
     """Return the figures of each side, for JSON."""
-    by_part: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    by_part: dict[tuple[str, str], list[JobResult]] = defaultdict(list)
     for each in outcomes:
         by_part[each.job.part, each.job.side.name].append(each)
     found: dict[str, Figures] = {}
@@ -85,7 +85,7 @@ def whole_cost(told: Mapping[str, Any]) -> float:
     return float(told["cpu"] / told["events"])
 
 
-def _duel(duels: Sequence[Outcome]) -> Figures:
+def _duel(duels: Sequence[JobResult]) -> Figures:
     paced = duels[0].job.part == "paced"
     goals = duels[0].job.side.goals
     own, floor = [], []
@@ -111,7 +111,7 @@ def _duel(duels: Sequence[Outcome]) -> Figures:
     return found
 
 
-def _kept_up(duel: Outcome) -> bool:
+def _kept_up(duel: JobResult) -> bool:
     """Tell whether both parties of a paced duel passed events on as fast as they came."""
     for told in (duel.told, duel.floor):
         window = told and told["window"]
@@ -123,7 +123,7 @@ def _kept_up(duel: Outcome) -> bool:
     return True
 
 
-def _saturation(loads: Sequence[Outcome], floor: Sequence[Outcome]) -> Figures:
+def _saturation(loads: Sequence[JobResult], floor: Sequence[JobResult]) -> Figures:
     beside = {
         (each.job.streams, each.round): each.told["events"] / each.told["seconds"]
         for each in floor
@@ -147,7 +147,7 @@ def _saturation(loads: Sequence[Outcome], floor: Sequence[Outcome]) -> Figures:
     return found
 
 
-def _latency(loads: Sequence[Outcome], direct: Sequence[Outcome]) -> Figures:
+def _latency(loads: Sequence[JobResult], direct: Sequence[JobResult]) -> Figures:
     beside = {(each.job.streams, each.round): each.told for each in direct}
     found: Figures = {}
     for streams, group in _by_streams(loads):
@@ -186,7 +186,7 @@ def _compare_latency(found: Mapping[str, Figures]) -> None:
                 each["like_floor"] = here["median"] <= there["high"]
 
 
-def _memory(loads: Sequence[Outcome]) -> Figures:
+def _memory(loads: Sequence[JobResult]) -> Figures:
     growth = [
         (rss["end"] - rss["mark"]) / MB
         for rss in (each.told["rss"] for each in loads)
@@ -207,8 +207,8 @@ def _amount(job: Job) -> Figures:
     return {"streams": job.streams, "events": job.events}
 
 
-def _by_streams(loads: Sequence[Outcome]) -> list[tuple[int, list[Outcome]]]:
-    found: dict[int, list[Outcome]] = defaultdict(list)
+def _by_streams(loads: Sequence[JobResult]) -> list[tuple[int, list[JobResult]]]:
+    found: dict[int, list[JobResult]] = defaultdict(list)
     for each in loads:
         found[each.job.streams].append(each)
     return sorted(found.items())

@@ -45,7 +45,7 @@ class Job(NamedTuple):
     events: int
 
 
-class Outcome(NamedTuple):
+class JobResult(NamedTuple):
     """What came of a job in one round.
 
     Attributes:

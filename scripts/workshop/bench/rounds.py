@@ -8,7 +8,7 @@ from typing import Any
 from workshop.bench import jobs as plan
 from workshop.bench.children import Worker, ask
 from workshop.bench.client import PATIENCE
-from workshop.bench.jobs import Job, Outcome
+from workshop.bench.jobs import Job, JobResult
 from workshop.bench.load import Load
 from workshop.bench.sides import FLOOR, Mitmdumps, Proxy, Side, target
 from workshop.child import ChildError
@@ -34,7 +34,7 @@ class Bench:
         proxies: Mapping[str, Proxy],
         mitmdumps: Mitmdumps,
     ) -> None:
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[JobResult] = []
         self.pace: dict[str, float] = {}
         """Seconds that each side takes for an event at saturation."""
         self.told: Callable[[str], None] = lambda _: None
@@ -61,21 +61,21 @@ class Bench:
             self.told(f"{job.part}, {job.side.name}, streams: {job.streams}")
             self.outcomes.append(self._run(job, number))
 
-    def _run(self, job: Job, number: int) -> Outcome:
+    def _run(self, job: Job, number: int) -> JobResult:
         match job.part:
             case "paced" | "burst":
                 return self._duel(job, number)
             case "memory":
-                return Outcome(job, number, self._memory(job))
+                return JobResult(job, number, self._memory(job))
         gap = plan.GAP_US if job.part == "latency" else 0
         told = self._one(job, gap, settle=not gap and job.side.lags)
-        return Outcome(job, number, told)
+        return JobResult(job, number, told)
 
     def _one(self, job: Job, gap: int, *, settle: bool = False) -> dict[str, Any]:
         told = self._ask([job.side], self._proxies, job, gap, settle=settle)
         return told[job.side.name]
 
-    def _duel(self, job: Job, number: int) -> Outcome:
+    def _duel(self, job: Job, number: int) -> JobResult:
         """Run the side and the floor at once, with the same traffic."""
         paced = job.part == "paced"
         floor = FLOOR._replace(kind=job.side.kind)
@@ -86,7 +86,7 @@ class Bench:
         told = self._ask(
             pair, self._proxies, job, gap, settle=not paced and job.side.lags
         )
-        return Outcome(job, number, told[job.side.name], told[floor.name])
+        return JobResult(job, number, told[job.side.name], told[floor.name])
 
     def _memory(self, job: Job) -> dict[str, Any]:
         """Run one long stream, through a proxy that has not seen any other."""

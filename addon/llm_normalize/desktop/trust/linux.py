@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import override
 
 from ...home import trust_advice
-from ..machine import Machine, Outcome
+from ..machine import Machine, Result
 from .certificate import Certificate, read
 from .record import Entry
 from .store import AGAIN, PartlyError, Status, Store, StoreError, stale
@@ -118,7 +118,7 @@ class _Bundled(Store):
         verb = "in" if wanted else "out"
         return f"start this again, or take it {verb} with keytool"
 
-    def act(self, command: Sequence[str]) -> Outcome:
+    def act(self, command: Sequence[str]) -> Result:
         outcome = super().act(command)
         failed = [*_HOOK.finditer(outcome.out), *_HOOK.finditer(outcome.err)]
         if failed:
@@ -130,7 +130,7 @@ class _Bundled(Store):
             raise PartlyError(f"its hook failed: {hooks}{why}; {_repair(why)}")
         return outcome
 
-    def why(self, outcome: Outcome) -> str:
+    def why(self, outcome: Result) -> str:
         if "ead-only file system" not in outcome.last_line:
             return outcome.last_line
         instead = trust_advice.of(self.confdir).exports

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import override
 
 from .. import processes
-from ..machine import Machine, Outcome
+from ..machine import Machine, Result
 from .certificate import Certificate, read
 from .record import Entry
 from .store import Status, Store, StoreError, stale
@@ -86,7 +86,7 @@ class Database(Store):
         return dict(_LINE.findall(listed.out.partition("SSL,S/MIME")[2]))
 
     @override
-    def why(self, outcome: Outcome) -> str:
+    def why(self, outcome: Result) -> str:
         said = outcome.last_line
         if "READ_ONLY" in said:
             return f"{self.place} cannot be written to: {self._own()} ({said})"
