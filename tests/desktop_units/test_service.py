@@ -13,6 +13,7 @@ from llm_normalize.desktop import local_server
 from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.service import actions as service
 from llm_normalize.desktop.service import command as script
+from llm_normalize.desktop.service import plan as service_plan
 from llm_normalize.desktop.service import unit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -266,7 +267,7 @@ def test_rights_of_the_file_with_secrets_are_looked_at(
 
 
 def command(home: Path, *arguments: str) -> list[str]:
-    return service.plan(machine(home), 8080, arguments).command
+    return service_plan.plan(machine(home), 8080, arguments).command
 
 
 def test_it_listens_on_loopback_and_says_little(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..fixes import FIXES
 from ..run.mitmproxy_program import script
@@ -19,50 +19,13 @@ from ..text.console import complain, say
 from . import provider as demo_provider
 from . import proxy as demo_proxy
 from . import readings
-from .provider import HOST, MODEL, Provider
+from .provider import HOST, Provider
 from .proxy import DemoError, Proxy
+from .samples import Sample, samples
 from .view import View, aligned
 
 PREFIX = "llm-normalize-demo-"
 SHOWN = 6  # faults
-
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    },
-}
-
-
-class Exchange(NamedTuple):
-    """One request, and the two answers to it.
-
-    Attributes:
-        title: What is asked.
-        asked: The request's body.
-        before: The events straight from the provider.
-        after: The events through the proxy.
-    """
-
-    title: str
-    asked: dict[str, Any]
-    before: list[str]
-    after: list[str]
-
-
-def exchanges() -> list[Exchange]:
-    """Return what is to be sent."""
-    text = [{"role": "user", "content": "What are streams?"}]
-    tool = [{"role": "user", "content": "How is the weather in Lisbon?"}]
-    base = {"model": MODEL, "stream": True}
-    more = {"stream_options": {"include_usage": True}, "tools": [WEATHER]}
-    return [
-        Exchange("A text", {**base, "messages": text}, [], []),
-        Exchange(
-            "A tool call, usage asked for", {**base, "messages": tool, **more}, [], []
-        ),
-    ]
 
 
 def main(given: Sequence[str]) -> int:
@@ -120,11 +83,11 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
         )
         seconds = time.monotonic() - start
         view.say(f"It listens on {HOST}:{proxy.port} (after {seconds:.1f} s)")
-        done = exchanges()
-        for number, exchange in enumerate(done, 1):
+        done = samples()
+        for number, sample in enumerate(done, 1):
             view.say()
-            view.say(f"{number}. {exchange.title}", "bold")
-            _send(view, exchange, provider, proxy)
+            view.say(f"{number}. {sample.title}", "bold")
+            _send(view, sample, provider, proxy)
         records = _read_log(pairs, len(done), proxy)
         _sum_up(view, done, records)
         view.say()
@@ -135,17 +98,17 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
             _wait(view, proxy)
 
 
-def _send(view: View, exchange: Exchange, provider: Provider, proxy: Proxy) -> None:
+def _send(view: View, sample: Sample, provider: Provider, proxy: Proxy) -> None:
     """Send one request both ways and print what comes, as it comes."""
-    exchange.before.extend(demo_proxy.stream(exchange.asked, provider, None))
+    sample.before.extend(demo_proxy.stream(sample.asked, provider, None))
 
     def arriving() -> Iterator[str]:
-        for event in demo_proxy.stream(exchange.asked, provider, proxy):
-            exchange.after.append(event)
+        for event in demo_proxy.stream(sample.asked, provider, proxy):
+            sample.after.append(event)
             yield event
 
     view.heads("before: straight from the provider", "after: through the proxy")
-    for before, after in aligned(exchange.before, arriving()):
+    for before, after in aligned(sample.before, arriving()):
         view.row(before, after)
 
 
@@ -168,7 +131,7 @@ def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
 
 
 def _sum_up(
-    view: View, done: Sequence[Exchange], records: Sequence[dict[str, Any]]
+    view: View, done: Sequence[Sample], records: Sequence[dict[str, Any]]
 ) -> None:
     counts = Counter[str]()
     for record in records:
@@ -200,23 +163,23 @@ def _tokens(events: Sequence[str]) -> str:
 
 
 def _compare(
-    view: View, who: str, reads: Callable[[Sequence[str]], str], exchange: Exchange
+    view: View, who: str, reads: Callable[[Sequence[str]], str], sample: Sample
 ) -> None:
     view.say(f"  {who}")
-    view.say(f"    before: {reads(exchange.before)}", "before")
-    view.say(f"    after:  {reads(exchange.after)}", "after")
+    view.say(f"    before: {reads(sample.before)}", "before")
+    view.say(f"    after:  {reads(sample.after)}", "after")
 
 
-def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
+def _judge(done: Sequence[Sample], proxy: Proxy) -> None:
     """Judge the repaired streams by the form that OpenAI gives them.
 
     Raises:
         DemoError: They differ.
     """
     found = [
-        f"{exchange.title}: {fault}"
-        for exchange in done
-        for fault in readings.faults(exchange.after, exchange.asked)
+        f"{sample.title}: {fault}"
+        for sample in done
+        for fault in readings.faults(sample.after, sample.asked)
     ]
     if found:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []

@@ -5,18 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from llm_normalize.desktop.service.plan import LONG_RUNNING
 from workshop import LOOPBACK, NORMALIZE
 from workshop.mitmdump import Mitmdump, command
 
 SETTINGS = (
     # A health check is no reason to call the provider.
     "connection_strategy=lazy",
-    # A model may be silent for long; mitmproxy's own 10 minutes would cut it off.
-    "tcp_timeout=1800",
-    # Of what is kept whole: requests, and answers that are no streams.
-    "body_size_limit=64m",
-    # What passes is in the pairs log; a URL's query may hold a key.
-    "flow_detail=0",
+    *LONG_RUNNING,
 )
 """What every instance behind a load balancer is started with."""
 

@@ -78,7 +78,7 @@ def main(given: Sequence[str], machine: Machine | None = None) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     from ..machine import Machine  # noqa: PLC0415
     from . import actions  # noqa: PLC0415
-    from .actions import ServiceError  # noqa: PLC0415
+    from .plan import ServiceError  # noqa: PLC0415
     from .unit import UnitError  # noqa: PLC0415
 
     machine = machine or Machine()
