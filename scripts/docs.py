@@ -155,8 +155,8 @@ def _request_example(example: RequestExample) -> str:
     before, after = dumps(example.before).decode(), dumps(example.after).decode()
     refusal = example.refusal.decode()
     if not example.changes:
-        told = f" The provider says `{refusal}`." if refusal else ""
-        return f"Untouched: {example.name}.{told}"
+        refused = f" The provider says `{refusal}`." if refusal else ""
+        return f"Untouched: {example.name}.{refused}"
     lines = [f"-{before}", *([f" {refusal}"] if refusal else []), f"+{after}"]
     text = "\n".join(lines)
     return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"

@@ -159,7 +159,7 @@ class Normalize:
 
     @command.command("normalize.rerun")
     def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
-        """Show what today's fixes do to what came, and what was not so then."""
+        """Show what today's fixes do to the original answer, and what differs from then."""
         strict = ctx.options.normalize_strict
         return _table(rerun_rows(flows, self._fixes_for, strict=strict))
 

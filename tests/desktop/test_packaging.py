@@ -134,7 +134,7 @@ def environ(home: Path) -> dict[str, str]:
     folders = {"HOME": str(home), "UV_TOOL_DIR": str(home / "tools")}
     folders |= {"UV_TOOL_BIN_DIR": str(home / "bin"), "UV_PYTHON": sys.executable}
     path = f"{home / 'bin'}:{Path(uv().path).parent}:/usr/bin:/bin"
-    return {**kept, **uv().told, **folders, "PATH": path}
+    return {**kept, **uv().variables, **folders, "PATH": path}
 
 
 def run(variables: Mapping[str, str], *command: str) -> str:

@@ -98,8 +98,8 @@ def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> No
     assert out.getvalue().splitlines() == [
         "ok   port           it listens",
         "FAIL CA             it has expired",
-        "                    mend: make one",
-        "1 of 2 failed; the first to mend: make one",
+        "                    repair: make one",
+        "1 of 2 failed; the first to repair: make one",
     ]
 
 
@@ -175,19 +175,19 @@ def test_llm_normalize_is_named_with_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"),
+    ("number", "repair"),
     [
         (8089, f"python3 {ROOT}/scripts/run.py -p 8089"),
         (8080, f"python3 {ROOT}/scripts/run.py"),
     ],
 )
 def test_where_nothing_listens_it_is_started(
-    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
+    number: int, repair: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_server, "listens", lambda *_: False)
     way = replace(WAY, port=number)
     finding = port(Recorded(system="linux"), way, None, None)
-    assert (finding.mark, finding.repair) == (Mark.FAIL, mend)
+    assert (finding.mark, finding.repair) == (Mark.FAIL, repair)
     assert "nothing listens" in finding.saw
 
 
@@ -198,7 +198,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "saw", "mend"),
+    ("owner", "saw", "repair"),
     [
         (Listener(4, "nginx", ("nginx",)), "nginx (pid 4) has", "run.py -p 8081"),
         (None, "which the system does not name", "run.py -p 8081"),
@@ -219,12 +219,12 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
     ],
 )
 def test_another_program_on_the_port_is_named(
-    owner: Listener | None, saw: str, mend: str
+    owner: Listener | None, saw: str, repair: str
 ) -> None:
     finding = port(Recorded(system="linux"), WAY, None, owner)
     assert finding.mark is Mark.FAIL
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_no_variables_are_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "mark", "saw", "mend"),
+    ("environ", "mark", "saw", "repair"),
     [
         (
             {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
@@ -364,12 +364,12 @@ def test_no_variables_are_skipped() -> None:
     ],
 )
 def test_what_is_wrong_with_variables_is_told_with_its_mend(
-    environ: dict[str, str], mark: Mark, saw: str, mend: str
+    environ: dict[str, str], mark: Mark, saw: str, repair: str
 ) -> None:
     finding = only(variables(environ))
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
 
 
@@ -623,7 +623,7 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
 
 
 @pytest.mark.parametrize(
-    ("machine", "mark", "saw", "mend"),
+    ("machine", "mark", "saw", "repair"),
     [
         (
             gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
@@ -676,12 +676,12 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
     ],
 )
 def test_a_desktop_that_leads_elsewhere_is_told_with_the_mend(
-    machine: Recorded, mark: Mark, saw: str, mend: str
+    machine: Recorded, mark: Mark, saw: str, repair: str
 ) -> None:
     finding = desktop(machine)
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
 
 
@@ -1134,8 +1134,8 @@ def test_a_database_without_it_is_told_of_as_trust_tells_it(
     other.mkdir()
     write_ca(other, 100)
     finding, states = browsers(home, confdir, holds=other)
-    mend = f"{INSTALL} --confdir {confdir}"
-    assert (finding.mark, finding.repair) == (Mark.FAIL, mend)
+    repair = f"{INSTALL} --confdir {confdir}"
+    assert (finding.mark, finding.repair) == (Mark.FAIL, repair)
     assert finding.saw.startswith(f"~/.pki/nssdb: {states[0]}")
     finding, states = browsers(home, confdir, trust="")
     assert finding.saw == "~/.pki/nssdb: not trusted: it is there, without trust"
@@ -1188,7 +1188,7 @@ def events(*, repaired: bool) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("repaired", "late", "observing", "skips", "mark", "saw", "mend"),
+    ("repaired", "late", "observing", "skips", "mark", "saw", "repair"),
     [
         (True, False, False, [], Mark.OK, "before the second was sent", ""),
         (True, True, False, [], Mark.FAIL, "held back", "without stream_large_bodies"),
@@ -1204,13 +1204,13 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
     skips: list[str],
     mark: Mark,
     saw: str,
-    mend: str,
+    repair: str,
 ) -> None:
     got = check_stream.Got(events(repaired=repaired), late)
     finding = check_stream.judge(got, "here", is_observing=observing, skips=skips)
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
 
 
 @pytest.mark.parametrize("given", [[], ["data: {}"], ['data: {"choices":[{}]}']])
@@ -1273,7 +1273,7 @@ def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("opens", "mark", "mend"),
+    ("opens", "mark", "repair"),
     [
         ("all", Mark.WARN, "normalize_only=true"),
         ("allowed", Mark.WARN, "without allow_hosts"),
@@ -1281,9 +1281,9 @@ def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> 
     ],
 )
 def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
-    opens: str, mark: Mark, mend: str, tmp_path: Path
+    opens: str, mark: Mark, repair: str, tmp_path: Path
 ) -> None:
     way = Way("127.0.0.1", 1)  # nothing listens there
     finding = check_opaque.judge(way, tmp_path, opens)
     assert finding.mark is mark
-    assert mend in finding.repair
+    assert repair in finding.repair

@@ -741,7 +741,7 @@ def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -
     server = start(drips)
     told = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
     assert told.code == 1
-    assert told.left == ["transport: it had not come to its end within 1.5 s"]
+    assert told.left == ["transport: it was not complete within 1.5 s"]
 
 
 def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:

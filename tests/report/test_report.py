@@ -500,10 +500,10 @@ def test_summary_says_in_words_what_matters() -> None:
     for sentence in (
         "4 answers of 2 models at 2 hosts.",
         "3 of them (75 %) had something to repair: 6 of 20 events were not as OpenAI",
-        "1 answer of those left as they came, since the addon only observed.",
+        "1 answer of those passed unchanged, since the addon only observed.",
         "Needed most: `role-null` (75 % of the answers).",
-        "Nothing to repair came from `clean.example`.",
-        "2 answers did not come to an end: 1 broken off by the provider and 1 ended in a way",
+        "Nothing to repair was sent by `clean.example`.",
+        "2 answers did not complete: 1 broken off by the provider and 1 ended in a way",
         "3 lines could not be written to the log",
         "1 file ended in half a line",
         "2 lines could not be read",
@@ -516,7 +516,7 @@ def test_summary_says_in_words_what_matters() -> None:
 
 def test_summary_of_nothing_says_so() -> None:
     told = sentences.summary(gathered(), reader.Notes())
-    assert told == ["The logs hold no answer that has come to its end."]
+    assert told == ["The logs hold no answer that has ended."]
     assert "Nothing in them had to be repaired." in " ".join(
         sentences.summary(gathered(flow(fixes={}, changed=0)), reader.Notes())
     )
@@ -725,7 +725,7 @@ def test_summary_for_a_terminal_stays_on_a_screen() -> None:
     assert "(observed)" in shown[3]
     assert f"and {len(FIXES) - 15} lines more: see -o FILE or --json" in shown
     assert f"and {len(FIXES) - 12} more fixes" in shown
-    assert "Every answer came to its end." in shown
+    assert "Every answer was complete." in shown
     clean = gathered(flow(fixes={}, changed=0))
     assert "Nothing had to be repaired." in as_text(clean, reader.Notes())
 

@@ -133,7 +133,7 @@ def test_holes_fail_and_what_was_not_audited_is_said(
     code: int,
     said: str,
 ) -> None:
-    assert audit.told(report) == code
+    assert audit.print_report(report) == code
     assert said in capsys.readouterr().out
 
 

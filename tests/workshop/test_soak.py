@@ -20,7 +20,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
 from workshop.soak.faults import FAULTS
-from workshop.soak.figures import Figures, told
+from workshop.soak.figures import Figures, as_text
 from workshop.soak.judge import May, Seen, judge
 from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
 
@@ -426,7 +426,7 @@ def test_summary_has_the_figures() -> None:
     figures = Figures(7, seconds=60, streams=1200, events=9000, bytes=2_500_000)
     figures.faults.update({"stall": 3, "cut in an event": 5})
     figures.left_over = {"HTTPFlow": 2}
-    text = told(figures)
+    text = as_text(figures)
     assert "seed 7, 60 s: 1,200 streams (20 a second), 9,000 events, 2.5 MB" in text
     assert "faults: cut in an event 5, stall 3" in text
     assert "left over: {'HTTPFlow': 2}" in text

@@ -192,7 +192,7 @@ class Unnamed:
         return popped
 
     def undo(self, n: int) -> None:
-        """Let wait what waited before event *n*, which passes as it came."""
+        """Hold again what was held before event *n*, which passes unchanged."""
         if self._before[0] == n:
             self._held = dict(self._before[1])
             self._at = dict.fromkeys(self._held, n)

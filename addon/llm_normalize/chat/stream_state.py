@@ -18,7 +18,7 @@ _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _SHARED = {"id": str, "created": int, "model": str}
 MANY = 1024
-"""Choices of a stream, and calls of a stream, that are told apart."""
+"""Choices of a stream, and calls of a stream, that are distinguished."""
 
 
 @dataclass(frozen=True, slots=True)

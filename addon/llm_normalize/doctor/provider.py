@@ -136,7 +136,7 @@ class Provider:
             waited = f"within {self._timeout:g} s"
             if answer is None:
                 raise NoAnswerError(f"{self._name} did not answer {waited}") from None
-            answer.broke = f"it had not come to its end {waited}"
+            answer.broke = f"it was not complete {waited}"
         except CorruptBodyError as error:
             assert answer is not None
             answer.broke = f"the compressed body is corrupt ({brief(str(error))})"

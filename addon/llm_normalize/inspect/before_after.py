@@ -126,7 +126,7 @@ def _end(record: AnswerMetadata) -> str:
         "complete": "complete",
         "running": "still running",
         "unfinished": "still running when it was saved",
-        "error": "none came",
+        "error": "none arrived",
     }
     broken = broken_off(record)
     shown = ends.get(record["end"], escaped(record["end"]))

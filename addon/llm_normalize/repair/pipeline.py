@@ -100,7 +100,7 @@ class Pipeline:
         """Return what is sent for one event that a template knows, else None."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
-        self._unread = False  # it was the parser's: not even blocks are told apart
+        self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
         # What the event at hand says by OpenAI's framing, if that is not understood.
         self._decoded: tuple[bytes, Json, Outcome] | None = None

@@ -12,7 +12,7 @@ MAX_EXAMPLES = 3  # of each fix
 UNKNOWN = "not known"  # whose an example is that no record of an answer follows
 
 _FIX_WEIGHT = 500  # an event that needed one fix alone shows it best
-_PENDING = 16_000_000  # characters of examples whose answer has not come to its end
+_PENDING = 16_000_000  # characters of examples whose answer has not ended
 _WEIGHT = 1000  # characters that an example is worth beside its own
 _ID = 200  # characters of a flow's id
 _TOO_LONG = 200_000  # characters of an event that is not looked into
@@ -32,7 +32,7 @@ class Example:
     """One event before and after.
 
     Attributes:
-        host: Where it came from.
+        host: The provider that sent it.
         model: The model that was asked for.
         n: Its place in the stream.
         added: Whether it was not there before.
@@ -112,7 +112,7 @@ class Examples:
             self.close(next(iter(self._pending)), UNKNOWN, UNKNOWN)
 
     def close(self, flow: str, host: str, model: str) -> None:
-        """Take in that the answer *flow* came from *host* and *model*."""
+        """Record that *host* and *model* sent the answer *flow*."""
         for name, pair in self._pending.pop(flow[:_ID], {}).items():
             self._waiting -= pair.score + _WEIGHT
             self._offer(name, pair, host, model)

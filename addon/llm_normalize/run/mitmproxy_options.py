@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
     Attributes:
         confdir: mitmproxy's folder.
-        listens: Its modes; empty if it is told not to serve.
+        listens: Its modes; empty if an option says not to serve.
         page: The port of mitmweb's page, None for other programs.
         says_host: Whether the arguments say where to listen.
         page_host: Where mitmweb's page listens.

@@ -97,10 +97,10 @@ def _own(port: int | None) -> set[str]:
 
 
 def ensure_free(planned: Plan) -> None:
-    """Look whether the ports can be had.
+    """Look whether the ports are free.
 
     Raises:
-        ProxyError: One cannot.
+        ProxyError: One is not.
     """
     obstacle = ports.obstacle(planned)
     if obstacle:

@@ -46,18 +46,18 @@ class Job(NamedTuple):
 
 
 class JobResult(NamedTuple):
-    """What came of a job in one round.
+    """What the client reports of a job in one round.
 
     Attributes:
         job: The job.
         round: Which round, from 0.
-        told: What the client tells of the side.
-        floor: What it tells of the floor that ran beside it, in a duel.
+        reported: What the client reports of the side.
+        floor: What it reports of the floor that ran beside it, in a duel.
     """
 
     job: Job
     round: int
-    told: dict[str, Any]
+    reported: dict[str, Any]
     floor: dict[str, Any] | None = None
 
 

@@ -161,10 +161,10 @@ def trusting(machine: Machine, confdir: Path, url: str) -> str:
 
 
 class Report:
-    """The lines as they come, and what they add up to.
+    """Prints the findings, and sums them up.
 
     Attributes:
-        findings: Those that were told.
+        findings: Those that were printed.
     """
 
     def __init__(self, out: TextIO | None = None) -> None:
@@ -178,7 +178,7 @@ class Report:
             mark = styled(f"{each.mark:<4}", COLOURS[each.mark])
             self._say(f"{mark} {each.step:<{WIDTH}} {each.saw}")
             if each.repair:
-                self._say(f"{INDENT}{'':<{WIDTH}} mend: {each.repair}")
+                self._say(f"{INDENT}{'':<{WIDTH}} repair: {each.repair}")
 
     def end(self) -> int:
         """Print the sum and return the exit code."""
@@ -189,7 +189,7 @@ class Report:
         if failed:
             first = failed[0]
             repair = first.repair or first.saw
-            self._say(f"{len(failed)} of {count} failed; the first to mend: {repair}")
+            self._say(f"{len(failed)} of {count} failed; the first to repair: {repair}")
             return 1
         note = f" ({skipped} skipped)" if skipped else ""
         if warned:

@@ -148,7 +148,7 @@ def _node(machine: Machine) -> Iterable[Finding]:
         return
     asked = machine.run(["node", "-e", KNOWS % "--use-env-proxy"], timeout=5)
     if asked.code:
-        return  # that it does not start is told with its trust
+        return  # its line about trust reports that it does not start
     if asked.out.strip() != "true":
         saw = f"this Node does not know {NODE} (22.21 and 24 do): its programs need "
         yield Finding(Mark.SKIP, STEP, saw + "a proxy setting of their own")

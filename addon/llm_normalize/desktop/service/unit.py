@@ -1,4 +1,4 @@
-"""The systemd user unit as text: written, told from others, and read back.
+"""The systemd user unit as text: how it is written, recognised and read back.
 
 Sources: systemd.service(5), "Command lines"; systemd.syntax(7), "Quoting";
 systemd.unit(5), "Specifiers".
@@ -154,7 +154,7 @@ def _digest(body: str) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Tell whether *text* was written here, whatever became of it since."""
+    """Tell whether *text* was written here, even if somebody changed it since."""
     return text.startswith(_MARKS)
 
 

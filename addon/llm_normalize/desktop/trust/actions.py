@@ -269,17 +269,17 @@ class Actions:
             return
         print("If somebody may have copied the key, move the CA away: another is made.")
         try:
-            self.ask("Mend that?")
+            self.ask("Repair that?")
         except Refused as refused:
             if not sys.stdin.isatty():
                 raise
-            print(f"Not mended: {refused}.")
+            print(f"Not repaired: {refused}.")
             return
         for each in found:
             try:
                 each.path.chmod(each.wanted)
             except OSError as error:
-                print(f"{each.path}: {error.strerror}: not mended")
+                print(f"{each.path}: {error.strerror}: not repaired")
                 self.failed = True
 
     # remove
@@ -291,8 +291,8 @@ class Actions:
         if not entries:
             print(f"Nothing to remove is written down in {self.record.path}.")
             print(
-                "What a record that is gone told of, if there was one, is named "
-                "mitmproxy-ca-… in the stores."
+                "If a record was deleted, what it listed is still in the stores, under "
+                "names such as mitmproxy-ca-…"
             )
             return
         for entry in entries:

@@ -142,7 +142,7 @@ class Database(Store):
         """Return what the certificate is called, None if it is not there.
 
         Raises:
-            StoreError: It cannot be told.
+            StoreError: The database cannot be read.
         """
         found = self.mine()
         if entry.nickname in found:
@@ -264,7 +264,7 @@ class Database(Store):
     def _is_used(self) -> bool:
         if self.nicknames():
             return True
-        # A password that somebody has set keeps this from being told.
+        # With a password that somebody has set, this cannot be found out.
         keys = self.machine.run(self.command("-K", "-f", os.devnull))
         if keys.code == 0 or "no keys found" not in keys.out + keys.err:
             return True

@@ -102,7 +102,7 @@ class Store(ABC):
 
     @abstractmethod
     def remove(self, entry: Entry) -> str:
-        """Undo what `install` did, also half of it, and return what came of it.
+        """Undo what `install` did, also half of it, and return what the user should know.
 
         Raises:
             StoreError: It is there still.
