@@ -917,7 +917,7 @@ def loosen(confdir: Path) -> None:
     confdir.chmod(0o777)
 
 
-def test_what_others_can_get_at_is_told_and_mended(
+def test_what_others_can_get_at_is_reported_and_repaired(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = debian(tmp_path)

@@ -321,7 +321,7 @@ def test_card_of_a_repaired_provider_can_be_read(start: Start, run: Run) -> None
     told = run(*asking(start(as_nim)))
     assert "Repaired completely: 6 of 7 answers" in told.out
     assert "choices[0].delta.role: null → removed" in told.out
-    assert told.out.rstrip().endswith("Left, that no fix repairs\n  nothing")
+    assert told.out.rstrip().endswith("Faults that no fix repairs\n  nothing")
     assert max(map(len, told.out.splitlines())) <= 80
 
 

@@ -30,7 +30,7 @@ def as_text(card: Card) -> Iterator[str]:
         yield from _heading("Fixes that repair that")
         for fix in card.fixes:
             yield from _fix(fix)
-    yield from _heading("Left, that no fix repairs")
+    yield from _heading("Faults that no fix repairs")
     yield from _groups(card.left) if card.left else ["  nothing"]
     if card.notes:
         yield from _heading("Also")

@@ -17,9 +17,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    that the order comes out as head, arguments, finish.
 6. A fragment of a tool call is alone of its call, and has its form, an index and its
    name, before anything can say whether it opens a call. Calls are counted as they leave,
-   those that waited for a name too; each has the id that its call got,
-   since the id shows a call that is repeated, which goes before a repeated head loses
-   that id. Null content stays beside a call, so it waits until calls that say nothing
+   those that waited for a name too; each gets the id of its call before repeated calls
+   are recognised by it. Those go before a repeated head loses its id. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
 8. Figures, then what rides on other repairs: null fields, unknown fields, and events
