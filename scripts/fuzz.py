@@ -426,7 +426,7 @@ def run(flags: argparse.Namespace) -> int:
     try:
         print(f"{engine}, {count}, seed {seed}, jobs {flags.jobs}", flush=True)
         module = target(flags)
-        for path in module.kept():
+        for path in module.inputs():
             for found in module.check(path.read_bytes()):
                 report({"kind": found.kind, "text": found.text, "path": str(path)})
         for number in range(flags.jobs):
@@ -470,7 +470,7 @@ def summary(jobs: Jobs, folder: Path, reported: tuple[str, ...] = ()) -> int:
     fatal = [
         kind
         for kind, finding in jobs.findings.items()
-        # What is kept was repaired once, so it has to stay so.
+        # The inputs in tests/fuzz were repaired once, so they have to stay so.
         if not (kind.startswith(reported) and folder in Path(finding["path"]).parents)
     ]
     return int(bool(fatal or left or jobs.failed))

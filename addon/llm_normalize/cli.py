@@ -80,7 +80,8 @@ def chosen(given: Sequence[str]) -> tuple[str, list[str]]:
         if word in TOOLS and first not in _TOOLS_AS_FLAGS:
             _refuse(first, f"did you mean {word}?")
     elif _WORD.fullmatch(first):
-        meant = {name: name for name in TOOLS} | {name: f"--{name}" for name in _FLAGS}
+        meant = {name: name for name in TOOLS}
+        meant.update({name: f"--{name}" for name in _FLAGS})  # `|` is newer than 3.8
         near = difflib.get_close_matches(first.lower(), meant, 1)
         _refuse(
             first,

@@ -45,7 +45,7 @@ from workshop import ROOT
 type Json = Any
 type Say = Callable[[str, str], None]
 
-KEPT = ROOT / "tests" / "fuzz"
+INPUTS = ROOT / "tests" / "fuzz"
 LONGEST = 16 * 1024
 """Bytes of an input; larger ones are slow and show nothing more."""
 
@@ -361,7 +361,7 @@ _NEWLINES = re.compile(rb"^\n+|\n{2,}")
 
 
 def _ends_with_half(data: bytes) -> bool:
-    """Tell whether the last block has no end and no data: it leaves as it is."""
+    """Tell whether the last block has no end and no data: it is sent as it is."""
     last = data[_last_end(data) :]
     return bool(last) and not _DATA_LINE.search(last)
 
@@ -487,7 +487,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     ]
     is_one = case.asked.n == 1 and len(finished) < len(meaning.choices)
     if is_one or any(map(_is_split, _events(data))):
-        # Where one answer was asked for, several choices may leave as one.
+        # Where one answer was asked for, several choices may be sent as one.
         reasons = [choice.finish_reason for choice in meaning.choices.values()]
         finished = [next(filter(None, reasons), None)]
     if _is_whole_answer(list(_events(data)), case.asked):
@@ -953,9 +953,9 @@ def _differ(one: bytes, other: bytes) -> str:
 # -- where inputs come from --------------------------------------------------------
 
 
-def kept() -> list[Path]:
+def inputs() -> list[Path]:
     """Return the files with inputs that broke a promise once."""
-    return sorted(KEPT.glob("*.bin"))
+    return sorted(INPUTS.glob("*.bin"))
 
 
 def seeds() -> list[bytes]:
@@ -970,7 +970,7 @@ def seeds() -> list[bytes]:
     for number, case in enumerate(cases[: 2 * len(ENCODINGS) * len(DAMAGES)]):
         if case.mode == "stream":
             cases.append(case._replace(mode="encoded", argument=number, place=0x8000))
-    known = [path.read_bytes() for path in kept()]
+    known = [path.read_bytes() for path in inputs()]
     small = [case for case in cases if len(case.payload) + HEADER <= LONGEST]
     return known + [case.write() for case in small]
 

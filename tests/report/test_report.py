@@ -308,7 +308,7 @@ def test_event_that_only_waited_is_told_as_such() -> None:
     found = gathered(pair(before="data: 1\n\n", after=["data: 1\n\n"]), flow())
     (example,) = found.examples.of("role-null")
     assert [line.text for line in example.lines] == [
-        "the same, but it left after a later event"
+        "the same, but it was sent after a later event"
     ]
 
 
@@ -316,7 +316,7 @@ def test_event_that_only_waited_is_told_as_such() -> None:
     ("before", "after", "told"),
     [
         ("data: null\n\n", [], ["old data: null", "note dropped"]),
-        (": ping\n\n", ["\n"], ["old : ping", "note a bare newline is left"]),
+        (": ping\n\n", ["\n"], ["old : ping", "note a bare newline remains"]),
         (
             None,
             ["data: [DONE]\n\n"],

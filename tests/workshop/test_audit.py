@@ -112,7 +112,7 @@ def test_pip_is_asked_whether_packages_fit(
         (
             [package("a", vulns=[HOLE]), package("b")],
             1,
-            "a 1.0: PYSEC-2026-1, mended in 2, 3 (https://osv.dev/",
+            "a 1.0: PYSEC-2026-1, repaired in 2, 3 (https://osv.dev/",
         ),
         (
             [package("a"), {"name": "b", "skip_reason": "x"}],

@@ -240,7 +240,7 @@ class Seen:
         return self.choices.get(index) or ChoiceSeen()
 
     def note(self, chunk: Chunk) -> None:
-        """Take in a chunk as it leaves."""
+        """Record a chunk as it is sent."""
         if len(self.envelope) < len(_SHARED):
             self._note_envelope(chunk)
         self.error = self.error or bool(errors_in(chunk))

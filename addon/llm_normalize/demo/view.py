@@ -136,15 +136,15 @@ def _compared(
     before = [text for text, _ in left]
     after = [text for words in right for text, _ in words]
     same = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    kept_left: set[int] = set()
-    kept_right: set[int] = set()
+    same_left: set[int] = set()
+    same_right: set[int] = set()
     for at, other, size in same.get_matching_blocks():
-        kept_left.update(range(at, at + size))
-        kept_right.update(range(other, other + size))
+        same_left.update(range(at, at + size))
+        same_right.update(range(other, other + size))
     marks = itertools.count()
     return (
-        [(text, at not in kept_left) for at, text in enumerate(before)],
-        [[(text, next(marks) not in kept_right) for text, _ in each] for each in right],
+        [(text, at not in same_left) for at, text in enumerate(before)],
+        [[(text, next(marks) not in same_right) for text, _ in each] for each in right],
     )
 
 

@@ -46,7 +46,7 @@ def _heading(text: str) -> Iterator[str]:
 
 def _table(rows: list[Row]) -> Iterator[str]:
     shown = rows
-    if len(rows) > MOST:  # what is left first, and not more than can be read
+    if len(rows) > MOST:  # what is not repaired first, and not more than can be read
         shown = sorted(rows, key=lambda row: row.verdict != LEFT)
         shown = shown[: max(MOST, sum(row.verdict == LEFT for row in rows))]
     cells = [

@@ -1,7 +1,7 @@
 """The provider that is asked: its answer to each request, and when that arrived.
 
 Nothing is followed: the key is for the host that was named. An answer is bounded in
-bytes and in time, and has no key in it any more when it leaves this module.
+bytes and in time, and this module returns none that has the key in it.
 """
 
 import asyncio

@@ -16,7 +16,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
 6. A fragment of a tool call is alone of its call, and has its form, an index and its
-   name, before anything can say whether it opens a call. Calls are counted as they leave,
+   name, before anything can say whether it opens a call. Calls are counted as they are sent,
    those that waited for a name too; each gets the id of its call before repeated calls
    are recognised by it. Those go before a repeated head loses its id. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
@@ -257,11 +257,11 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "the first texts of a stream that tells all again in each chunk",
-        "they have left before three of them prove it; one alone could be meant.",
+        "they have been sent before three of them prove it; one alone could be meant.",
     ),
     (
-        "text after a finish reason that has left",
-        "with usage asked for a finish leaves at once; the text goes out all the same.",
+        "text after a finish reason that was sent",
+        "with usage asked for a finish is sent at once; the text is sent all the same.",
     ),
     (
         "a `model` that differs from the one asked for",
@@ -277,7 +277,7 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "an id that comes after its call's name",
-        "the opening fragment has left with one that was made up; later ones are dropped.",
+        "the opening fragment was sent with one that was made up; later ones are dropped.",
     ),
     (
         "`system_fingerprint: null`, missing `logprobs`",

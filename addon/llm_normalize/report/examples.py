@@ -175,7 +175,9 @@ def _example(pair: _Pair, host: str, model: str) -> Example:
     example.changes += changes(pair.before, pair.after)
     example.lines += _diff(pair.before, pair.after)
     if not example.changes and not example.lines:
-        example.lines.append(Line("note", "the same, but it left after a later event"))
+        example.lines.append(
+            Line("note", "the same, but it was sent after a later event")
+        )
     return example
 
 
@@ -199,7 +201,7 @@ def _diff(before: str | None, after: list[str]) -> Iterator[Line]:
         lines.append(Line("note", "nothing was there"))
     lines += [Line("new", line) for line in come]
     if not new:
-        dropped = "a bare newline is left" if after else "dropped"
+        dropped = "a bare newline remains" if after else "dropped"
         lines.append(Line("note", dropped))
     for line in lines[:_LINES]:
         yield line._replace(text=_short(line.text))

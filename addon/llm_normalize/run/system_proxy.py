@@ -62,7 +62,7 @@ def _has_state(machine: Machine) -> bool:
 
 
 def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
-    """Put back what a start that was killed has left; tell whether nothing is left now.
+    """Put back what a start that was killed has changed; tell whether all is put back.
 
     Args:
         machine: Whose settings they are.

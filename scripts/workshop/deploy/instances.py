@@ -56,10 +56,10 @@ class Instance(Mitmdump):
         given = {each.removeprefix("--set=").split("=")[0] for each in self._arguments}
         options = dict(each.split("=") for each in SETTINGS)
         options["confdir"] = str(self.folder)
-        kept = {name: value for name, value in options.items() if name not in given}
+        own = {name: value for name, value in options.items() if name not in given}
         mode = ("--mode", f"reverse:{self._upstream}")
         listen = (LOOPBACK, self._port)
-        return command([NORMALIZE], kept, *mode, *self._arguments, listen=listen)
+        return command([NORMALIZE], own, *mode, *self._arguments, listen=listen)
 
     def start(self, **more: Any) -> None:
         """Start it, where it listened before; `ready` waits until it listens."""

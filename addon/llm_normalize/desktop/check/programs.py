@@ -86,8 +86,10 @@ def _marked(step: str, found: _Found, *, must: bool) -> Finding:
 
 
 def _without(machine: Machine, *names: str, **more: str) -> Machine:
-    kept = {name: value for name, value in machine.environ.items() if name not in names}
-    return replace(machine, environ={**kept, **more})
+    others = {
+        name: value for name, value in machine.environ.items() if name not in names
+    }
+    return replace(machine, environ={**others, **more})
 
 
 # The system's own store

@@ -39,7 +39,7 @@ ExecStart={command}
 ExecReload={reload}
 Restart=on-failure
 RestartSec=2
-# Upon SIGTERM mitmdump writes its logs to their end and leaves with 0.
+# Upon SIGTERM mitmdump writes its logs to their end and ends with 0.
 KillSignal=SIGTERM
 TimeoutStopSec=15
 SyslogIdentifier=llm-normalize

@@ -169,7 +169,7 @@ class Anchors(_Bundled):
     def install(self, entry: Entry) -> None:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
-            raise StoreError(f"{path} is there, and another: it is left as it is")
+            raise StoreError(f"{path} is there, and another: it stays")
         super().install(entry)
 
     def there(self) -> list[Certificate]:
@@ -183,7 +183,7 @@ class Anchors(_Bundled):
     def remove(self, entry: Entry) -> str:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
-            return f"{path} is another than the one installed: left as it is"
+            return f"{path} is another than the one installed: it stays"
         faults = self.faults(wanted=False)
         if not path.exists() and not self.holds() and not faults:
             return "was gone already"
