@@ -29,7 +29,7 @@ class Opened:
         return self._calls.get(at)
 
     def add(self, at: int, call: Call) -> None:
-        """Take in what opens a call, unless one is open at this index."""
+        """Record what opens a call, unless one is open at this index."""
         if at not in self._calls:
             self._calls[at] = call
             self.last = max(self.last, at)

@@ -151,7 +151,7 @@ class Call:
         return is_renamed or (other.is_complete and not is_repeated)
 
     def add(self, arguments: Json) -> None:
-        """Take in *arguments* that were sent."""
+        """Record *arguments* that were sent."""
         if isinstance(arguments, str) and arguments:
             data = arguments.encode(errors="surrogatepass")
             self.length += len(data)
@@ -230,7 +230,7 @@ class Seen:
         return tuple(self.envelope.items()), self.error, states
 
     def add_arguments(self, index: int, call: int, arguments: str) -> None:
-        """Take in what a call that has been opened says in a chunk that is not read."""
+        """Record what a call that has been opened says in a chunk that is not read."""
         opened = self.choice(index).calls.get(call)
         if opened is not None:
             opened.add(arguments)

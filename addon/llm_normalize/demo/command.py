@@ -184,14 +184,14 @@ def _judge(done: Sequence[Sample], proxy: Proxy) -> None:
     if found:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         raise DemoError(
-            "what came through the proxy is not what OpenAI would have sent "
+            "what the proxy sent is not what OpenAI would have sent "
             f"({'; '.join([*found[:SHOWN], *more])}).",
             proxy.last,
         )
 
 
 def _next(view: View) -> None:
-    view.say("Checked: what came through the proxy is what OpenAI would have sent.")
+    view.say("Checked: what the proxy sent is what OpenAI would have sent.")
     view.say()
     view.say("Use it for real", "bold")
     view.say(f"  {command_line('')}")

@@ -187,7 +187,7 @@ class Pipeline:
     # -- one block after another -----------------------------------------------
 
     def _run(self, data: bytes) -> None:
-        """Take in the blocks that *data* completes; nothing is the stream's end."""
+        """Process the blocks that *data* completes; nothing is the stream's end."""
         if self._unread:
             self._output.pass_on(data)
             return
@@ -285,7 +285,7 @@ class Pipeline:
         self._output.close(record)
 
     def _catch_up(self) -> None:
-        """Take in what the last event that was not read has counted."""
+        """Add the counts of the last event that was not read."""
         event, self._patches.counted = self._patches.counted, None
         if event is None or self._broken:
             return

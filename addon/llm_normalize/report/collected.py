@@ -71,7 +71,7 @@ class Collected:
         self._numbers = itertools.count()
 
     def add(self, record: reader.Record) -> None:
-        """Take in a record of any kind, whatever its fields are."""
+        """Add a record of any kind, whatever its fields are."""
         self.records += 1
         kind = record.get("type")
         if kind == "pair":

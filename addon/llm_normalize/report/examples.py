@@ -80,7 +80,7 @@ class Examples:
         self._waiting = 0
 
     def add(self, record: reader.Record, fixes: Iterable[str]) -> None:
-        """Take in the record of a pair, an example of *fixes*."""
+        """Add the record of a pair, an example of *fixes*."""
         before, after = record.get("before"), record.get("after")
         if not isinstance(after, list) or not isinstance(before, (str, type(None))):
             return
@@ -118,7 +118,7 @@ class Examples:
             self._offer(name, pair, host, model)
 
     def finish(self) -> None:
-        """Take in that no more records come."""
+        """Close what waits: no more records follow."""
         for flow in list(self._pending):
             self.close(flow, UNKNOWN, UNKNOWN)
 

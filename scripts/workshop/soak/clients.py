@@ -148,9 +148,9 @@ async def _ask(due: Plan, writer: asyncio.StreamWriter) -> None:
 async def _take(
     due: Plan, reader: asyncio.StreamReader, reply: ResponseReader, seen: Seen
 ) -> None:
-    """Take the answer up to its end, or to where the client leaves."""
-    if due.leaving in ("at once", "before the head"):
-        if due.leaving == "before the head":
+    """Take the answer up to its end, or to where the client disconnects."""
+    if due.disconnect in ("at once", "before the head"):
+        if due.disconnect == "before the head":
             await asyncio.sleep(0.02)
         seen.left = True
         return
@@ -161,7 +161,7 @@ async def _take(
             reply.end()
             return
         seen.body += reply.feed(data)
-        if due.leaving and len(seen.body) >= due.leaves_at and not reply.done:
+        if due.disconnect and len(seen.body) >= due.disconnects_at and not reply.done:
             seen.left = True
             return
         if slow:
@@ -202,15 +202,15 @@ async def _one_http2(client: http2.Client, due: Plan, report: Report) -> None:
 async def _take_http2(
     client: http2.Client, stream: int, reply: http2.Reply, due: Plan, seen: Seen
 ) -> None:
-    if due.leaving in ("at once", "before the head"):
-        if due.leaving == "before the head":
+    if due.disconnect in ("at once", "before the head"):
+        if due.disconnect == "before the head":
             await asyncio.sleep(0.02)
         seen.left = True
         return
     while (news := await reply.news.get()) is not None:
         data, weight = news
         seen.body += data
-        if due.leaving and len(seen.body) >= due.leaves_at:
+        if due.disconnect and len(seen.body) >= due.disconnects_at:
             seen.left = True
             return
         if due.slow and len(seen.body) < _DAWDLED:
