@@ -92,8 +92,8 @@ def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("NO_COLOR", "1")
     out = io.StringIO()
     report = Report(out)
-    report.tell([Finding(Mark.OK, "port", "it listens")])
-    report.tell([Finding(Mark.FAIL, "CA", "it has expired", "make one")])
+    report.add([Finding(Mark.OK, "port", "it listens")])
+    report.add([Finding(Mark.FAIL, "CA", "it has expired", "make one")])
     assert report.end() == 1
     assert out.getvalue().splitlines() == [
         "ok   port           it listens",
@@ -115,7 +115,7 @@ def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> No
 def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> None:
     out = io.StringIO()
     report = Report(out)
-    report.tell([Finding(each, "step", "seen") for each in marks])
+    report.add([Finding(each, "step", "seen") for each in marks])
     assert report.end() == 0
     assert out.getvalue().splitlines()[-1] == last
 
@@ -125,7 +125,7 @@ def test_marks_are_coloured_where_a_terminal_wants_it(
 ) -> None:
     monkeypatch.setattr(check_finding, "styled", lambda text, style: f"<{style}>{text}")
     out = io.StringIO()
-    Report(out).tell([Finding(Mark.FAIL, "CA", "no")])
+    Report(out).add([Finding(Mark.FAIL, "CA", "no")])
     assert out.getvalue().startswith("<1;31>FAIL CA")
 
 

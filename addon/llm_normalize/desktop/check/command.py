@@ -54,5 +54,5 @@ def main(given: Sequence[str]) -> int:
         return 1
     report = Report()
     for findings in walk(machine, reachable(LOCAL), listens.port, plan.confdir):
-        report.tell(findings)
+        report.add(findings)
     return report.end()

@@ -171,7 +171,7 @@ class Report:
         self.findings: list[Finding] = []
         self._out = out or sys.stdout
 
-    def tell(self, findings: Sequence[Finding]) -> None:
+    def add(self, findings: Sequence[Finding]) -> None:
         """Print *findings*."""
         for each in findings:
             self.findings.append(each)

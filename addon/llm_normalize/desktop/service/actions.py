@@ -152,8 +152,8 @@ def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -
     _wait(machine, made.listens)
     print(f"It runs, and listens on {made.listens.host}:{made.listens.port}.")
     print(f"Logs: journalctl --user -u {unit.NAME}")
-    _tell_secrets(made.environment)
-    _tell_linger(machine)
+    _warn_of_readable_secrets(made.environment)
+    _hint_at_linger(machine)
 
 
 def _wait(machine: Machine, listens: unit.Listens) -> None:
@@ -173,13 +173,13 @@ def _wait(machine: Machine, listens: unit.Listens) -> None:
     )
 
 
-def _tell_secrets(environment: Path) -> None:
+def _warn_of_readable_secrets(environment: Path) -> None:
     with contextlib.suppress(OSError):
         if environment.stat().st_mode & 0o077:
             print(f"Others can read {environment}: chmod 600 it.")
 
 
-def _tell_linger(machine: Machine) -> None:
+def _hint_at_linger(machine: Machine) -> None:
     outcome = machine.run(["loginctl", "show-user", "--property=Linger", "--value"])
     if outcome.out.strip() != "yes":
         print(
@@ -191,7 +191,7 @@ def _tell_linger(machine: Machine) -> None:
 # Remove and status
 
 
-def _tell_running(machine: Machine) -> None:
+def _report_others(machine: Machine) -> None:
     """Say what may run although there is no unit of ours, and what ends it."""
     if machine.system != "linux":
         off = other_systems.OFF[machine.system]
@@ -217,7 +217,7 @@ def remove(machine: Machine, *, force: bool) -> None:
     text = _read(path) if machine.system == "linux" else None
     if text is None:
         print(f"There is no {path}: nothing to remove.")
-        _tell_running(machine)
+        _report_others(machine)
         return
     _refuse_changed(path, text, "", force=force)
     drop_ins = _properties(machine).get("DropInPaths", "")
@@ -235,7 +235,7 @@ def status(machine: Machine) -> int:
     path = path_of(machine)
     if machine.system != "linux" or not path.exists():
         print(f"Not installed: there is no {path}.")
-        _tell_running(machine)
+        _report_others(machine)
         return 1
     text = path.read_text(encoding="utf-8", errors="replace")
     if not unit.is_ours(text):
