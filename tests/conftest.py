@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write tests/captures/*/*/expected.sse anew; review the diff",
     )
+
+
+@pytest.fixture
+def signal_handlers() -> Iterator[None]:
+    """Restore the handlers of signals to end, which the command sets."""
+    names = ("SIGTERM", "SIGHUP", "SIGINT")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

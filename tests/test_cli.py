@@ -6,6 +6,7 @@ import runpy
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,9 @@ SCRIPT = ROOT / "addon" / "normalize.py"
 NAMES: dict[str, Any] = json.loads(
     Path(__file__).with_name("public_names.json").read_text("utf-8")
 )
+
+
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 
 
 @pytest.fixture
@@ -131,83 +135,101 @@ OF_MITMPROXY = {"--set", "--listen-host", "--mode"}
 
 # What every tool gets
 
-CHILD = """
-import importlib, os, signal, sys
-from types import SimpleNamespace
-from llm_normalize import cli
-tool = SimpleNamespace(main=lambda _: exec(sys.argv[2]) or 7)
-importlib.import_module = lambda *_: tool
-sys.exit(cli.main([sys.argv[1]]))
-"""
+
+type Act = Callable[[], object]
 
 
-def child(name: str, does: str, **more: Any) -> subprocess.Popen[str]:
-    """Start the tool *name*, which is a fake and *does* this; it returns 7."""
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, name, does],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT / "addon"),
-            "PYTHONUNBUFFERED": "",
-            "PYTHONIOENCODING": "ascii",
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **more,
-    )
+@pytest.fixture
+def does(monkeypatch: pytest.MonkeyPatch) -> Callable[[Act], None]:
+    """Have every tool call something here, and return 7."""
+
+    def have(act: Act) -> None:
+        tool = SimpleNamespace(main=lambda _: act() or 7)
+        monkeypatch.setattr(importlib, "import_module", lambda *_: tool)
+
+    return have
+
+
+def raises(error: type[BaseException]) -> Act:
+    def act() -> None:
+        raise error
+
+    return act
 
 
 @pytest.mark.parametrize("name", cli.TOOLS)
-def test_ctrl_c_is_no_traceback(name: str) -> None:
-    with child(name, "raise KeyboardInterrupt") as process:
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 130
+def test_ctrl_c_is_no_traceback(
+    name: str, does: Callable[[Act], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    does(raises(KeyboardInterrupt))
+    assert cli.main([name]) == 130
     words = cli.TOOLS[name].interrupted
-    assert said == (f"\nllm_normalize: interrupted; {words}\n" if words else "")
+    said = f"\nllm_normalize: interrupted; {words}\n" if words else ""
+    assert capsys.readouterr() == ("", said)
 
 
-def test_a_letter_that_the_console_lacks_is_replaced() -> None:
-    with child("doctor", "print('\u00e9')") as process:
-        assert process.communicate(timeout=30) == ("?\n", "")
-    assert process.returncode == 7
+def test_a_letter_that_the_console_lacks_is_replaced(
+    does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    does(lambda: sys.stdout.write("\u00e9"))
+    with (tmp_path / "out").open("w", encoding="ascii") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert cli.main(["doctor"]) == 1  # what was written
+    assert (tmp_path / "out").read_text() == "?"
+
+
+def test_a_closed_stdout_is_no_traceback(
+    does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    does(lambda: None)
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it then
+    assert cli.main(["trust"]) == 7
 
 
 @pytest.mark.parametrize(
-    ("does", "code"),
-    [("print('x', flush=True)", 1), ("print('x')", 7), ("", 7)],
-    ids=["it notices", "at its end", "it prints nothing"],
+    ("act", "code"),
+    [(lambda: sys.stdout.write("x") and None, 7), (raises(BrokenPipeError), 1)],
+    ids=["its end notices", "it notices"],
 )
 @pytest.mark.skipif(os.name == "nt", reason="needs a pipe that breaks as POSIX's does")
-def test_a_reader_that_is_gone_is_no_traceback(does: str, code: int) -> None:
-    wait = "sys.stdin.read()\n"
-    with child("service", wait + does, stdin=subprocess.PIPE) as process:
-        assert process.stdout
-        assert process.stdin
-        assert process.stderr
-        process.stdout.close()
-        process.stdin.close()
-        assert process.stderr.read() == ""
-    assert process.returncode == code
+def test_a_reader_that_is_gone_is_no_traceback(
+    act: Act, code: int, does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    does(act)
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert cli.main(["service"]) == code
+        out.write("more, which nobody reads")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_signal_to_end_lets_a_tool_take_down_what_it_set_up(name: str) -> None:
-    does = "try: signal.raise_signal(signal.%s)\nfinally: print('taken down')"
-    ready = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)  # noqa: E731 - under nohup
-    with child("report", does % name, preexec_fn=ready) as process:
-        assert process.communicate(timeout=30) == ("taken down\n", "")
-    assert process.returncode == 128 + getattr(signal, name)
+def test_a_signal_to_end_lets_a_tool_take_down_what_it_set_up(
+    name: str, does: Callable[[Act], None]
+) -> None:
+    number = getattr(signal, name)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # this may run under nohup
+    does(lambda: signal.raise_signal(number))
+    with pytest.raises(SystemExit) as ended:  # which `finally` sees
+        cli.main(["report"])
+    assert ended.value.code == 128 + number
 
 
 @pytest.mark.skipif(os.name == "nt", reason="has no such signal")
-def test_a_hangup_that_is_ignored_stays_so() -> None:
-    ready = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731 - nohup does
-    does = "signal.raise_signal(signal.SIGHUP)"
-    with child("demo", does, preexec_fn=ready) as process:
-        assert process.communicate(timeout=30) == ("", "")
-    assert process.returncode == 7
+def test_a_hangup_that_is_ignored_stays_so(does: Callable[[Act], None]) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    does(lambda: signal.raise_signal(signal.SIGHUP))
+    assert cli.main(["demo"]) == 7
+
+
+def test_ctrl_c_interrupts_also_what_a_shell_starts_in_its_background(
+    does: Callable[[Act], None],
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    does(lambda: signal.raise_signal(signal.SIGINT))
+    assert cli.main(["check"]) == 130
 
 
 # What run takes

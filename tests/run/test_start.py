@@ -38,6 +38,9 @@ PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")
 SCRIPT = str(ROOT / "addon" / "normalize.py")
 
 
+pytestmark = pytest.mark.usefixtures("signal_handlers")
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home without anything in it, on a system without a desktop or a proxy."""
