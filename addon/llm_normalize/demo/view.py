@@ -25,7 +25,7 @@ LONG_ID = re.compile(r'("id":"\w{8})[\w-]+')
 STYLES = {"": "", "bold": "1", "dim": "2", "before": "31", "after": "32"}
 
 type Word = tuple[str, bool]
-"""A piece of text, and whether it differs from the other column."""
+"""A word, and whether it differs from the other column."""
 
 
 class View:
@@ -157,7 +157,7 @@ def aligned(
     """Yield each event of *before* with what became of it, as that arrives.
 
     An event that arrives belongs to the next one that has something of it to give: a
-    role, a text, a piece of a call, a finish reason, usage, or `[DONE]`.
+    role, a text, a part of a call, a finish reason, usage, or `[DONE]`.
     """
     to_give = [_meanings(event) for event in before]
     at = 0
