@@ -62,7 +62,7 @@ EXACTLY = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
 
 
 class SetupError(Exception):
-    """What is missing and how to mend it, as one sentence."""
+    """What is missing and how to repair it, as one sentence."""
 
 
 class StepError(SetupError):
@@ -426,7 +426,7 @@ def _own_uv(python: str) -> _uv.Uv | None:
         StepError: pip cannot install it.
 
     Returns:
-        None where pip is told what uv cannot be told.
+        None where pip has a setting that uv cannot take.
     """
     home = _uv_home()
     listing = run(
@@ -434,8 +434,8 @@ def _own_uv(python: str) -> _uv.Uv | None:
     )
     for line in _uv.extra_indexes(listing, os.environ):
         say("    " + line)
-    told = _uv.told(listing, str(home / "cache"))
-    if told is None:
+    variables = _uv.variables_for(listing, str(home / "cache"))
+    if variables is None:
         return None
     mine = str(program(home / "program", "uv"))
     pinned = re.findall(r"(?m)^uv==(\S+)", lock("uv").read_text(encoding="utf-8"))
@@ -445,7 +445,7 @@ def _own_uv(python: str) -> _uv.Uv | None:
         venv = [python, "-m", "venv", "--without-pip", str(home / "program")]
         run("making .venv-uv", venv)
         _install_uv([python, "-m", "pip", "--python", inner])
-    return _uv.Uv(mine, told)
+    return _uv.Uv(mine, variables)
 
 
 def uv(python: str) -> _uv.Uv | None:
@@ -517,7 +517,7 @@ def _install(folder: Path, names: Sequence[str]) -> None:
         uv = _own_uv(inner)
         if uv is not None:
             command = uv.command(inner, exactly(*names))
-            install(f"{title} with uv", command, **{**uv.told, **more})
+            install(f"{title} with uv", command, **{**uv.variables, **more})
             return
     except (StepError, OSError) as error:
         why = "".join(getattr(error, "lines", ())[-1:]) or str(error)
@@ -698,10 +698,10 @@ def ensure(names: Sequence[str] = DEVELOPMENT) -> None:
             say("    " + line)
         say(f"llm_normalize: {error}")
     except OSError as error:
-        mend = "copy this folder to where you may write, and start it there"
+        advice = "copy this folder to where you may write, and start it there"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            mend = "the disk is full: free some space, and start again"
-        say(f"llm_normalize: cannot make the environment in {ROOT}: {error}; {mend}")
+            advice = "the disk is full: free some space, and start again"
+        say(f"llm_normalize: cannot make the environment in {ROOT}: {error}; {advice}")
     except KeyboardInterrupt:
         say("\nllm_normalize: interrupted; the next start begins this step again")
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""uv in pip's place: told what pip is told, it fills an environment in seconds.
+"""uv in pip's place: with pip's settings, it fills an environment in seconds.
 
 It does not read pip's configuration, where a company names its own index. So what pip
 says about that is handed over in environment variables, which no list of processes
@@ -47,7 +47,7 @@ class Uv(NamedTuple):
     """A uv that can do what pip would, and the environment variables it needs."""
 
     path: str
-    told: dict[str, str]
+    variables: dict[str, str]
 
     def command(self, python: str, arguments: Sequence[str]) -> list[str]:
         """Return what installs in the environment of *python*.
@@ -60,8 +60,8 @@ class Uv(NamedTuple):
         return [self.path, *quiet, "pip", "install", "--python", python, *arguments]
 
 
-def told(listing: str, cache: str) -> dict[str, str] | None:
-    """Return the environment variables that tell uv what pip is told.
+def variables_for(listing: str, cache: str) -> dict[str, str] | None:
+    """Return the environment variables that give uv the settings of pip.
 
     Args:
         listing: What `pip config list` printed.

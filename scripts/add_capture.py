@@ -15,7 +15,7 @@ def parse(given: list[str]) -> argparse.Namespace:
         allow_abbrev=False,
         description=(
             "Make a folder of each answer to a chat completion in files of saved flows: "
-            "what came, what becomes of it, and what was asked. Keys, ids, and what a "
+            "the answer, its repaired form, and the request. Keys, ids, and what a "
             "provider echoes of the request are replaced; the request is not in it."
         ),
         epilog=(

@@ -1,7 +1,7 @@
 """Measure what the addon costs: one run, one table, against mitmproxy without it.
 
 All sides take their turns in every round; the streams are made up here, their provider
-and their client are processes of this machine, and nothing leaves it.
+and their client are processes of this machine, and nothing is sent beyond it.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
 
 
 def outcome(name: str, code: int, said: str) -> tuple[str, str]:
-    """Return the word for how a tool ended, and what is to be told of what it said."""
+    """Return the word for how a tool ended, and the lines of its output to show."""
     if code and not (name == "audit" and code == NOT_DONE):
         return "failed", said.rstrip()
     # What was audited, and whether anything was, is its result.
@@ -75,13 +75,13 @@ def main() -> int:
             errors="replace",
             check=False,
         )
-        result, told = outcome(name, done.returncode, done.stdout)
+        result, shown = outcome(name, done.returncode, done.stdout)
         failed = failed or result == "failed"
         print(f"{name:8}{result:10}{time.monotonic() - start:.1f} s", flush=True)
-        if told:
-            print(told, flush=True)
+        if shown:
+            print(shown, flush=True)
     if failed and not fix:
-        print("python3 scripts/check.py --fix mends what can be mended by itself")
+        print("python3 scripts/check.py --fix repairs what it can")
     return int(failed)
 
 

@@ -114,7 +114,7 @@ def requests_catalogue(
     adaptations: tuple[type[Adaptation], ...], not_dropped: tuple[tuple[str, str], ...]
 ) -> str:
     """Return the catalogue of what is changed in requests, likewise."""
-    kept = "\n".join(f"- {what}: {reason}" for what, reason in not_dropped)
+    listed = "\n".join(f"- {what}: {reason}" for what, reason in not_dropped)
     head = (
         "# The adaptations\n\nWhat is changed in requests. `scripts/docs.py` writes "
         "this file from the declarations in\nthis folder; change those instead. The "
@@ -122,7 +122,7 @@ def requests_catalogue(
     )
     tail = (
         "## Never dropped\n\nThe addon keeps these even if a provider refuses them: the "
-        f"client then gets the error.\n\n{kept}"
+        f"client then gets the error.\n\n{listed}"
     )
     return (
         "\n\n".join(
@@ -155,8 +155,8 @@ def _request_example(example: RequestExample) -> str:
     before, after = dumps(example.before).decode(), dumps(example.after).decode()
     refusal = example.refusal.decode()
     if not example.changes:
-        told = f" The provider says `{refusal}`." if refusal else ""
-        return f"Untouched: {example.name}.{told}"
+        refused = f" The provider says `{refusal}`." if refusal else ""
+        return f"Untouched: {example.name}.{refused}"
     lines = [f"-{before}", *([f" {refusal}"] if refusal else []), f"+{after}"]
     text = "\n".join(lines)
     return f"{example.name[0].upper()}{example.name[1:]}:\n\n```diff\n{text}\n```"

@@ -5,7 +5,7 @@ with mutated answers, the same for the same `--seed`.
 
 Led by coverage where atheris has wheels, in an environment of its own (.venv-fuzz);
 elsewhere hypothesis draws the same mutations by chance. Each job is a process, which
-tells by lines how far it is; what it finds is told once, and it goes on.
+reports its progress in lines; it reports each finding once, and goes on.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ def target(flags: argparse.Namespace) -> Any:
     return fuzz_target
 
 
-def tell(**told: object) -> None:
+def send(**fields: object) -> None:
     """Print a line for the process that started this job."""
     try:
-        print(MARK + json.dumps(told), flush=True)
+        print(MARK + json.dumps(fields), flush=True)
     except OSError:  # nobody listens any more
         os._exit(1)
 
@@ -146,7 +146,7 @@ class Job:
         self._module = module
         self._folder = folder
         self._until = until
-        self._told = 0.0
+        self._reported = 0.0
         self._kinds: set[str] = set()
 
     def run(self, data: bytes) -> None:
@@ -156,13 +156,13 @@ class Job:
             if found.kind not in self._kinds and not self.enough:
                 self._kinds.add(found.kind)
                 self._save(found, data)
-        if time.monotonic() - self._told >= 1:
+        if time.monotonic() - self._reported >= 1:
             self.report()
 
     def report(self) -> None:
-        """Tell how far this job is."""
-        self._told = time.monotonic()
-        tell(runs=self.runs)
+        """Send how far this job is."""
+        self._reported = time.monotonic()
+        send(runs=self.runs)
 
     def _save(self, found: Any, data: bytes) -> None:
         left = max(min(SHRINKING, self._until - time.monotonic()), 1)
@@ -174,7 +174,7 @@ class Job:
         digest = hashlib.sha256(data).hexdigest()[:8]
         path = self._folder / f"{words}-{digest}.bin"
         path.write_bytes(data)
-        tell(kind=found.kind, text=found.text, path=str(path))
+        send(kind=found.kind, text=found.text, path=str(path))
         self.enough = len(self._kinds) >= ENOUGH
 
 
@@ -271,7 +271,7 @@ def _by_chance(flags: argparse.Namespace, folder: Path, until: float) -> None:
 
 
 class Jobs:
-    """The jobs of one run and what they told."""
+    """The jobs of one run and their findings."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
@@ -309,12 +309,12 @@ class Jobs:
 
         threading.Thread(target=read, daemon=True).start()
 
-    def follow(self, until: float, told: Callable[[dict[str, str]], None]) -> None:
+    def follow(self, until: float, report: Callable[[dict[str, str]], None]) -> None:
         """Listen until all jobs have ended, or are ended because it is late.
 
         Args:
             until: When they should have ended, on the monotonic clock.
-            told: Called with each new finding, to be put to the `findings`.
+            report: Called with each new finding, to be put to the `findings`.
         """
         running = len(self._processes)
         line_at = time.monotonic() + EVERY
@@ -333,7 +333,7 @@ class Jobs:
                 running -= 1
                 self._ended(number, now < until + PATIENCE)
             elif line.startswith(MARK):
-                self._heard(number, json.loads(line[len(MARK) :]), told)
+                self._heard(number, json.loads(line[len(MARK) :]), report)
             else:
                 match = COVERAGE.search(line)
                 if match:
@@ -359,12 +359,12 @@ class Jobs:
         self,
         number: int,
         message: dict[str, Any],
-        told: Callable[[dict[str, str]], None],
+        report: Callable[[dict[str, str]], None],
     ) -> None:
         if "runs" in message:
             self._runs[number] = message["runs"]
         elif message["kind"] not in self.findings:
-            told(message)
+            report(message)
 
     def _ended(self, number: int, by_itself: bool) -> None:
         code = self._processes[number].wait()
@@ -412,7 +412,7 @@ def run(flags: argparse.Namespace) -> int:
     count = f"{flags.runs} runs" if flags.runs else f"{flags.seconds:g} s"
     more = ["--fixes", str(flags.fixes.resolve())] if flags.fixes else []
 
-    def told(finding: dict[str, str]) -> None:
+    def report(finding: dict[str, str]) -> None:
         jobs.findings[finding["kind"]] = finding
         place = Path(__file__).resolve()
         again = ["python3", str(place), *more, "--replay", finding["path"]]
@@ -426,9 +426,9 @@ def run(flags: argparse.Namespace) -> int:
     try:
         print(f"{engine}, {count}, seed {seed}, jobs {flags.jobs}", flush=True)
         module = target(flags)
-        for path in module.kept():
+        for path in module.inputs():
             for found in module.check(path.read_bytes()):
-                told({"kind": found.kind, "text": found.text, "path": str(path)})
+                report({"kind": found.kind, "text": found.text, "path": str(path)})
         for number in range(flags.jobs):
             command = [python, str(Path(__file__).resolve()), *more]
             command += ["--engine", engine, "--job", str(folder)]
@@ -438,7 +438,7 @@ def run(flags: argparse.Namespace) -> int:
             else:
                 command += ["--seconds", str(flags.seconds)]
             jobs.start(command)
-        jobs.follow(time.monotonic() + (flags.seconds or float("inf")), told)
+        jobs.follow(time.monotonic() + (flags.seconds or float("inf")), report)
     except KeyboardInterrupt:
         print("\ninterrupted")
     finally:
@@ -447,7 +447,7 @@ def run(flags: argparse.Namespace) -> int:
 
 
 def summary(jobs: Jobs, folder: Path, reported: tuple[str, ...] = ()) -> int:
-    """Print what came of it, remove what is of no use, and return the exit code.
+    """Print the result, remove what is of no use, and return the exit code.
 
     Args:
         jobs: What ran.
@@ -470,7 +470,7 @@ def summary(jobs: Jobs, folder: Path, reported: tuple[str, ...] = ()) -> int:
     fatal = [
         kind
         for kind, finding in jobs.findings.items()
-        # What is kept was repaired once, so it has to stay so.
+        # The inputs in tests/fuzz were repaired once, so they have to stay so.
         if not (kind.startswith(reported) and folder in Path(finding["path"]).parents)
     ]
     return int(bool(fatal or left or jobs.failed))

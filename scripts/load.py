@@ -90,7 +90,7 @@ def parse(given: list[str]) -> argparse.Namespace:
 def run(flags: argparse.Namespace) -> int:
     """Measure, tell the figures, and return the exit code."""
     if not sys.platform.startswith("linux"):
-        print("llm_normalize: this measures by way of /proc, which only Linux has")
+        print("llm_normalize: this measures with /proc, which only Linux has")
         return 1
     from workshop.load import command as traffic_load  # noqa: PLC0415 - it needs the environment
     from workshop.load import report as traffic_report  # noqa: PLC0415

@@ -43,7 +43,10 @@ def parse(given: list[str]) -> argparse.Namespace:
         "--sessions", type=int, metavar="N", help="how many sessions instead"
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help="of the dice; drawn and told if missing"
+        "--seed",
+        type=int,
+        metavar="N",
+        help="of the dice; drawn and printed if missing",
     )
     parser.add_argument(
         "--clients",
@@ -84,7 +87,7 @@ def parse(given: list[str]) -> argparse.Namespace:
 def run(flags: argparse.Namespace) -> int:
     """Run it, tell the figures, and return the exit code."""
     if not sys.platform.startswith("linux"):
-        print("llm_normalize: this measures by way of /proc, which only Linux has")
+        print("llm_normalize: this measures with /proc, which only Linux has")
         return 1
     from workshop.soak import command as traffic_soak  # noqa: PLC0415 - it needs the environment
     from workshop.soak import figures as traffic_soak_figures  # noqa: PLC0415
@@ -101,7 +104,7 @@ def run(flags: argparse.Namespace) -> int:
     figures = traffic_soak.run(asked)
     if figures is None:
         return 1
-    print(traffic_soak_figures.told(figures))
+    print(traffic_soak_figures.as_text(figures))
     if flags.json:
         data = json.dumps(figures.as_json(), indent=1)
         flags.json.write_text(data + "\n", encoding="utf-8")

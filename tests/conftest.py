@@ -1,3 +1,4 @@
+import signal
 import sys
 import threading
 from collections.abc import Generator, Iterator
@@ -54,6 +55,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     finally:
         sys.settrace(tracing)
         threading.settrace(of_threads)
+
+
+@pytest.fixture
+def signal_handlers() -> Iterator[None]:
+    """Restore the handlers of signals to end, which the command sets."""
+    names = ("SIGTERM", "SIGHUP", "SIGINT")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
 import importlib
 import json
+import os
 import re
 import runpy
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +21,9 @@ SCRIPT = ROOT / "addon" / "normalize.py"
 NAMES: dict[str, Any] = json.loads(
     Path(__file__).with_name("public_names.json").read_text("utf-8")
 )
+
+
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 
 
 @pytest.fixture
@@ -66,6 +72,11 @@ def test_without_a_tools_name_it_runs(
         ("chekc", "check"),
         ("--doctor", "doctor"),
         ("-trust", "trust"),
+        ("help", "--help"),
+        ("hlep", "--help"),
+        ("version", "--version"),
+        ("web", "--web"),
+        ("system-proxy", "--system-proxy"),
     ],
 )
 def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
@@ -76,6 +87,16 @@ def test_a_misspelled_tool_is_no_filter_for_mitmproxy(
     assert capsys.readouterr().err == (
         f"llm_normalize: there is no tool {word}: did you mean {meant}?\n"
     )
+
+
+def test_a_word_like_no_tool_is_refused_with_the_way_to_a_filter(
+    capsys: pytest.CaptureFixture[str], asked: list[tuple[str, list[str]]]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["obviously"])
+    assert "--help lists them; a filter for mitmproxy" in capsys.readouterr().err
+    assert cli.main(["run", "obviously"]) == 5
+    assert asked == [(".run.command", ["obviously"])]
 
 
 def test_help_shows_the_tools_and_what_run_takes(
@@ -112,12 +133,103 @@ OF_MITMPROXY = {"--set", "--listen-host", "--mode"}
 """What is handed on, and may be an example only."""
 
 
-def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_: object) -> int:
-        raise KeyboardInterrupt
+# What every tool gets
 
-    monkeypatch.setattr(command, "main", interrupted)
-    assert cli.main([]) == 130
+
+type Act = Callable[[], object]
+
+
+@pytest.fixture
+def does(monkeypatch: pytest.MonkeyPatch) -> Callable[[Act], None]:
+    """Have every tool call something here, and return 7."""
+
+    def have(act: Act) -> None:
+        tool = SimpleNamespace(main=lambda _: act() or 7)
+        monkeypatch.setattr(importlib, "import_module", lambda *_: tool)
+
+    return have
+
+
+def raises(error: type[BaseException]) -> Act:
+    def act() -> None:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize("name", cli.TOOLS)
+def test_ctrl_c_is_no_traceback(
+    name: str, does: Callable[[Act], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    does(raises(KeyboardInterrupt))
+    assert cli.main([name]) == 130
+    words = cli.TOOLS[name].interrupted
+    said = f"\nllm_normalize: interrupted; {words}\n" if words else ""
+    assert capsys.readouterr() == ("", said)
+
+
+def test_a_letter_that_the_console_lacks_is_replaced(
+    does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    does(lambda: sys.stdout.write("\u00e9"))
+    with (tmp_path / "out").open("w", encoding="ascii") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert cli.main(["doctor"]) == 1  # what was written
+    assert (tmp_path / "out").read_text() == "?"
+
+
+def test_a_closed_stdout_is_no_traceback(
+    does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    does(lambda: None)
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it then
+    assert cli.main(["trust"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [(lambda: sys.stdout.write("x") and None, 7), (raises(BrokenPipeError), 1)],
+    ids=["its end notices", "it notices"],
+)
+@pytest.mark.skipif(os.name == "nt", reason="needs a pipe that breaks as POSIX's does")
+def test_a_reader_that_is_gone_is_no_traceback(
+    act: Act, code: int, does: Callable[[Act], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    does(act)
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        assert cli.main(["service"]) == code
+        out.write("more, which nobody reads")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_to_end_lets_a_tool_take_down_what_it_set_up(
+    name: str, does: Callable[[Act], None]
+) -> None:
+    number = getattr(signal, name)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # this may run under nohup
+    does(lambda: signal.raise_signal(number))
+    with pytest.raises(SystemExit) as ended:  # which `finally` sees
+        cli.main(["report"])
+    assert ended.value.code == 128 + number
+
+
+@pytest.mark.skipif(os.name == "nt", reason="has no such signal")
+def test_a_hangup_that_is_ignored_stays_so(does: Callable[[Act], None]) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    does(lambda: signal.raise_signal(signal.SIGHUP))
+    assert cli.main(["demo"]) == 7
+
+
+def test_ctrl_c_interrupts_also_what_a_shell_starts_in_its_background(
+    does: Callable[[Act], None],
+) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    does(lambda: signal.raise_signal(signal.SIGINT))
+    assert cli.main(["check"]) == 130
 
 
 # What run takes

@@ -127,7 +127,7 @@ def test_capture_notes_what_broke_off_and_what_was_altered(
     made.request.headers["authorization"] = "Bearer assistant"
     _, row = proxy.addon.capture_command([made], str(tmp_path / "c"))
     assert str(row[2]).split("; ")[1:] == [
-        "other fixes fire than did on what came",
+        "other fixes apply than did to the original answer",
         "it breaks off",
     ]
 

@@ -159,7 +159,7 @@ class Normalize:
 
     @command.command("normalize.rerun")
     def rerun_command(self, flows: Sequence[flow.Flow]) -> types.Data:
-        """Show what today's fixes do to what came, and what was not so then."""
+        """Show what today's fixes do to the original answer, and what differs from then."""
         strict = ctx.options.normalize_strict
         return _table(rerun_rows(flows, self._fixes_for, strict=strict))
 
@@ -237,14 +237,14 @@ class Normalize:
                 flow.request.headers["accept-encoding"] = "identity"
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """Change a request to what its provider accepts; it leaves after this."""
+        """Change a request to what its provider accepts; it is sent after this."""
         exchange = self._exchanges.of(flow)
         self._routing.send(exchange)
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Decide how the answer passes: its headers leave right after this."""
+        """Decide how the answer passes: its headers are sent right after this."""
         response = flow.response
         assert response is not None
         exchange = self._exchanges.of(flow)
@@ -323,7 +323,7 @@ class Normalize:
     def _off(self, flow: http.HTTPFlow) -> set[str]:
         """Return the names of what is not to be done to *flow*."""
         request = flow.request
-        # Either may be the name that the user knows: behind a kept host header, say.
+        # Either may be the name that the user knows: with `keep_host_header`, say.
         hosts = {request.host, request.pretty_host}
         return {
             name

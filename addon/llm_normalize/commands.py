@@ -128,7 +128,11 @@ def capture_rows(
         fired = ", ".join(f"{name} {count}" for name, count in made.fixes.items())
         note = [
             "its words are filler" if fill else "the model's words are in it",
-            *(["other fixes fire than did on what came"] if made.was_altered else []),
+            *(
+                ["other fixes apply than did to the original answer"]
+                if made.was_altered
+                else []
+            ),
             *([] if answer.is_complete else ["it breaks off"]),
         ]
         yield [str(made.folder), fired or "none", "; ".join(note)]

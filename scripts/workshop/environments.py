@@ -78,7 +78,7 @@ def _fill(part: Path, lock: Path, uv: _uv.Uv | None) -> None:
     exactly = ("--no-deps", "--only-binary", ":all:", "-r", str(lock))
     inner = str(python_in(part))
     if uv is not None:
-        run("filling it with uv", *uv.command(inner, exactly), told=uv.told)
+        run("filling it with uv", *uv.command(inner, exactly), variables=uv.variables)
         return
     pip = (sys.executable, "-m", "pip", "--python", inner, "install")
     # Compiling takes half the time, and most modules are never imported.
@@ -179,7 +179,9 @@ def prune(named: Collection[Path]) -> list[str]:
     if uv is not None:
         with contextlib.suppress(EnvironmentLackingError):
             # It keeps a link to every file that was removed.
-            run("emptying uv's cache", uv.path, "cache", "clean", told=uv.told)
+            run(
+                "emptying uv's cache", uv.path, "cache", "clean", variables=uv.variables
+            )
     return gone
 
 
@@ -187,15 +189,15 @@ def run(
     what: str,
     *command: str,
     folder: Path | None = None,
-    told: dict[str, str] | None = None,
+    variables: dict[str, str] | None = None,
     telling: slice = slice(-2, None),
 ) -> None:
-    """Run *command*, with the environment variables *told*.
+    """Run *command*, with the environment variables *variables*.
 
     Raises:
         EnvironmentLackingError: It failed; the lines *telling* of its output say why.
     """
-    kept = {**AT_START, "PIP_USER": "0", **(told or {})}
+    kept = {**AT_START, "PIP_USER": "0", **(variables or {})}
     kept.pop("PIP_TARGET", None)
     done = subprocess.run(
         command,

@@ -2,9 +2,9 @@
 
 Checked for any bytes: nothing raises, and nothing is logged as an error, which is how a
 fix that fails shows itself; any cut gives the same output; a block that no fix is named
-for leaves as it came; no `[DONE]` is made up; what is kept stays bounded. For JSON
+for passes unchanged; no `[DONE]` is made up; what is kept stays bounded. For JSON
 events besides: repairing twice equals repairing once; what OpenAI could have sent
-leaves as it came; no text is lost. `form.lost` judges the last where all fields have
+passes unchanged; no text is lost. `form.lost` judges the last where all fields have
 the types that providers send. Elsewhere it is anybody's guess what a text belongs to,
 so there it only has to be somewhere in the output.
 """
@@ -45,7 +45,7 @@ from workshop import ROOT
 type Json = Any
 type Say = Callable[[str, str], None]
 
-KEPT = ROOT / "tests" / "fuzz"
+INPUTS = ROOT / "tests" / "fuzz"
 LONGEST = 16 * 1024
 """Bytes of an input; larger ones are slow and show nothing more."""
 
@@ -195,7 +195,7 @@ class Case(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A broken promise: its kind, each told once, and the words."""
+    """A broken promise: its kind, each reported once, and the words."""
 
     kind: str
     text: str
@@ -232,9 +232,9 @@ def _heard(say: Say) -> Iterator[None]:
 
     def hear(record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        told = "".join(traceback.format_exception(error)) if error else ""
+        trace = "".join(traceback.format_exception(error)) if error else ""
         kind = _where(error) if error else str(record.msg)
-        say(f"logged {kind}", f"{record.getMessage()}\n{told}")
+        say(f"logged {kind}", f"{record.getMessage()}\n{trace}")
 
     ear.emit = hear  # type: ignore[method-assign]
     propagate, logger.propagate = logger.propagate, False
@@ -361,7 +361,7 @@ _NEWLINES = re.compile(rb"^\n+|\n{2,}")
 
 
 def _ends_with_half(data: bytes) -> bool:
-    """Tell whether the last block has no end and no data: it leaves as it is."""
+    """Tell whether the last block has no end and no data: it is sent as it is."""
     last = data[_last_end(data) :]
     return bool(last) and not _DATA_LINE.search(last)
 
@@ -441,7 +441,7 @@ def _ends_with_done(data: bytes) -> bool:
 
 
 def _check_steps(case: Case, run: _Run, say: Say) -> None:
-    """Require that a block which no fix is named for left as it came."""
+    """Require that a block which no fix is named for passed unchanged."""
     for step in run.steps:
         left = b"".join(step.after)
         if step.before is None or step.fixes or left == step.before:
@@ -487,7 +487,7 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     ]
     is_one = case.asked.n == 1 and len(finished) < len(meaning.choices)
     if is_one or any(map(_is_split, _events(data))):
-        # Where one answer was asked for, several choices may leave as one.
+        # Where one answer was asked for, several choices may be sent as one.
         reasons = [choice.finish_reason for choice in meaning.choices.values()]
         finished = [next(filter(None, reasons), None)]
     if _is_whole_answer(list(_events(data)), case.asked):
@@ -516,8 +516,8 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     Contract: "a JSON body in it becomes chunks", and a stream made of one has a finish
     and `[DONE]`. It says itself that it is no chunk, and what all of it has used.
     """
-    told = [each for each in events if not _keeps_alive(each)]
-    body = told[0] if len(told) == 1 else None
+    loud = [each for each in events if not _keeps_alive(each)]
+    body = loud[0] if len(loud) == 1 else None
     if not isinstance(body, dict) or body.get("object") != "chat.completion":
         return False
     found = chunk.choices(body) if chunk.is_chunk(body) else []
@@ -528,8 +528,8 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
 def _is_split(event: Json) -> bool:
     """Tell whether choices of one *event* have one index, or none: they may be of any."""
     found = chunk.choices(event) if chunk.is_chunk(event) else []
-    told = [chunk.given_index(each) for each in found]
-    return len(told) > 1 and (None in told or len({*told}) < len(told))
+    given = [chunk.given_index(each) for each in found]
+    return len(given) > 1 and (None in given or len({*given}) < len(given))
 
 
 def _keeps_alive(event: Json) -> bool:
@@ -878,9 +878,9 @@ def _check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None
 def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     """Require that each text of a chunk is somewhere in the output."""
     joined = "".join(text for value in form.values(out) for text in _strings(value))
-    told = form.meaning_of_stream(out).choices.values()
+    meant = form.meaning_of_stream(out).choices.values()
     joined += "".join(
-        each for choice in told for each in (choice.text, choice.reasoning)
+        each for choice in meant for each in (choice.text, choice.reasoning)
     )
     last = ""
     found: list[Json] = form.values(data)
@@ -893,7 +893,7 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
         part = "message"  # else it may repeat what was said before
     for value in values:
         for key, text in _texts(value, part):
-            # A text that tells all again loses what was told before.
+            # A text that repeats itself loses the repetition.
             new = text.removeprefix(last)
             last = text or last
             if {text, new} & {""} or text in joined or new in joined:
@@ -932,7 +932,7 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 def _kind(fault: str) -> str:
-    """Return what is told by *fault* without what is quoted in it."""
+    """Return *fault* without what is quoted in it."""
     if fault.startswith("usage: "):
         return "usage"
     return re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\d+(\.\d+)?", "…", fault)
@@ -953,9 +953,9 @@ def _differ(one: bytes, other: bytes) -> str:
 # -- where inputs come from --------------------------------------------------------
 
 
-def kept() -> list[Path]:
+def inputs() -> list[Path]:
     """Return the files with inputs that broke a promise once."""
-    return sorted(KEPT.glob("*.bin"))
+    return sorted(INPUTS.glob("*.bin"))
 
 
 def seeds() -> list[bytes]:
@@ -970,7 +970,7 @@ def seeds() -> list[bytes]:
     for number, case in enumerate(cases[: 2 * len(ENCODINGS) * len(DAMAGES)]):
         if case.mode == "stream":
             cases.append(case._replace(mode="encoded", argument=number, place=0x8000))
-    known = [path.read_bytes() for path in kept()]
+    known = [path.read_bytes() for path in inputs()]
     small = [case for case in cases if len(case.payload) + HEADER <= LONGEST]
     return known + [case.write() for case in small]
 

@@ -100,7 +100,9 @@ def uv_there(tmp_path: Path) -> _uv.Uv:
     """Return uv, told of the index, with a cache of its own."""
     uv = _bootstrap.uv(sys.executable)
     assert uv is not None
-    return uv._replace(told={**uv.told, "UV_CACHE_DIR": str(tmp_path / "cache")})
+    return uv._replace(
+        variables={**uv.variables, "UV_CACHE_DIR": str(tmp_path / "cache")}
+    )
 
 
 def imported(folder: Path) -> str:
@@ -181,7 +183,7 @@ def filled(folder: Path, by: str, lock: Path, tmp_path: Path) -> Path:
     arguments = [*_bootstrap.EXACTLY, "-r", str(lock)]
     if by == "uv":
         uv = uv_there(tmp_path)
-        _bootstrap.install("installing", uv.command(inner, arguments), **uv.told)
+        _bootstrap.install("installing", uv.command(inner, arguments), **uv.variables)
     else:
         pip = [sys.executable, "-m", "pip", "--python", inner, "install"]
         _bootstrap.install("installing", [*pip, *arguments])

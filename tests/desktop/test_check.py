@@ -50,7 +50,7 @@ class Line(NamedTuple):
     mark: str
     step: str
     saw: str
-    mend: str
+    repair: str
 
 
 class Checked(NamedTuple):
@@ -160,9 +160,9 @@ class Desk:
             if found := LINE.match(text):
                 lines.append(Line(found[1].strip(), found[2].strip(), found[3], ""))
             else:
-                mend = text.strip().removeprefix("mend: ")
-                lines[-1] = lines[-1]._replace(mend=mend)
-        assert all(each.mend for each in lines if each.mark == "FAIL"), lines
+                repair = text.strip().removeprefix("repair: ")
+                lines[-1] = lines[-1]._replace(repair=repair)
+        assert all(each.repair for each in lines if each.mark == "FAIL"), lines
         return Checked(done.returncode, lines, last)
 
 
@@ -253,11 +253,11 @@ def test_where_nothing_listens_a_proxy_of_its_own_stands_in(
     assert checked.code == 1
     assert checked.of("port").mark == "FAIL"
     start = ROOT / "scripts" / "run.py"
-    assert checked.of("port").mend == f"python3 {start} -p {port}"
-    assert checked.last.endswith(f"the first to mend: {checked.of('port').mend}")
+    assert checked.of("port").repair == f"python3 {start} -p {port}"
+    assert checked.last.endswith(f"the first to repair: {checked.of('port').repair}")
     assert checked.told("variables").mark == "ok"  # once something listens
     assert checked.of("system proxy").mark == "FAIL"
-    assert checked.of("system proxy").mend.startswith("gsettings set")
+    assert checked.of("system proxy").repair.startswith("gsettings set")
     assert checked.of("stream").mark == checked.of("other hosts").mark == "ok"
     assert "check's own" in checked.of("stream").saw
 
@@ -350,7 +350,7 @@ def test_a_proxy_with_another_folder_is_noticed(
         assert f"that of {running.confdir}" in line.saw
         assert (
             f"run.py check -p {running.port} --set confdir={running.confdir}"
-            in line.mend
+            in line.repair
         )
 
 
@@ -371,8 +371,8 @@ def test_a_ca_that_nobody_trusts_is_noticed_by_all(desk: Desk, ca: Path) -> None
         checked = desk.check(running.port)
     for step in ("CA in system", "CA in Python", "CA in Node", "CA in browsers"):
         assert checked.marks(step) == {"FAIL"}, step
-    assert "run.py trust install" in checked.of("CA in system").mend
-    assert "NODE_EXTRA_CA_CERTS=" in checked.of("CA in Node").mend
+    assert "run.py trust install" in checked.of("CA in system").repair
+    assert "NODE_EXTRA_CA_CERTS=" in checked.of("CA in Node").repair
 
 
 def test_the_mends_for_python_and_node_do_mend(desk: Desk, ca: Path) -> None:
@@ -383,7 +383,7 @@ def test_the_mends_for_python_and_node_do_mend(desk: Desk, ca: Path) -> None:
         desk.store.write_bytes(desk.store.read_bytes() + running.ca.read_bytes())
         for step in ("CA in Python", "CA in requests", "CA in Node"):
             for line in (each for each in checked.lines if each.step == step):
-                for name in re.findall(r"export (\w+)=", line.mend):
+                for name in re.findall(r"export (\w+)=", line.repair):
                     is_node = name.startswith("NODE")
                     file = running.ca if is_node else desk.store
                     desk.environ[name] = str(file)
@@ -402,7 +402,7 @@ def test_an_expired_ca_is_noticed(desk: Desk, ca: Path, tmp_path: Path) -> None:
         checked = desk.check(running.port)
     assert checked.code == 1
     assert "has expired" in checked.of("CA").saw
-    assert "mitmproxy-ca*" in checked.of("CA").mend
+    assert "mitmproxy-ca*" in checked.of("CA").repair
     for step in ("CA in system", "CA in Node", "CA in browsers"):
         assert checked.marks(step) == {"FAIL"}, step
 
@@ -471,8 +471,8 @@ def test_a_running_proxy_that_has_the_provider_is_asked_for_the_stream(
     assert line.saw.startswith("through it, ")
     if scripts:
         assert line.mark == "FAIL"
-        assert "held back: nothing came before its end" in line.saw
-        assert "other scripts" in line.mend
+        assert "held back: nothing arrived before its end" in line.saw
+        assert "other scripts" in line.repair
     else:
         assert line.mark == "ok"
 
@@ -485,20 +485,20 @@ def test_a_proxy_that_cannot_reach_the_provider_gives_way(desk: Desk, ca: Path) 
 
 
 @pytest.mark.parametrize(
-    ("options", "saw", "mend"),
+    ("options", "saw", "repair"),
     [
         ({"normalize_mode": "observe"}, "is observe", "normalize_mode=repair"),
         ({"normalize_skip": "finish-with-delta"}, "unrepaired", "(finish-with-delta)"),
     ],
 )
 def test_a_stream_that_is_not_repaired_is_noticed(
-    options: dict[str, str], saw: str, mend: str, desk: Desk, ca: Path
+    options: dict[str, str], saw: str, repair: str, desk: Desk, ca: Path
 ) -> None:
     with proxy(desk, ca, **options) as running:
         line = desk.check(running.port).of("stream")
     assert line.mark == "FAIL"
     assert saw in line.saw
-    assert mend in line.mend
+    assert repair in line.repair
 
 
 def test_a_broken_configuration_is_told_of(desk: Desk, ca: Path) -> None:
@@ -506,7 +506,7 @@ def test_a_broken_configuration_is_told_of(desk: Desk, ca: Path) -> None:
     (desk.confdir / "config.yaml").write_text("normalize_mode: [\n")
     checked = desk.check(free_port())
     assert checked.of("own proxy").mark == "FAIL"
-    assert f"correct {desk.confdir}/config.yaml" in checked.of("own proxy").mend
+    assert f"correct {desk.confdir}/config.yaml" in checked.of("own proxy").repair
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

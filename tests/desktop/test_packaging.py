@@ -134,7 +134,7 @@ def environ(home: Path) -> dict[str, str]:
     folders = {"HOME": str(home), "UV_TOOL_DIR": str(home / "tools")}
     folders |= {"UV_TOOL_BIN_DIR": str(home / "bin"), "UV_PYTHON": sys.executable}
     path = f"{home / 'bin'}:{Path(uv().path).parent}:/usr/bin:/bin"
-    return {**kept, **uv().told, **folders, "PATH": path}
+    return {**kept, **uv().variables, **folders, "PATH": path}
 
 
 def run(variables: Mapping[str, str], *command: str) -> str:
@@ -167,7 +167,7 @@ def test_uv_runs_it_and_installs_it(built: Path, tmp_path: Path) -> None:
     for tool in cli.TOOLS:
         assert "llm-normalize" in run(variables, "llm-normalize", tool, "--help")
     shown = run(variables, "llm-normalize", "demo")
-    assert "what came through the proxy is what OpenAI would have sent" in shown
+    assert "what the proxy sent is what OpenAI would have sent" in shown
     assert shown.endswith("Use it for real\n  llm-normalize")
     serves(tmp_path, variables, str(tmp_path / "bin" / "llm-normalize"))
 

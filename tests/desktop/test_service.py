@@ -10,8 +10,8 @@ import pytest
 import nobody
 from desktop import service_session as session
 from llm_normalize.desktop.machine import Machine
-from llm_normalize.desktop.service import actions as service
 from llm_normalize.desktop.service import unit
+from llm_normalize.desktop.service.plan import plan
 
 
 def verified(folder: Path, text: str) -> str:
@@ -34,7 +34,7 @@ def verified(folder: Path, text: str) -> str:
 
 
 def text(folder: Path, *more: str) -> str:
-    made = service.plan(Machine(home=folder), 8080, more)
+    made = plan(Machine(home=folder), 8080, more)
     touch = [str(shutil.which("touch")), made.command[2]]
     return unit.text_of(made.command, touch, made.environment, made.listens)
 

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from desktop.session import PATIENCE, ROOT, Session, Started, free_port, session, until
-from llm_normalize.desktop.machine import Outcome
+from llm_normalize.desktop.machine import Result
 from support import Provider, body_script
 
 SCHEMA = "org.gnome.system.proxy"
@@ -278,7 +278,7 @@ def request(flow):
 """
 
 
-def chromium(gnome: Session, url: str) -> Outcome:
+def chromium(gnome: Session, url: str) -> Result:
     return gnome.machine.run(
         [
             "chromium",

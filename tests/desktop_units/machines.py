@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from llm_normalize.desktop.machine import Machine, Outcome
+from llm_normalize.desktop.machine import Machine, Result
 
-Answer = Outcome | Callable[[list[str]], Outcome]
+Answer = Result | Callable[[list[str]], Result]
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Recorded(Machine):
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
-    ) -> Outcome:
+    ) -> Result:
         given = list(command)
         self.ran.append(given)
         self.inputs.append(text)
         for size in range(len(given), 0, -1):
             answer = self.answers.get(tuple(given[:size]))
             if answer is not None:
-                return answer if isinstance(answer, Outcome) else answer(given)
+                return answer if isinstance(answer, Result) else answer(given)
         raise AssertionError(f"nobody expected the command {given}")
 
     def is_root(self) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from llm_normalize.desktop.machine import Machine, Outcome
+from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.desktop.proxy.windows import KEY
 
 _DOMAINS = "There aren't any bypass domains set on {}."
@@ -40,20 +40,20 @@ class Mac(Machine):
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
-    ) -> Outcome:
+    ) -> Result:
         program, verb, *given = command
         if program == "scutil":
-            return Outcome(0, _scutil(next(iter(self.services.values()))))
+            return Result(0, _scutil(next(iter(self.services.values()))))
         assert program == "networksetup"
         self.ran.append([verb, *given])
         if verb == "-listallnetworkservices":
             note = "An asterisk (*) denotes that a network service is disabled."
-            return Outcome(0, "\n".join([note, *self.services, ""]))
+            return Result(0, "\n".join([note, *self.services, ""]))
         named = {name.removeprefix("*"): each for name, each in self.services.items()}
         if given[0] not in named:
             # It ends with 0 here, as it does.
-            return Outcome(0, "** Error: The parameters were not valid.\n")
-        return Outcome(0, _networksetup(named[given[0]], verb, given))
+            return Result(0, "** Error: The parameters were not valid.\n")
+        return Result(0, _networksetup(named[given[0]], verb, given))
 
 
 def _scutil(service: Service) -> str:
@@ -140,12 +140,12 @@ class Registry(Machine):
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
-    ) -> Outcome:
+    ) -> Result:
         self.ran.append(list(command))
         program, *given = command
         if program != "reg":
             assert "InternetSetOptionW" in given[-1]
-            return Outcome(0)
+            return Result(0)
         assert given[1] == KEY
         if given[0] == "query":
             lines = [
@@ -153,15 +153,15 @@ class Registry(Machine):
                 for name, (kind, data) in self.values.items()
             ]
             below = rf"{KEY.replace('HKCU', 'HKEY_CURRENT_USER')}\Connections"
-            return Outcome(0, "\r\n".join(["", KEY, *lines, "", below, ""]))
+            return Result(0, "\r\n".join(["", KEY, *lines, "", below, ""]))
         name = given[given.index("/v") + 1]
         assert given[-1] == "/f"
         if given[0] == "delete":
             if self.values.pop(name, None) is None:
-                return Outcome(1, err="ERROR: The system was unable to find it.")
-            return Outcome(0)
+                return Result(1, err="ERROR: The system was unable to find it.")
+            return Result(0)
         assert given[0] == "add"
         kind, data = given[given.index("/t") + 1], given[given.index("/d") + 1]
         assert re.fullmatch(r"REG_(SZ|DWORD|EXPAND_SZ)", kind)
         self.values[name] = (kind, data)
-        return Outcome(0)
+        return Result(0)

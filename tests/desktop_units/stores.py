@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_units.machines import Recorded
-from llm_normalize.desktop.machine import Outcome, System
+from llm_normalize.desktop.machine import Result, System
 from llm_normalize.desktop.trust.certificate import Certificate, read
 
-DONE = Outcome(0)
-FAILED = Outcome(1, err="it failed")
+DONE = Result(0)
+FAILED = Result(1, err="it failed")
 
 
 def certificates(path: Path) -> list[Certificate]:
@@ -33,7 +33,7 @@ class Simulated(Recorded):
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
-    ) -> Outcome:
+    ) -> Result:
         given = list(command)
         self.ran.append(given)
         if given[0] == "sudo":
@@ -62,25 +62,25 @@ class Simulated(Recorded):
         path.write_text("# no roots yet\n")
         self.places.update(folder=self.root_folder / folder, bundle=path)
 
-    def copy(self, given: list[str]) -> Outcome:
+    def copy(self, given: list[str]) -> Result:
         assert given[:2] == ["-m", "0644"]
         assert Path(given[3]).parent == self.places["folder"]
         Path(given[3]).write_bytes(Path(given[2]).read_bytes())
         return DONE
 
-    def delete(self, given: list[str]) -> Outcome:
+    def delete(self, given: list[str]) -> Result:
         assert given[0] == "-f"
         Path(given[1]).unlink(missing_ok=True)
         return DONE
 
-    def update(self, given: list[str]) -> Outcome:
+    def update(self, given: list[str]) -> Result:
         if given[:1] == ["--certsconf"]:
             self.inputs.append(Path(given[1]).read_text())
         texts = [path.read_text() for path in sorted(self.places["folder"].iterdir())]
         self.places["bundle"].write_text("".join(texts))
         return DONE
 
-    def anchor(self, given: list[str]) -> Outcome:
+    def anchor(self, given: list[str]) -> Result:
         verb, option, path = given
         assert verb == "anchor"
         stored = self.places["folder"] / (
@@ -95,11 +95,11 @@ class Simulated(Recorded):
 
     # macOS
 
-    def security(self, given: list[str]) -> Outcome:
+    def security(self, given: list[str]) -> Result:
         verb, *rest = given
         if verb == "find-certificate":
             assert rest[:4] == ["-a", "-p", "-c", "mitmproxy"]
-            return Outcome(0, "".join(each.pem for each in self.roots))
+            return Result(0, "".join(each.pem for each in self.roots))
         if verb == "delete-certificate":
             gone = [each for each in self.roots if each.sha1 == rest[1]]
             del self.roots[gone[0]]
@@ -108,7 +108,7 @@ class Simulated(Recorded):
             Path(rest[rest.index("-c") + 1] if "-c" in rest else rest[-1])
         )
         if verb == "verify-cert":
-            return DONE if self.roots.get(named) else Outcome(1, err="CSSMERR")
+            return DONE if self.roots.get(named) else Result(1, err="CSSMERR")
         self.roots[named] = {"add-trusted-cert": True, "remove-trusted-cert": False}[
             verb
         ]
@@ -116,7 +116,7 @@ class Simulated(Recorded):
 
     # Windows
 
-    def certutil(self, given: list[str]) -> Outcome:
+    def certutil(self, given: list[str]) -> Result:
         user, verb, store, what = given
         assert (user, store) == ("-user", "Root")
         if verb == "-addstore":
@@ -124,11 +124,11 @@ class Simulated(Recorded):
             return DONE
         found = [each for each in self.roots if what in (each.sha1, each.common_name)]
         if not found:
-            return Outcome(-2146885628, "CertUtil: -store FEHLER")
+            return Result(-2146885628, "CertUtil: -store FEHLER")
         if verb == "-delstore":
             del self.roots[found[0]]
         lines = [f"Zertifikathash(sha1): {each.sha1.lower()}" for each in found]
-        return Outcome(0, "\r\n".join(lines))
+        return Result(0, "\r\n".join(lines))
 
 
 def simulated(

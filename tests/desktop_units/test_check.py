@@ -35,7 +35,7 @@ from llm_normalize.desktop.check import variables as check_variables
 from llm_normalize.desktop.check.finding import Finding, Mark, Report, Way
 from llm_normalize.desktop.check.programs import Led, Probe
 from llm_normalize.desktop.local_server import Answer, Status
-from llm_normalize.desktop.machine import Machine, Outcome, System
+from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.processes import Listener
 from llm_normalize.desktop.proxy.gnome import Gnome
 from llm_normalize.desktop.proxy.macos import MacOs
@@ -92,14 +92,14 @@ def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("NO_COLOR", "1")
     out = io.StringIO()
     report = Report(out)
-    report.tell([Finding(Mark.OK, "port", "it listens")])
-    report.tell([Finding(Mark.FAIL, "CA", "it has expired", "make one")])
+    report.add([Finding(Mark.OK, "port", "it listens")])
+    report.add([Finding(Mark.FAIL, "CA", "it has expired", "make one")])
     assert report.end() == 1
     assert out.getvalue().splitlines() == [
         "ok   port           it listens",
         "FAIL CA             it has expired",
-        "                    mend: make one",
-        "1 of 2 failed; the first to mend: make one",
+        "                    repair: make one",
+        "1 of 2 failed; the first to repair: make one",
     ]
 
 
@@ -115,7 +115,7 @@ def test_lines_have_marks_mends_and_a_sum(monkeypatch: pytest.MonkeyPatch) -> No
 def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> None:
     out = io.StringIO()
     report = Report(out)
-    report.tell([Finding(each, "step", "seen") for each in marks])
+    report.add([Finding(each, "step", "seen") for each in marks])
     assert report.end() == 0
     assert out.getvalue().splitlines()[-1] == last
 
@@ -123,13 +123,10 @@ def test_only_a_failure_makes_the_check_fail(marks: list[Mark], last: str) -> No
 def test_marks_are_coloured_where_a_terminal_wants_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Coloured:
-        colours = True
-
-    monkeypatch.setattr("llm_normalize.desktop.check.finding.View", Coloured)
+    monkeypatch.setattr(check_finding, "styled", lambda text, style: f"<{style}>{text}")
     out = io.StringIO()
-    Report(out).tell([Finding(Mark.FAIL, "CA", "no")])
-    assert out.getvalue().startswith("\x1b[1;31mFAIL\x1b[0m CA")
+    Report(out).add([Finding(Mark.FAIL, "CA", "no")])
+    assert out.getvalue().startswith("<1;31>FAIL CA")
 
 
 @pytest.mark.parametrize(
@@ -178,19 +175,19 @@ def test_llm_normalize_is_named_with_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "mend"),
+    ("number", "repair"),
     [
         (8089, f"python3 {ROOT}/scripts/run.py -p 8089"),
         (8080, f"python3 {ROOT}/scripts/run.py"),
     ],
 )
 def test_where_nothing_listens_it_is_started(
-    number: int, mend: str, monkeypatch: pytest.MonkeyPatch
+    number: int, repair: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_server, "listens", lambda *_: False)
     way = replace(WAY, port=number)
     finding = port(Recorded(system="linux"), way, None, None)
-    assert (finding.mark, finding.repair) == (Mark.FAIL, mend)
+    assert (finding.mark, finding.repair) == (Mark.FAIL, repair)
     assert "nothing listens" in finding.saw
 
 
@@ -201,7 +198,7 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "saw", "mend"),
+    ("owner", "saw", "repair"),
     [
         (Listener(4, "nginx", ("nginx",)), "nginx (pid 4) has", "run.py -p 8081"),
         (None, "which the system does not name", "run.py -p 8081"),
@@ -222,12 +219,12 @@ def test_on_windows_scripts_are_started_by_its_launcher() -> None:
     ],
 )
 def test_another_program_on_the_port_is_named(
-    owner: Listener | None, saw: str, mend: str
+    owner: Listener | None, saw: str, repair: str
 ) -> None:
     finding = port(Recorded(system="linux"), WAY, None, owner)
     assert finding.mark is Mark.FAIL
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
 
 
 @pytest.mark.parametrize(
@@ -302,7 +299,7 @@ def test_no_variables_are_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "mark", "saw", "mend"),
+    ("environ", "mark", "saw", "repair"),
     [
         (
             {**GOOD, "https_proxy": "http://u:pw@127.0.0.1:8080"},
@@ -367,12 +364,12 @@ def test_no_variables_are_skipped() -> None:
     ],
 )
 def test_what_is_wrong_with_variables_is_told_with_its_mend(
-    environ: dict[str, str], mark: Mark, saw: str, mend: str
+    environ: dict[str, str], mark: Mark, saw: str, repair: str
 ) -> None:
     finding = only(variables(environ))
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
 
 
@@ -396,7 +393,7 @@ def test_a_node_that_could_follow_variables_is_told_to(
     found = variables(
         {**GOOD, "NODE_USE_ENV_PROXY": value},
         programs=("node",),
-        answers={NODE: Outcome(0, knows)},
+        answers={NODE: Result(0, knows)},
     )
     marks = {each.mark for each in found if "Node" in each.saw}
     assert marks == ({mark} if mark else set())
@@ -441,17 +438,17 @@ def gnome(**told: str) -> Recorded:
         system="linux",
         environ={"XDG_CURRENT_DESKTOP": "GNOME"},
         answers={
-            ("gsettings", "list-keys"): Outcome(0),
-            ("gsettings", "list-recursively"): Outcome(0, "".join(lines)),
+            ("gsettings", "list-keys"): Result(0),
+            ("gsettings", "list-recursively"): Result(0, "".join(lines)),
         },
         programs=("gsettings",),
     )
 
 
 def kde(**told: str) -> Recorded:
-    def answer(command: list[str]) -> Outcome:
+    def answer(command: list[str]) -> Result:
         key = command[command.index("--key") + 1].replace(" ", "_")
-        return Outcome(0, told.get(key, command[-1]) + "\n")
+        return Result(0, told.get(key, command[-1]) + "\n")
 
     return Recorded(
         system="linux",
@@ -464,14 +461,14 @@ def kde(**told: str) -> Recorded:
 def macos(*lines: str) -> Recorded:
     said = "\n".join(["<dictionary> {", *(f"  {each}" for each in lines), "}"])
     return Recorded(
-        system="macos", environ={}, answers={("scutil", "--proxy"): Outcome(0, said)}
+        system="macos", environ={}, answers={("scutil", "--proxy"): Result(0, said)}
     )
 
 
 def windows(*lines: str) -> Recorded:
     said = "\r\n".join(["", "HKEY_CURRENT_USER\\…", *(f"    {each}" for each in lines)])
     return Recorded(
-        system="windows", environ={}, answers={("reg", "query"): Outcome(0, said)}
+        system="windows", environ={}, answers={("reg", "query"): Result(0, said)}
     )
 
 
@@ -573,10 +570,10 @@ def test_mends_name_the_port() -> None:
             system="linux",
             environ={},
             programs=("gsettings",),
-            answers={("gsettings",): Outcome(1, err="No such schema")},
+            answers={("gsettings",): Result(1, err="No such schema")},
         ),
-        Recorded(system="macos", answers={("scutil",): Outcome(127)}),
-        Recorded(system="windows", answers={("reg",): Outcome(1)}),
+        Recorded(system="macos", answers={("scutil",): Result(127)}),
+        Recorded(system="windows", answers={("reg",): Result(1)}),
     ],
 )
 def test_no_desktop_is_skipped_where_variables_lead_here(machine: Recorded) -> None:
@@ -612,8 +609,8 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
             ("env", "GSETTINGS_BACKEND=memory"): gnome().answers[
                 "gsettings", "list-recursively"
             ],
-            ("dconf", "dump"): Outcome(0, "[/]\nmode='manual'\n"),
-            ("dconf", "read"): Outcome(0, "'manual'\n"),
+            ("dconf", "dump"): Result(0, "[/]\nmode='manual'\n"),
+            ("dconf", "read"): Result(0, "'manual'\n"),
             ("gsettings", "list-recursively"): listed,
         }
     )
@@ -626,7 +623,7 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
 
 
 @pytest.mark.parametrize(
-    ("machine", "mark", "saw", "mend"),
+    ("machine", "mark", "saw", "repair"),
     [
         (
             gnome(mode="'auto'", url="'http://127.0.0.1:9999/proxy.pac'"),
@@ -679,12 +676,12 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
     ],
 )
 def test_a_desktop_that_leads_elsewhere_is_told_with_the_mend(
-    machine: Recorded, mark: Mark, saw: str, mend: str
+    machine: Recorded, mark: Mark, saw: str, repair: str
 ) -> None:
     finding = desktop(machine)
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
     assert "pw" not in finding.saw + finding.repair
 
 
@@ -709,7 +706,7 @@ SERVED = "function FindProxyForURL(url, host) { /* integrate.api.nvidia.com */ }
 def pac(
     monkeypatch: pytest.MonkeyPatch,
     answer: Answer | None,
-    node: Outcome | None = None,
+    node: Result | None = None,
 ) -> Finding:
     monkeypatch.setattr(local_server, "fetch", lambda *_: answer)
     machine = Recorded(
@@ -748,23 +745,23 @@ def test_a_pac_file_that_is_not_served_fails(
     ("node", "mark", "saw"),
     [
         (None, Mark.OK, "names the hosts"),
-        (Outcome(0, '["PROXY 127.0.0.1:8080", "DIRECT"]'), Mark.OK, "evaluated"),
+        (Result(0, '["PROXY 127.0.0.1:8080", "DIRECT"]'), Mark.OK, "evaluated"),
         (
-            Outcome(0, '["PROXY localhost:8080; DIRECT", "PROXY corp:3128"]'),
+            Result(0, '["PROXY localhost:8080; DIRECT", "PROXY corp:3128"]'),
             Mark.OK,
             "evaluated",
         ),
-        (Outcome(0, '["DIRECT", "DIRECT"]'), Mark.FAIL, "nvidia.com DIRECT"),
+        (Result(0, '["DIRECT", "DIRECT"]'), Mark.FAIL, "nvidia.com DIRECT"),
         (
-            Outcome(0, '["PROXY 127.0.0.1:8080", "PROXY 127.0.0.1:8080"]'),
+            Result(0, '["PROXY 127.0.0.1:8080", "PROXY 127.0.0.1:8080"]'),
             Mark.FAIL,
             "unlisted.example PROXY",
         ),
-        (Outcome(1, err="SyntaxError: no"), Mark.FAIL, "SyntaxError"),
+        (Result(1, err="SyntaxError: no"), Mark.FAIL, "SyntaxError"),
     ],
 )
 def test_a_pac_file_is_evaluated_for_a_listed_host_and_another(
-    node: Outcome | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
+    node: Result | None, mark: Mark, saw: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = Answer(200, check_pac.KIND, SERVED.encode())
     finding = pac(monkeypatch, answer, node)
@@ -884,10 +881,10 @@ def trust(
     root_folder: Path = Path("/nowhere"),
 ) -> list[Finding]:
     good: dict[tuple[str, ...], Any] = {
-        CURL: Outcome(0),
-        OPENSSL: Outcome(0),
-        ("python3",): Outcome(0, json.dumps(TRUSTED)),
-        NODE: Outcome(0, json.dumps({"error": "", **VERSION})),
+        CURL: Result(0),
+        OPENSSL: Result(0),
+        ("python3",): Result(0, json.dumps(TRUSTED)),
+        NODE: Result(0, json.dumps({"error": "", **VERSION})),
     }
     machine = Recorded(
         system=system,
@@ -914,9 +911,9 @@ def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
 ) -> None:
     asked: list[list[str]] = []
 
-    def curl(command: list[str]) -> Outcome:
+    def curl(command: list[str]) -> Result:
         asked.append(command)
-        return Outcome(0)
+        return Result(0)
 
     trust(confdir, {CURL: curl})
     (command,) = asked
@@ -929,19 +926,19 @@ def test_curl_is_asked_for_the_probe_through_the_proxy_and_for_nothing_else(
 def test_windows_curl_is_not_asked_for_revocation(confdir: Path) -> None:
     asked: list[list[str]] = []
 
-    def curl(command: list[str]) -> Outcome:
+    def curl(command: list[str]) -> Result:
         asked.append(command)
-        return Outcome(0)
+        return Result(0)
 
     programs = ("curl", "python", "openssl")
     answers: Mapping[tuple[str, ...], Any]
-    answers = {CURL: curl, ("python",): Outcome(0, json.dumps(TRUSTED))}
+    answers = {CURL: curl, ("python",): Result(0, json.dumps(TRUSTED))}
     found = trust(confdir, answers, programs=programs, system="windows")
     assert "--ssl-no-revoke" in asked[0]
     assert found[0].saw == "curl trusts it by the system's store"
 
 
-REFUSED = Outcome(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
+REFUSED = Result(60, err="curl: (60) SSL certificate problem\nMore: https://curl.se\n")
 
 
 def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) -> None:
@@ -952,7 +949,7 @@ def test_a_system_that_does_not_trust_it_is_told_what_to_install(confdir: Path) 
     assert (finding.mark, finding.repair) == (Mark.FAIL, said)
     assert said.startswith(f"{INSTALL}; without a desktop")
     assert finding.saw == "curl refuses it: curl: (60) SSL certificate problem"
-    error = Outcome(1, err="verify error:num=20:no issuer\nDONE")
+    error = Result(1, err="verify error:num=20:no issuer\nDONE")
     assert "verify error" in trust(confdir, {OPENSSL: error})[0].saw
 
 
@@ -960,8 +957,8 @@ def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> 
     away = Led(shell=False, desktop=False)
     told = {
         CURL: REFUSED,
-        ("python3",): Outcome(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
-        NODE: Outcome(0, json.dumps({"error": "no", **VERSION})),
+        ("python3",): Result(0, json.dumps(dict.fromkeys(TRUSTED, "no"))),
+        NODE: Result(0, json.dumps({"error": "no", **VERSION})),
     }
     assert {each.mark for each in trust(confdir, told, led=away)} == {Mark.WARN}
     browsers = Led(shell=False, desktop=True)
@@ -970,7 +967,7 @@ def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> 
 
 
 def test_curl_that_trusts_by_a_variable_only_is_told_of(confdir: Path) -> None:
-    turns = iter([REFUSED, Outcome(0)])
+    turns = iter([REFUSED, Result(0)])
     environ = {"CURL_CA_BUNDLE": "x"}
     answers: dict[tuple[str, ...], Any] = {CURL: lambda _: next(turns)}
     found = trust(confdir, answers, environ=environ)
@@ -994,7 +991,7 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
     roots = debian(tmp_path).places["bundle"]
     _, plain, more, _ = trust(
         confdir,
-        {("python3",): Outcome(0, json.dumps(told)), CURL: REFUSED},
+        {("python3",): Result(0, json.dumps(told)), CURL: REFUSED},
         programs=(*ALL, "update-ca-certificates"),
         root_folder=tmp_path if has_roots else Path("/nowhere"),
     )
@@ -1010,7 +1007,7 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
 
 
 def test_python_that_fails_is_told(confdir: Path) -> None:
-    found = trust(confdir, {("python3",): Outcome(1, err="boom")})
+    found = trust(confdir, {("python3",): Result(1, err="boom")})
     assert found[1].mark is Mark.FAIL
     assert "boom" in found[1].saw
 
@@ -1035,7 +1032,7 @@ def test_a_file_with_this_ca_alone_is_told_of(
 
 
 def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> None:
-    refused = Outcome(0, json.dumps({"error": "UNABLE_TO_VERIFY", **VERSION}))
+    refused = Result(0, json.dumps({"error": "UNABLE_TO_VERIFY", **VERSION}))
     finding = trust(confdir, {NODE: refused})[3]
     own = confdir / "mitmproxy-ca-cert.pem"
     assert finding.mark is Mark.FAIL
@@ -1043,7 +1040,7 @@ def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> No
     environ = {"NODE_EXTRA_CA_CERTS": "/not/there.pem"}
     finding = trust(confdir, {NODE: refused}, environ=environ)[3]
     assert "NODE_EXTRA_CA_CERTS names /not/there.pem, which is not there" in finding.saw
-    assert trust(confdir, {NODE: Outcome(1, err="boom")})[3].saw.endswith("boom")
+    assert trust(confdir, {NODE: Result(1, err="boom")})[3].saw.endswith("boom")
 
 
 @pytest.mark.parametrize("helps", [True, False])
@@ -1052,7 +1049,7 @@ def test_a_node_that_can_use_the_systems_store_is_told_so(
 ) -> None:
     refused = {"error": "UNABLE_TO_VERIFY", "version": "v24.0.0", "system": True}
     turns = iter([refused, {**refused, "error": "" if helps else "no"}])
-    finding = trust(confdir, {NODE: lambda _: Outcome(0, json.dumps(next(turns)))})[3]
+    finding = trust(confdir, {NODE: lambda _: Result(0, json.dumps(next(turns)))})[3]
     assert ("export NODE_OPTIONS=--use-system-ca, or: " in finding.repair) is helps
 
 
@@ -1089,13 +1086,13 @@ def browsers(
     assert authority is not None
     assert held is not None
 
-    def answer(command: list[str]) -> Outcome:
+    def answer(command: list[str]) -> Result:
         if "-n" not in command:
             flags = "C,," if trust else ",,"
-            return Outcome(0, LISTED.format(flags=flags))
+            return Result(0, LISTED.format(flags=flags))
         if "-a" in command:
-            return Outcome(0, held.path.read_text("ascii"))
-        return Outcome(
+            return Result(0, held.path.read_text("ascii"))
+        return Result(
             0, SHOWN.format(fingerprint=held.certificate.fingerprint, trust=trust)
         )
 
@@ -1137,13 +1134,13 @@ def test_a_database_without_it_is_told_of_as_trust_tells_it(
     other.mkdir()
     write_ca(other, 100)
     finding, states = browsers(home, confdir, holds=other)
-    mend = f"{INSTALL} --confdir {confdir}"
-    assert (finding.mark, finding.repair) == (Mark.FAIL, mend)
+    repair = f"{INSTALL} --confdir {confdir}"
+    assert (finding.mark, finding.repair) == (Mark.FAIL, repair)
     assert finding.saw.startswith(f"~/.pki/nssdb: {states[0]}")
     finding, states = browsers(home, confdir, trust="")
     assert finding.saw == "~/.pki/nssdb: not trusted: it is there, without trust"
     assert states == ["not trusted"]
-    broken = {("/usr/bin/certutil",): Outcome(255, err="some error")}
+    broken = {("/usr/bin/certutil",): Result(255, err="some error")}
     finding, states = browsers(home, confdir, answers=broken)
     assert finding.saw == "~/.pki/nssdb: unknown: certutil: some error"
     assert states == ["unknown"]
@@ -1191,7 +1188,7 @@ def events(*, repaired: bool) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("repaired", "late", "observing", "skips", "mark", "saw", "mend"),
+    ("repaired", "late", "observing", "skips", "mark", "saw", "repair"),
     [
         (True, False, False, [], Mark.OK, "before the second was sent", ""),
         (True, True, False, [], Mark.FAIL, "held back", "without stream_large_bodies"),
@@ -1207,13 +1204,13 @@ def test_a_stream_is_judged_by_its_events_and_its_first(
     skips: list[str],
     mark: Mark,
     saw: str,
-    mend: str,
+    repair: str,
 ) -> None:
     got = check_stream.Got(events(repaired=repaired), late)
     finding = check_stream.judge(got, "here", is_observing=observing, skips=skips)
     assert finding.mark is mark
     assert saw in finding.saw
-    assert mend in finding.repair
+    assert repair in finding.repair
 
 
 @pytest.mark.parametrize("given", [[], ["data: {}"], ['data: {"choices":[{}]}']])
@@ -1276,7 +1273,7 @@ def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("opens", "mark", "mend"),
+    ("opens", "mark", "repair"),
     [
         ("all", Mark.WARN, "normalize_only=true"),
         ("allowed", Mark.WARN, "without allow_hosts"),
@@ -1284,9 +1281,9 @@ def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> 
     ],
 )
 def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
-    opens: str, mark: Mark, mend: str, tmp_path: Path
+    opens: str, mark: Mark, repair: str, tmp_path: Path
 ) -> None:
     way = Way("127.0.0.1", 1)  # nothing listens there
     finding = check_opaque.judge(way, tmp_path, opens)
     assert finding.mark is mark
-    assert mend in finding.repair
+    assert repair in finding.repair

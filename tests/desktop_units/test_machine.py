@@ -5,7 +5,7 @@ import psutil
 import pytest
 
 from desktop_units.machines import Recorded
-from llm_normalize.desktop.machine import HUNG, Machine, Outcome
+from llm_normalize.desktop.machine import HUNG, Machine, Result
 
 
 def test_a_command_gets_its_input_and_tells_how_it_ended() -> None:
@@ -13,7 +13,7 @@ def test_a_command_gets_its_input_and_tells_how_it_ended() -> None:
         "import sys; print(sys.stdin.read()); print('no', file=sys.stderr); exit(3)"
     )
     outcome = Machine().run([sys.executable, "-c", program], text="hello")
-    assert outcome == Outcome(3, "hello\n", "no\n")
+    assert outcome == Result(3, "hello\n", "no\n")
     assert outcome.last_line == "no"
 
 
@@ -72,11 +72,11 @@ def test_what_may_not_be_ended_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_silence_is_told_by_its_code() -> None:
-    assert Outcome(5).last_line == "exit code 5"
+    assert Result(5).last_line == "exit code 5"
 
 
 def test_the_recorded_machine_refuses_what_nobody_expected() -> None:
-    machine = Recorded(answers={("a", "b"): Outcome(0, "ab"), ("a",): Outcome(0, "a")})
+    machine = Recorded(answers={("a", "b"): Result(0, "ab"), ("a",): Result(0, "a")})
     assert machine.run(["a", "b", "c"]).out == "ab"
     assert machine.run(["a", "c"]).out == "a"
     assert machine.ran == [["a", "b", "c"], ["a", "c"]]

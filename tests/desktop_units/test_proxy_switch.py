@@ -11,7 +11,7 @@ import pytest
 
 from desktop_units.machines import Recorded
 from desktop_units.proxied import Mac, Registry, Service
-from llm_normalize.desktop.machine import Machine, Outcome
+from llm_normalize.desktop.machine import Machine, Result
 from llm_normalize.desktop.processes import Started
 from llm_normalize.desktop.proxy import state as proxy_state
 from llm_normalize.desktop.proxy.gnome import LOGIN, MODE, SCHEMA, Gnome
@@ -273,15 +273,15 @@ KDE6 = ["--file", "kioslaverc", "--group", "Proxy Settings", "--key"]
 
 
 def test_kde_6_gets_exactly_these_commands() -> None:
-    unset = Outcome(0, "(this entry is not there)\n")
+    unset = Result(0, "(this entry is not there)\n")
     machine = Recorded(
         "linux",
         {"KDE_SESSION_VERSION": "6"},
         programs=("kreadconfig6", "kwriteconfig6", "kwriteconfig5", "gdbus"),
         answers={
             ("kreadconfig6",): unset,
-            ("kwriteconfig6",): Outcome(0),
-            ("gdbus",): Outcome(0),
+            ("kwriteconfig6",): Result(0),
+            ("gdbus",): Result(0),
         },
     )
     kde = Kde(machine)
@@ -501,7 +501,7 @@ def test_desktop_is_known_by_its_name_and_its_tools(
         "linux",
         {"XDG_CURRENT_DESKTOP": desktop},
         programs=programs,
-        answers={("gsettings",): Outcome(code)},
+        answers={("gsettings",): Result(code)},
     )
     settings = choose(machine)
     assert (settings.name if settings else None) == found

@@ -10,9 +10,10 @@ import pytest
 
 from desktop_units.machines import Answer, Recorded
 from llm_normalize.desktop import local_server
-from llm_normalize.desktop.machine import Machine, Outcome, System
+from llm_normalize.desktop.machine import Machine, Result, System
 from llm_normalize.desktop.service import actions as service
 from llm_normalize.desktop.service import command as script
+from llm_normalize.desktop.service import plan as service_plan
 from llm_normalize.desktop.service import unit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,12 +26,12 @@ INACTIVE = "ActiveState=inactive\nSubState=dead\nResult=success\nNRestarts=0\nMa
 def machine(home: Path, system: System = "linux", **answers: Answer) -> Recorded:
     """Return a machine with systemd, whose service runs once it was started."""
     said: dict[tuple[str, ...], Answer] = {
-        SHOW: Outcome(0, INACTIVE),
-        ("journalctl",): Outcome(0, "said by mitmdump\n"),
-        ("loginctl",): Outcome(0, "no\n"),
+        SHOW: Result(0, INACTIVE),
+        ("journalctl",): Result(0, "said by mitmdump\n"),
+        ("loginctl",): Result(0, "no\n"),
     }
     for name in ("daemon-reload", "disable", "enable", "reset-failed", "restart"):
-        said["systemctl", "--user", name] = Outcome(0)
+        said["systemctl", "--user", name] = Result(0)
     for name, answer in answers.items():
         said["systemctl", "--user", name] = answer
     return Recorded(
@@ -51,10 +52,10 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-def turning(first: str, *later: str) -> Callable[[list[str]], Outcome]:
+def turning(first: str, *later: str) -> Callable[[list[str]], Result]:
     """Answer *first*, then *later*, whose last one stays."""
     left = [first, *later]
-    return lambda _: Outcome(0, left.pop(0) if len(left) > 1 else left[0])
+    return lambda _: Result(0, left.pop(0) if len(left) > 1 else left[0])
 
 
 def run(on: Machine, *given: str) -> int:
@@ -111,7 +112,7 @@ def test_a_second_install_restarts_what_runs(
 ) -> None:
     assert run(started(tmp_path), "install") == 0
     listening[:] = [True]
-    on = machine(tmp_path, show=Outcome(0, ACTIVE))
+    on = machine(tmp_path, show=Result(0, ACTIVE))
     assert run(on, "install", "--set", "normalize_mode=observe") == 0
     assert ["systemctl", "--user", "restart", "llm-normalize.service"] in on.ran
     assert "normalize_mode=observe" in service.path_of(on).read_text()
@@ -190,7 +191,7 @@ def test_remove_takes_away_what_install_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(started(tmp_path), "install") == 0
-    on = machine(tmp_path, show=Outcome(0, ACTIVE + "\nDropInPaths=/x/y.conf"))
+    on = machine(tmp_path, show=Result(0, ACTIVE + "\nDropInPaths=/x/y.conf"))
     assert run(on, "remove") == 0
     assert [command[2:] for command in on.ran][1:] == [
         ["disable", "--now", "llm-normalize.service"],
@@ -206,7 +207,7 @@ def test_remove_takes_away_what_install_made(
 def test_status_tells_state_port_and_logs(
     tmp_path: Path, listening: list[bool], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    on = machine(tmp_path, show=Outcome(0, ACTIVE + "\nUnitFileState=enabled"))
+    on = machine(tmp_path, show=Result(0, ACTIVE + "\nUnitFileState=enabled"))
     assert run(on, "status") == 1
     assert "Not installed" in capsys.readouterr().out
     assert run(started(tmp_path), "install") == 0
@@ -228,11 +229,11 @@ def test_status_tells_state_port_and_logs(
 def test_what_runs_without_its_unit_is_named(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(machine(tmp_path, show=Outcome(0, ACTIVE)), what)
+    run(machine(tmp_path, show=Result(0, ACTIVE)), what)
     said = capsys.readouterr().out
     assert "runs all the same (process 7): systemctl --user stop" in said
-    without = Outcome(1, err="Failed to connect to bus: No such file or directory\n")
-    for show in (Outcome(0, INACTIVE), without):
+    without = Result(1, err="Failed to connect to bus: No such file or directory\n")
+    for show in (Result(0, INACTIVE), without):
         run(machine(tmp_path, show=show), what)
         assert "runs all the same" not in capsys.readouterr().out
 
@@ -240,7 +241,7 @@ def test_what_runs_without_its_unit_is_named(
 def test_a_machine_without_systemd_is_told_another_way(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failed = Outcome(1, err="Failed to connect to bus: No such file or directory\n")
+    failed = Result(1, err="Failed to connect to bus: No such file or directory\n")
     assert run(machine(tmp_path, show=failed), "install") == 1
     said = capsys.readouterr().err
     assert "Failed to connect to bus" in said
@@ -266,7 +267,7 @@ def test_rights_of_the_file_with_secrets_are_looked_at(
 
 
 def command(home: Path, *arguments: str) -> list[str]:
-    return service.plan(machine(home), 8080, arguments).command
+    return service_plan.plan(machine(home), 8080, arguments).command
 
 
 def test_it_listens_on_loopback_and_says_little(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from desktop_units.stores import (
     suse,
     windows,
 )
-from llm_normalize.desktop.machine import HUNG, Machine, Outcome
+from llm_normalize.desktop.machine import HUNG, Machine, Result
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
 from llm_normalize.desktop.trust.actions import Actions, Refused
@@ -180,7 +180,7 @@ class Dying(Simulated):
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
-    ) -> Outcome:
+    ) -> Result:
         if len(self.ran) == self.may:
             raise Killed
         return super().run(command)
@@ -347,9 +347,9 @@ def test_a_keychain_that_has_it_still_is_a_failure(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Heedless(Simulated):
-        def security(self, given: list[str]) -> Outcome:
+        def security(self, given: list[str]) -> Result:
             is_deleting = given[0] == "delete-certificate"
-            return Outcome(0) if is_deleting else super().security(given)
+            return Result(0) if is_deleting else super().security(given)
 
     machine = macos(tmp_path)
     object.__setattr__(machine, "__class__", Heedless)
@@ -458,8 +458,8 @@ def test_a_sudo_that_refuses_is_told_with_what_root_is_to_do(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Refusing(Simulated):
-        def copy(self, _: list[str]) -> Outcome:
-            return Outcome(1, err="sudo: a password is required")
+        def copy(self, _: list[str]) -> Result:
+            return Result(1, err="sudo: a password is required")
 
     machine = debian(tmp_path, "sudo", root=False)
     object.__setattr__(machine, "__class__", Refusing)
@@ -481,15 +481,15 @@ class Hooked(Simulated):
     """
 
     heeded: set[str]
-    says: Outcome
-    listed: Outcome
+    says: Result
+    listed: Result
 
     def __init__(self, simulated: Simulated) -> None:
         super().__init__(**vars(simulated))
         object.__setattr__(self, "heeded", {"links", "java"})
         object.__setattr__(self, "programs", (*self.programs, "keytool"))
-        object.__setattr__(self, "says", Outcome(0))
-        object.__setattr__(self, "listed", Outcome(0))
+        object.__setattr__(self, "says", Result(0))
+        object.__setattr__(self, "listed", Result(0))
         (self.java.parent).mkdir(parents=True)
         self.java.write_bytes(b"\xfe\xed\xfe\xed")
         (self.links / "0a0a0a0a.0").write_text("another")
@@ -504,12 +504,12 @@ class Hooked(Simulated):
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = 60
-    ) -> Outcome:
+    ) -> Result:
         if command[0] == "keytool":
             return self.listed
         return super().run(command, text=text, timeout=timeout)
 
-    def update(self, given: list[str]) -> Outcome:
+    def update(self, given: list[str]) -> Result:
         super().update(given)
         held = certificates(self.places["bundle"])
         if "links" in self.heeded:
@@ -615,7 +615,7 @@ def test_a_hook_that_failed_is_a_failure_though_the_update_ends_well(
 ) -> None:
     hook = "/etc/ca-certificates/update.d/jks-keystore"
     out = f"Running hooks...\nE: {hook} exited with code 2.\ndone.\n"
-    object.__setattr__(hooked, "says", Outcome(0, out, err))
+    object.__setattr__(hooked, "says", Result(0, out, err))
     for name, begins in (("install", "trusts it in part: "), ("remove", "not removed")):
         said = act(hooked, name, capsys)
         assert said.startswith(begins)
@@ -627,19 +627,19 @@ def test_a_hook_that_failed_is_a_failure_though_the_update_ends_well(
 def test_javas_keystore_is_read_by_keytool_where_there_is_one(
     hooked: Hooked, mine: Certificate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def says(outcome: Outcome) -> None:
+    def says(outcome: Result) -> None:
         object.__setattr__(hooked, "listed", outcome)
 
     hooked.heeded.discard("java")
     hooked.java.write_bytes(b"PKCS12")
-    says(Outcome(0, f"Alias: x\n{mine.pem}\n"))
+    says(Result(0, f"Alias: x\n{mine.pem}\n"))
     assert act(hooked, "install", capsys).startswith("ok: trusts it now")
-    says(Outcome(1, "Warning: x\nkeytool error: password was incorrect"))
+    says(Result(1, "Warning: x\nkeytool error: password was incorrect"))
     said = act(hooked, "status", capsys)
     assert said.startswith("in part")
     assert "cannot be read (keytool error: password was incorrect): see what" in said
     assert "password was incorrect" in act(hooked, "remove", capsys)
-    says(Outcome(0))
+    says(Result(0))
     assert act(hooked, "remove", capsys).startswith("ok: ")
 
 
@@ -684,8 +684,8 @@ def test_an_update_that_hangs_stays_written_down(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Hanging(Simulated):
-        def update(self, _: list[str]) -> Outcome:
-            return Outcome(HUNG, err="update-ca-certificates did not end within 180 s")
+        def update(self, _: list[str]) -> Result:
+            return Result(HUNG, err="update-ca-certificates did not end within 180 s")
 
     machine = debian(tmp_path)
     object.__setattr__(machine, "__class__", Hanging)
@@ -703,9 +703,9 @@ def test_a_folder_that_is_read_only_is_said_to_be_with_what_to_do_instead(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     class ReadOnly(Simulated):
-        def copy(self, given: list[str]) -> Outcome:
+        def copy(self, given: list[str]) -> Result:
             said = f"install: cannot create '{given[-1]}': Read-only file system"
-            return Outcome(1, err=said)
+            return Result(1, err=said)
 
     machine = debian(tmp_path)
     object.__setattr__(machine, "__class__", ReadOnly)
@@ -917,7 +917,7 @@ def loosen(confdir: Path) -> None:
     confdir.chmod(0o777)
 
 
-def test_what_others_can_get_at_is_told_and_mended(
+def test_what_others_can_get_at_is_reported_and_repaired(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = debian(tmp_path)

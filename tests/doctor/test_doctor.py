@@ -49,12 +49,6 @@ RECORDED = recorded.found(FOLDER) if (FOLDER / "manifest.json").exists() else []
 KEY = "sk-canary/7f3a+9Q=="
 MODEL = "acme-1"
 
-COMMAND = """
-import sys
-from llm_normalize.doctor.command import main
-sys.exit(main(sys.argv[1:]))
-"""
-
 type Act = Callable[[dict[str, Any]], Script]
 
 
@@ -157,7 +151,7 @@ def as_nim(asked: dict[str, Any]) -> Script:
 
 def child(*given: str, **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *given],
+        [sys.executable, "-m", "llm_normalize", "doctor", *given],
         env={**os.environ, "PYTHONPATH": str(ROOT / "addon"), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -260,7 +254,7 @@ def test_card_of_a_repaired_provider_can_be_read(start: Start, run: Run) -> None
     told = run(*asking(start(as_nim)))
     assert "Repaired completely: 6 of 7 answers" in told.out
     assert "choices[0].delta.role: null → removed" in told.out
-    assert told.out.rstrip().endswith("Left, that no fix repairs\n  nothing")
+    assert told.out.rstrip().endswith("Faults that no fix repairs\n  nothing")
     assert max(map(len, told.out.splitlines())) <= 80
 
 
@@ -673,7 +667,7 @@ def test_stream_that_drips_is_left_when_its_time_is_up(start: Start, run: Run) -
     server = start(drips)
     told = run(*asking(server, "--only", "stream", "--timeout", "1.5", "--json"))
     assert told.code == 1
-    assert told.left == ["transport: it had not come to its end within 1.5 s"]
+    assert told.left == ["transport: it was not complete within 1.5 s"]
 
 
 def test_endless_answer_is_read_in_part(start: Start, run: Run) -> None:

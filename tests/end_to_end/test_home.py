@@ -251,7 +251,7 @@ def new_page(browser: Browser, url: str, **more: Any) -> Page:
 
 GOES = "It goes through the proxy."
 TRUSTS = "It trusts the proxy's CA."
-NEITHER = "Whether it trusts the proxy's CA can be told once it goes through the proxy."
+NEITHER = "Whether it trusts the proxy's CA is unknown until it goes through the proxy."
 
 
 def test_page_says_whether_this_browser_goes_through_and_trusts(

@@ -569,7 +569,7 @@ def test_an_error_without_words_is_the_upstream_s(proxy: Proxy) -> None:
     ("message", "status", "words"),
     [
         ("Client disconnected.", None, "the client left before an answer"),
-        ("Server disconnected.", 502, "no answer came"),
+        ("Server disconnected.", 502, "no answer arrived"),
     ],
 )
 def test_log_says_why_no_answer_came(

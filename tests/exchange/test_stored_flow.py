@@ -117,7 +117,7 @@ def test_what_nobody_could_look_at_is_not_kept(
     monkeypatch.setattr("llm_normalize.addon.is_shown", lambda: False)
     made = chat_flow()
     proxy.stream(made, BAD)
-    with pytest.raises(ValueError, match="what came is not kept"):
+    with pytest.raises(ValueError, match="the original answer is not stored"):
         stored(made)
 
 
@@ -136,9 +136,9 @@ def test_body_that_is_not_whole_cannot_be_looked_at(
 def test_what_cannot_be_looked_at_says_why(proxy: Proxy) -> None:
     for made, why in (
         (chat_flow(path="/v1/models"), "no chat completion"),
-        (chat_flow(), "no answer is kept"),
+        (chat_flow(), "no answer is stored"),
         (chat_flow(), "still running"),
-        (chat_flow(), "what came is damaged"),
+        (chat_flow(), "the original answer is damaged"),
     ):
         if "running" in why:
             proxy.addon.responseheaders(made)

@@ -129,8 +129,8 @@ def test_what_was_changed_in_the_request_is_a_line_of_its_own() -> None:
 
 def test_an_answer_that_never_came_and_a_cut_one_are_said() -> None:
     told = text(status=None, end="error", first_ms=None, model="", is_cut=True)
-    assert "model     -\nanswer    stream, none came\n" in told
-    assert "time      all after 4,210 ms\nkept      its beginning only" in told
+    assert "model     -\nanswer    stream, none arrived\n" in told
+    assert "time      all after 4,210 ms\nstored    its beginning only" in told
 
 
 def test_a_changed_field_is_named_and_shown_before_and_after() -> None:

@@ -225,7 +225,7 @@ def test_without_its_fix_nothing_was_left_out() -> None:
     assert end.unfinished == []
 
 
-def test_choices_that_are_told_apart_are_bounded() -> None:
+def test_known_choices_are_bounded() -> None:
     end = Stream().end
     for index in range(3000):
         end.begin(Outgoing(EventRecord(0, b""), chunk({}, index=index), b""), {index})

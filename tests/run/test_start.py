@@ -31,12 +31,14 @@ from llm_normalize.run.upstream_proxy import (
     from_environment,
     upstream,
 )
-from launchers import load
 from support import Provider, Request, Script, body_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(Path(sys.prefix) / "bin" / "mitmdump")
 SCRIPT = str(ROOT / "addon" / "normalize.py")
+
+
+pytestmark = pytest.mark.usefixtures("signal_handlers")
 
 
 @pytest.fixture(autouse=True)
@@ -507,6 +509,14 @@ def test_proxy_of_the_network_is_gone_through(
         (["--pac", "--listen-host", "::1"], "--pac leads to 127.0.0.1"),
         (["--system-proxy"], "knows nothing of the proxy settings of a system without"),
         (["--check", "--mode", "reverse:https://a.example"], "asks a reverse proxy"),
+        (["--check", "-p", "0"], "on a port of its own"),
+        (["--check", "--bogus=secret"], "llm_normalize: there is no flag --bogus\n"),
+        (
+            ["--check", "-p"],
+            "with these arguments: argument --listen-port/-p: expected",
+        ),
+        (["--check", "--mode", "nonsense"], "with these arguments: unknown mode\n"),
+        (["--check", "--commands"], "mitmdump does not serve with these arguments\n"),
     ],
 )
 def test_what_makes_no_sense_gets_a_sentence(

@@ -97,7 +97,7 @@ def test_pip_is_asked_whether_packages_fit(
         (
             [package("a", vulns=[HOLE]), package("b")],
             1,
-            "a 1.0: PYSEC-2026-1, mended in 2, 3 (https://osv.dev/",
+            "a 1.0: PYSEC-2026-1, repaired in 2, 3 (https://osv.dev/",
         ),
         (
             [package("a"), {"name": "b", "skip_reason": "x"}],
@@ -118,7 +118,7 @@ def test_holes_fail_and_what_was_not_audited_is_said(
     code: int,
     said: str,
 ) -> None:
-    assert audit.told(report) == code
+    assert audit.print_report(report) == code
     assert said in capsys.readouterr().out
 
 

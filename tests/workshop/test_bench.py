@@ -204,7 +204,7 @@ def run(bench: Any, events: int, part: str = "latency", **more: Any) -> Any:
     side = load("workshop.bench.sides").OTHER._replace(**more)
     job = load("workshop.bench.jobs").Job(part, side, 2, events)
     bench.run([job], 0)
-    return bench.outcomes[-1].told
+    return bench.outcomes[-1].reported
 
 
 @pytest.mark.parametrize("part", ["latency", "saturation"])

@@ -550,7 +550,7 @@ def outcome(part: str, side: str, number: int = 0, **told: Any) -> Any:
     jobs_, sides = load("workshop.bench.jobs"), load("workshop.bench.sides")
     floor = told.pop("floor", None)
     job = jobs_.Job(part, sides.SIDES[side], told.pop("streams", 1), 200_000)
-    return jobs_.Outcome(job, number, told, floor)
+    return jobs_.JobResult(job, number, told, floor)
 
 
 def used(cpu: float, events: int = 1000, **more: Any) -> dict[str, Any]:

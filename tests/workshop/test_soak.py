@@ -21,9 +21,9 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from streams import feed
 from workshop.soak.faults import FAULTS
-from workshop.soak.figures import Figures, told
+from workshop.soak.figures import Figures, as_text
 from workshop.soak.judge import May, Seen, judge
-from workshop.soak.plan import KINDS, LEAVING, NARROW, Plan, plan, session
+from workshop.soak.plan import DISCONNECT, KINDS, NARROW, Plan, plan, session
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SEED = 1
@@ -172,7 +172,7 @@ def plans() -> list[Plan]:
 def test_all_kinds_faults_and_clients_are_planned() -> None:
     assert {each.kind for each in plans()} == set(KINDS)
     assert {each.transfer.fault for each in plans()} == set(FAULTS)
-    assert {each.leaving for each in plans()} == set(LEAVING)
+    assert {each.disconnect for each in plans()} == set(DISCONNECT)
     assert {each.transfer.framing for each in plans()} == {"chunked", "length", "close"}
     assert {each.transfer.encoding for each in plans()} == {"", "gzip", "deflate", "br"}
     for name in ("slow", "dribbles", "narrow"):
@@ -208,7 +208,7 @@ def seen(due: Plan) -> Seen:
 
 def some(wanted: Callable[[Plan], bool], count: int = 40) -> list[Plan]:
     """Return streams that are *wanted*, whose client stays."""
-    known = [each for each in plans() if each.kind == "stream" and not each.leaving]
+    known = [each for each in plans() if each.kind == "stream" and not each.disconnect]
     return [each for each in known if wanted(each)][:count]
 
 
@@ -292,7 +292,7 @@ def end_twice(body: bytes, _: bytes) -> bytes:
 def test_answer_in_the_provider_s_place_is_due_where_a_reset_may_overtake_it() -> None:
     tried = set()
     for due in plans():
-        if due.leaving or due.kind != "stream" or due.transfer.fault in tried:
+        if due.disconnect or due.kind != "stream" or due.transfer.fault in tried:
             continue
         tried.add(due.transfer.fault)
         found = judge(
@@ -397,7 +397,7 @@ def test_comments_are_good_only_while_their_fix_is_left_out() -> None:
 
 
 def test_other_answers_have_to_pass_as_they_are() -> None:
-    others = [due for due in plans() if due.kind == "other" and not due.leaving]
+    others = [due for due in plans() if due.kind == "other" and not due.disconnect]
     for due in others:
         raw = Seen(200, due.headers, due.transfer.sent, clean=True)
         assert judge(due, raw) == []
@@ -411,7 +411,7 @@ def test_summary_has_the_figures() -> None:
     figures = Figures(7, seconds=60, streams=1200, events=9000, bytes=2_500_000)
     figures.faults.update({"stall": 3, "cut in an event": 5})
     figures.left_over = {"HTTPFlow": 2}
-    text = told(figures)
+    text = as_text(figures)
     assert "seed 7, 60 s: 1,200 streams (20 a second), 9,000 events, 2.5 MB" in text
     assert "faults: cut in an event 5, stall 3" in text
     assert "left over: {'HTTPFlow': 2}" in text

@@ -1,4 +1,4 @@
-"""uv is told what pip is told, and pip stays what always works: nothing is installed."""
+"""uv gets the settings of pip, and pip stays what always works: nothing is installed."""
 
 import importlib
 import os
@@ -32,7 +32,7 @@ def load(name: str) -> Any:
 
 
 def told(*lines: str) -> dict[str, str] | None:
-    found: dict[str, str] | None = load("_uv").told("\n".join(lines), "cache")
+    found: dict[str, str] | None = load("_uv").variables_for("\n".join(lines), "cache")
     return found
 
 

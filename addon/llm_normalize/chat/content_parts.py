@@ -71,7 +71,7 @@ class Unnamed:
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
     ) -> Chunk | None:
-        """Return what leaves of choice *index* for the fragment *call*, if any does.
+        """Return what is sent of choice *index* for the fragment *call*, if anything.
 
         That is all of a call that has its name by now; without one it waits, and one
         that says nothing is dropped. *n* is the number of the event at hand; *opened*
@@ -158,12 +158,12 @@ class Unnamed:
             for place in self._held
             if ended is None or (place[0] in ended and self._at[place] < n)
         ]
-        for place in due:  # it leaves, whatever becomes of the event at hand
+        for place in due:  # it is sent, whatever becomes of the event at hand
             self._before[1].pop(place, None)
         return self._give_up(due)
 
     def _give_up(self, due: list[tuple[int, int]]) -> list[tuple[int, Chunk]]:
-        # What goes on with a call that has left would not wait, so it is first.
+        # What continues a call that was sent would not wait, so it is first.
         known = self._known
         due.sort(
             key=lambda at: (
@@ -192,7 +192,7 @@ class Unnamed:
         return popped
 
     def undo(self, n: int) -> None:
-        """Let wait what waited before event *n*, which passes as it came."""
+        """Hold again what was held before event *n*, which passes unchanged."""
         if self._before[0] == n:
             self._held = dict(self._before[1])
             self._at = dict.fromkeys(self._held, n)

@@ -183,7 +183,7 @@ class _Choice:
         self._rest: Chunk = {}
 
     def add(self, choice: Chunk) -> None:
-        """Take in what one chunk says of the choice."""
+        """Record what one chunk says of the choice."""
         fields = choice.get("delta")
         delta = dict(fields) if isinstance(fields, dict) else {}
         for call in calls({"tool_calls": delta.pop("tool_calls", None)}):
@@ -219,7 +219,7 @@ class _Joined:
         self._values: Chunk = {}
 
     def add(self, part: Chunk) -> None:
-        """Take in one part."""
+        """Add one part."""
         for key, value in part.items():
             if isinstance(value, str) and key not in ("role", "id", "type", "name"):
                 self._texts.setdefault(key, []).append(value)

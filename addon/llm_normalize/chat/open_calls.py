@@ -29,7 +29,7 @@ class Opened:
         return self._calls.get(at)
 
     def add(self, at: int, call: Call) -> None:
-        """Take in what opens a call, unless one is open at this index."""
+        """Record what opens a call, unless one is open at this index."""
         if at not in self._calls:
             self._calls[at] = call
             self.last = max(self.last, at)
@@ -61,7 +61,7 @@ class Moved:
         return tuple(self._ours.items()), tuple(self._by_id.items())
 
     def get(self, theirs: Place) -> int:
-        """Return our index for *theirs*; where none is noted, the same."""
+        """Return our index for *theirs*; where none is recorded, the same."""
         return self._ours.get(theirs, theirs[1])
 
     def find(self, theirs: Place, identity: Json) -> int | None:
@@ -69,16 +69,16 @@ class Moved:
         return self._by_id.get((theirs, _key(identity)))
 
     def open(self, theirs: Place, identity: Json, ours: int) -> None:
-        """Take in that the call with this id, as it came, opened at *theirs*."""
+        """Record that the call with this id, as received, opened at *theirs*."""
         if len(self._by_id) < MANY:
             self._by_id[theirs, _key(identity)] = ours
 
     def is_new(self, place: Place) -> bool:
-        """Tell whether no call has come under this place yet, as far as is noted."""
+        """Tell whether no call is recorded under this place yet."""
         return place not in self._ours and len(self._ours) < MANY
 
     def note(self, theirs: Place, ours: int) -> bool:
-        """Take in that *theirs* is now *ours*, unless there are too many."""
+        """Record that *theirs* is now *ours*, unless there are too many."""
         if theirs not in self._ours and len(self._ours) >= MANY:
             return False
         self._ours[theirs] = ours
@@ -86,10 +86,10 @@ class Moved:
 
 
 class Counted:
-    """Which index the calls get that came without one; of at most `MANY`.
+    """Which index the calls without one get; of at most `MANY`.
 
-    It is one that the provider has not given to another call: what goes on with that one
-    comes under its index.
+    It is one that the provider has not given to another call: more of that one
+    has its index.
     """
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _SHARED = {"id": str, "created": int, "model": str}
 MANY = 1024
-"""Choices of a stream, and calls of a stream, that are told apart."""
+"""Choices of a stream, and calls of a stream, that are distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Call:
         return is_renamed or (other.is_complete and not is_repeated)
 
     def add(self, arguments: Json) -> None:
-        """Take in *arguments* that were sent."""
+        """Record *arguments* that were sent."""
         if isinstance(arguments, str) and arguments:
             data = arguments.encode(errors="surrogatepass")
             self.length += len(data)
@@ -230,7 +230,7 @@ class Seen:
         return tuple(self.envelope.items()), self.error, states
 
     def add_arguments(self, index: int, call: int, arguments: str) -> None:
-        """Take in what a call that has been opened says in a chunk that is not read."""
+        """Record what a call that has been opened says in a chunk that is not read."""
         opened = self.choice(index).calls.get(call)
         if opened is not None:
             opened.add(arguments)
@@ -240,7 +240,7 @@ class Seen:
         return self.choices.get(index) or ChoiceSeen()
 
     def note(self, chunk: Chunk) -> None:
-        """Take in a chunk as it leaves."""
+        """Record a chunk as it is sent."""
         if len(self.envelope) < len(_SHARED):
             self._note_envelope(chunk)
         self.error = self.error or bool(errors_in(chunk))

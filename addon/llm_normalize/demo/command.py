@@ -2,72 +2,30 @@
 
 import argparse
 import contextlib
-import io
 import json
-import os
 import shutil
-import sys
 import tempfile
 import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..fixes import FIXES
-from ..run.child import end_on_signals
 from ..run.mitmproxy_program import script
 from ..text.command_line import command_line
 from ..text.console import complain, say
 from . import provider as demo_provider
 from . import proxy as demo_proxy
 from . import readings
-from .provider import HOST, MODEL, Provider
+from .provider import HOST, Provider
 from .proxy import DemoError, Proxy
+from .samples import Sample, samples
 from .view import View, aligned
 
 PREFIX = "llm-normalize-demo-"
-INTERRUPTED = 130
 SHOWN = 6  # faults
-
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
-    },
-}
-
-
-class Exchange(NamedTuple):
-    """One request, and the two answers to it.
-
-    Attributes:
-        title: What is asked.
-        asked: The request's body.
-        before: The events straight from the provider.
-        after: The events through the proxy.
-    """
-
-    title: str
-    asked: dict[str, Any]
-    before: list[str]
-    after: list[str]
-
-
-def exchanges() -> list[Exchange]:
-    """Return what is to be sent."""
-    text = [{"role": "user", "content": "What are streams?"}]
-    tool = [{"role": "user", "content": "How is the weather in Lisbon?"}]
-    base = {"model": MODEL, "stream": True}
-    more = {"stream_options": {"include_usage": True}, "tools": [WEATHER]}
-    return [
-        Exchange("A text", {**base, "messages": text}, [], []),
-        Exchange(
-            "A tool call, usage asked for", {**base, "messages": tool, **more}, [], []
-        ),
-    ]
 
 
 def main(given: Sequence[str]) -> int:
@@ -82,9 +40,6 @@ def main(given: Sequence[str]) -> int:
         "--web", action="store_true", help="show the flows in mitmweb until Ctrl-C"
     )
     web = parser.parse_args(given).web
-    end_on_signals()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
     try:
         with _log_folder() as folder:
             _show(View(), folder / "pairs-demo.jsonl", web=web)
@@ -92,12 +47,6 @@ def main(given: Sequence[str]) -> int:
         for line in error.lines:
             say("    " + line)
         complain(error)
-        return 1
-    except KeyboardInterrupt:
-        say("\nllm_normalize: interrupted; nothing is left running")
-        return INTERRUPTED
-    except BrokenPipeError:  # into `head`: Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
 
@@ -134,11 +83,11 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
         )
         seconds = time.monotonic() - start
         view.say(f"It listens on {HOST}:{proxy.port} (after {seconds:.1f} s)")
-        done = exchanges()
-        for number, exchange in enumerate(done, 1):
+        done = samples()
+        for number, sample in enumerate(done, 1):
             view.say()
-            view.say(f"{number}. {exchange.title}", "bold")
-            _send(view, exchange, provider, proxy)
+            view.say(f"{number}. {sample.title}", "bold")
+            _send(view, sample, provider, proxy)
         records = _read_log(pairs, len(done), proxy)
         _sum_up(view, done, records)
         view.say()
@@ -149,17 +98,17 @@ def _show(view: View, pairs: Path, *, web: bool) -> None:
             _wait(view, proxy)
 
 
-def _send(view: View, exchange: Exchange, provider: Provider, proxy: Proxy) -> None:
+def _send(view: View, sample: Sample, provider: Provider, proxy: Proxy) -> None:
     """Send one request both ways and print what comes, as it comes."""
-    exchange.before.extend(demo_proxy.stream(exchange.asked, provider, None))
+    sample.before.extend(demo_proxy.stream(sample.asked, provider, None))
 
     def arriving() -> Iterator[str]:
-        for event in demo_proxy.stream(exchange.asked, provider, proxy):
-            exchange.after.append(event)
+        for event in demo_proxy.stream(sample.asked, provider, proxy):
+            sample.after.append(event)
             yield event
 
     view.heads("before: straight from the provider", "after: through the proxy")
-    for before, after in aligned(exchange.before, arriving()):
+    for before, after in aligned(sample.before, arriving()):
         view.row(before, after)
 
 
@@ -182,7 +131,7 @@ def _read_log(pairs: Path, flows: int, proxy: Proxy) -> list[dict[str, Any]]:
 
 
 def _sum_up(
-    view: View, done: Sequence[Exchange], records: Sequence[dict[str, Any]]
+    view: View, done: Sequence[Sample], records: Sequence[dict[str, Any]]
 ) -> None:
     counts = Counter[str]()
     for record in records:
@@ -214,35 +163,35 @@ def _tokens(events: Sequence[str]) -> str:
 
 
 def _compare(
-    view: View, who: str, reads: Callable[[Sequence[str]], str], exchange: Exchange
+    view: View, who: str, reads: Callable[[Sequence[str]], str], sample: Sample
 ) -> None:
     view.say(f"  {who}")
-    view.say(f"    before: {reads(exchange.before)}", "before")
-    view.say(f"    after:  {reads(exchange.after)}", "after")
+    view.say(f"    before: {reads(sample.before)}", "before")
+    view.say(f"    after:  {reads(sample.after)}", "after")
 
 
-def _judge(done: Sequence[Exchange], proxy: Proxy) -> None:
+def _judge(done: Sequence[Sample], proxy: Proxy) -> None:
     """Judge the repaired streams by the form that OpenAI gives them.
 
     Raises:
         DemoError: They differ.
     """
     found = [
-        f"{exchange.title}: {fault}"
-        for exchange in done
-        for fault in readings.faults(exchange.after, exchange.asked)
+        f"{sample.title}: {fault}"
+        for sample in done
+        for fault in readings.faults(sample.after, sample.asked)
     ]
     if found:
         more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
         raise DemoError(
-            "what came through the proxy is not what OpenAI would have sent "
+            "what the proxy sent is not what OpenAI would have sent "
             f"({'; '.join([*found[:SHOWN], *more])}).",
             proxy.last,
         )
 
 
 def _next(view: View) -> None:
-    view.say("Checked: what came through the proxy is what OpenAI would have sent.")
+    view.say("Checked: what the proxy sent is what OpenAI would have sent.")
     view.say()
     view.say("Use it for real", "bold")
     view.say(f"  {command_line('')}")

@@ -154,12 +154,12 @@ class _Server(http.server.ThreadingHTTPServer):
     between: Callable[[int], None]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that leaves is no news."""
+        """Print nothing: a client may disconnect."""
 
 
 class _Requests(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # an event leaves when it is written
+    disable_nagle_algorithm = True  # an event is sent when it is written
     timeout = 30
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002

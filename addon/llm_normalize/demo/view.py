@@ -4,13 +4,13 @@ import collections
 import difflib
 import itertools
 import json
-import os
 import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ..text.console import styled
 from .readings import chunk_of
 
 NARROWEST = 80
@@ -22,21 +22,16 @@ STRING = r'"(?:[^"\\]|\\.)*"'
 FIELD = rf'"\w+":(?:{STRING}|\w+|{{(?:…|\.\.\.)}})?'
 WORD = re.compile(rf'(?:{FIELD}|{STRING}|\.\.\.|[}}\]]+|[^"]),?')
 LONG_ID = re.compile(r'("id":"\w{8})[\w-]+')
-STYLES = {"bold": "1", "dim": "2", "before": "31", "after": "32"}
+STYLES = {"": "", "bold": "1", "dim": "2", "before": "31", "after": "32"}
 
 type Word = tuple[str, bool]
-"""A piece of text, and whether it differs from the other column."""
+"""A word, and whether it differs from the other column."""
 
 
 class View:
     """The terminal, or the file, that the demo prints to."""
 
     def __init__(self) -> None:
-        terminal = sys.stdout.isatty()
-        wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        if os.name == "nt" and "WT_SESSION" not in os.environ:
-            wanted = False  # an old console shows the codes themselves
-        self.colours = terminal and wanted
         columns = shutil.get_terminal_size((100, 24)).columns
         self.columns = min(max(columns, NARROWEST), WIDEST)
         self.width = (self.columns - 3) // 2
@@ -49,12 +44,7 @@ class View:
 
     def say(self, text: str = "", style: str = "") -> None:
         """Print a line."""
-        print(self._styled(text, style), flush=True)
-
-    def _styled(self, text: str, style: str) -> str:
-        if not style or not self.colours:
-            return text
-        return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+        print(styled(text, STYLES[style]), flush=True)
 
     # -- rows --------------------------------------------------------------------
 
@@ -73,11 +63,11 @@ class View:
         lefts = self._lines(left, "before")
         rights = [line for each in right for line in self._lines(each, "after")]
         if not rights:
-            rights = [("(dropped)", self._styled("(dropped)", "dim"))]
+            rights = [("(dropped)", styled("(dropped)", STYLES["dim"]))]
         for one, two in itertools.zip_longest(lefts, rights, fillvalue=("", "")):
-            text, styled = one
+            text, shown = one
             padding = " " * (self.width - len(text))
-            print(f"{styled}{padding} {middle} {two[1]}".rstrip(), flush=True)
+            print(f"{shown}{padding} {middle} {two[1]}".rstrip(), flush=True)
 
     def _words(self, event: str) -> list[Word]:
         """Return the words of *event*, its long constant parts folded."""
@@ -131,7 +121,7 @@ class View:
         texts = [("".join(text for text, _ in run), differs) for differs, run in runs]
         return (
             "".join(text for text, _ in texts),
-            "".join(self._styled(text, style if on else "") for text, on in texts),
+            "".join(styled(text, STYLES[style if on else ""]) for text, on in texts),
         )
 
 
@@ -146,15 +136,15 @@ def _compared(
     before = [text for text, _ in left]
     after = [text for words in right for text, _ in words]
     same = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    kept_left: set[int] = set()
-    kept_right: set[int] = set()
+    same_left: set[int] = set()
+    same_right: set[int] = set()
     for at, other, size in same.get_matching_blocks():
-        kept_left.update(range(at, at + size))
-        kept_right.update(range(other, other + size))
+        same_left.update(range(at, at + size))
+        same_right.update(range(other, other + size))
     marks = itertools.count()
     return (
-        [(text, at not in kept_left) for at, text in enumerate(before)],
-        [[(text, next(marks) not in kept_right) for text, _ in each] for each in right],
+        [(text, at not in same_left) for at, text in enumerate(before)],
+        [[(text, next(marks) not in same_right) for text, _ in each] for each in right],
     )
 
 
@@ -167,7 +157,7 @@ def aligned(
     """Yield each event of *before* with what became of it, as that arrives.
 
     An event that arrives belongs to the next one that has something of it to give: a
-    role, a text, a piece of a call, a finish reason, usage, or `[DONE]`.
+    role, a text, a part of a call, a finish reason, usage, or `[DONE]`.
     """
     to_give = [_meanings(event) for event in before]
     at = 0

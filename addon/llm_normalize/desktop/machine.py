@@ -33,7 +33,7 @@ HUNG = 124
 NOT_STARTED = 127
 
 
-class Outcome(NamedTuple):
+class Result(NamedTuple):
     """How a command ended.
 
     Attributes:
@@ -109,7 +109,7 @@ class Machine:
 
     def run(
         self, command: Sequence[str], *, text: str = "", timeout: float = TIMEOUT
-    ) -> Outcome:
+    ) -> Result:
         """Run *command* to its end, with *text* as its input. Never raises."""
         program = self.find(command[0]) or command[0]
         try:
@@ -123,7 +123,7 @@ class Machine:
                 env={**self.environ, "PATH": self.path},
             )
         except OSError as error:
-            return Outcome(NOT_STARTED, err=f"{command[0]}: {error.strerror or error}")
+            return Result(NOT_STARTED, err=f"{command[0]}: {error.strerror or error}")
         try:
             out, err = started.communicate(text, timeout)
         except subprocess.TimeoutExpired:
@@ -131,11 +131,11 @@ class Machine:
             alive = _end(started)
             if alive:
                 last_line += f" and runs still: sudo kill {' '.join(map(str, alive))}"
-            return Outcome(HUNG, err=last_line)
+            return Result(HUNG, err=last_line)
         except BaseException:
             _end(started)
             raise
-        return Outcome(started.returncode, out, err)
+        return Result(started.returncode, out, err)
 
     def is_root(self) -> bool:
         """Tell whether this process may change what belongs to the system."""

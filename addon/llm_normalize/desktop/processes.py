@@ -26,7 +26,7 @@ SLACK = 2.0
 
 
 class ProcessError(Exception):
-    """Why a process cannot be told from others, as one sentence."""
+    """Why a process cannot be identified, as one sentence."""
 
 
 class Listener(NamedTuple):

@@ -26,7 +26,7 @@ class Answer:
         encoding: What was undone of the body, if anything.
         data: The body, without its content encoding and without the key.
         fragment: Whether it is a part of a recording, without beginning or end.
-        broke: How it broke off, as a sentence; empty where it came to its end.
+        broke: How it broke off, as a sentence; empty where it is complete.
         wants_error: Whether OpenAI would refuse the request.
         live: Whether it was asked for just now.
         first_ms: When the first event with data was there.

@@ -77,7 +77,7 @@ class Card:
 
 
 def grouped(faults: Iterable[tuple[str, Fault]]) -> list[Group]:
-    """Return *faults*, each with its answer's name, by rule and kind, as they came."""
+    """Return *faults*, each with its answer's name, by rule and kind, in their order."""
     groups: dict[tuple[str, str], Group] = {}
     for answer, fault in faults:
         key = (fault.rule, _VARIES.sub("", fault.text))
@@ -176,7 +176,7 @@ _AT_ONCE_MS = 20.0
 
 
 def _arrival(verdict: Verdict) -> str:
-    """Tell whether the events of a stream came one by one."""
+    """Return how the events of a stream arrived: one by one, or together."""
     answer, result = verdict.answer, verdict.result
     first, last = answer.first_ms, answer.last_ms
     few = result is None or result.events < _FEW

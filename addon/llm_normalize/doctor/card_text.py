@@ -1,26 +1,25 @@
 """The card as text: 80 columns, colours on a terminal alone."""
 
-import os
-import sys
 import textwrap
 from collections.abc import Iterator
 
 from ..records.difference import REMOVED
+from ..text.console import styled
 from .card import MOST, Card, Group, Row
 from .evidence import Evidence
 from .verdict import CONFORMS, LEFT, NONE, REPAIRED
 
 _WIDTH = 80
 _NAME = 34  # columns of an answer's name
-_COLOURS = {CONFORMS: 32, REPAIRED: 33, LEFT: 31, NONE: 35}
-_BOLD = 1
+_COLOURS = {CONFORMS: "32", REPAIRED: "33", LEFT: "31", NONE: "35"}
+_BOLD = "1"
 
 
 def as_text(card: Card) -> Iterator[str]:
     """Yield the lines of *card*."""
-    yield _coloured(card.subject, _BOLD)
+    yield styled(card.subject, _BOLD)
     for line in _wrapped(card.headline, ""):
-        yield _coloured(line, _COLOURS[card.verdict])
+        yield styled(line, _COLOURS[card.verdict])
     if card.rows:
         yield ""
         yield from _table(card.rows)
@@ -31,7 +30,7 @@ def as_text(card: Card) -> Iterator[str]:
         yield from _heading("Fixes that repair that")
         for fix in card.fixes:
             yield from _fix(fix)
-    yield from _heading("Left, that no fix repairs")
+    yield from _heading("Faults that no fix repairs")
     yield from _groups(card.left) if card.left else ["  nothing"]
     if card.notes:
         yield from _heading("Also")
@@ -42,12 +41,12 @@ def as_text(card: Card) -> Iterator[str]:
 
 def _heading(text: str) -> Iterator[str]:
     yield ""
-    yield _coloured(text, _BOLD)
+    yield styled(text, _BOLD)
 
 
 def _table(rows: list[Row]) -> Iterator[str]:
     shown = rows
-    if len(rows) > MOST:  # what is left first, and not more than can be read
+    if len(rows) > MOST:  # what is not repaired first, and not more than can be read
         shown = sorted(rows, key=lambda row: row.verdict != LEFT)
         shown = shown[: max(MOST, sum(row.verdict == LEFT for row in rows))]
     cells = [
@@ -73,7 +72,7 @@ def _table(rows: list[Row]) -> Iterator[str]:
             for cell, width, column in zip(line, widths, columns, strict=True)
         ]
         if at:
-            made[-1] = _coloured(made[-1].rstrip(), _COLOURS[line[-1]])
+            made[-1] = styled(made[-1].rstrip(), _COLOURS[line[-1]])
         yield "  " + "  ".join(made).rstrip()
     if len(shown) < len(rows):
         yield f"  and {len(rows) - len(shown)} more (--json has all)"
@@ -107,7 +106,7 @@ def _fix(fix: Evidence) -> Iterator[str]:
     times = f"{fix.count} event{'' if fix.count == 1 else 's'}"
     first = f", first in {fix.first}" if fix.first else ""
     head = list(_wrapped(f"{fix.name}: {times}{first}", "  ", "      "))
-    yield head[0].replace(fix.name, _coloured(fix.name, _BOLD), 1)
+    yield head[0].replace(fix.name, styled(fix.name, _BOLD), 1)
     yield from head[1:]
     if fix.changes:
         yield from _wrapped(fix.changes, "      ")
@@ -131,9 +130,3 @@ def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
         subsequent_indent=indent if further is None else further,
         break_on_hyphens=False,
     ) or [indent.rstrip()]
-
-
-def _coloured(text: str, colour: int) -> str:
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return f"\x1b[{colour}m{text}\x1b[0m"

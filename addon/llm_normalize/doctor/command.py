@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import io
+import contextlib
 import ipaddress
 import json
 import os
 import re
-import sys
 import traceback
 import urllib.parse
 from collections.abc import Sequence
@@ -231,8 +230,6 @@ def _key(parser: _Parser, given: str | None, variable: str) -> str:
 def main(given: Sequence[str]) -> int:
     """Do what the command line asks for and return the exit code."""
     flags = parse(given)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a console may lack a letter
-        sys.stdout.reconfigure(errors="replace")
     if flags.list:
         rows = (f"{name:12} {base:56} {of}" for name, (base, of) in PROVIDERS.items())
         _write("\n".join(map(str.rstrip, rows)))
@@ -288,10 +285,8 @@ def _print(
 
 
 def _write(text: str) -> None:
-    try:
+    with contextlib.suppress(BrokenPipeError):  # into `head`: the verdict counts
         print(text, flush=True)
-    except BrokenPipeError:  # into `head`: Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sorry(flags: argparse.Namespace, sentence: str, code: int) -> int:

@@ -57,7 +57,7 @@ class Evidence:
         self.more = len(found) - len(self.shown)
 
     def merge(self, other: "Evidence") -> None:
-        """Take in what *other* has of the same fix, in later events."""
+        """Add what *other* has of the same fix, in later events."""
         self.count += other.count
         if other.together < self.together:
             self.together, self.seen = other.together, other.seen

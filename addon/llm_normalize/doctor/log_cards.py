@@ -44,7 +44,7 @@ class _Changed:
     ends: dict[str, int] = field(default_factory=dict)
 
     def take(self, record: reader.Record) -> None:
-        """Take in a pair."""
+        """Add a pair."""
         before, after = record.get("before"), record.get("after")
         names = record.get("fixes")
         if not isinstance(after, list) or not isinstance(names, list):
@@ -69,7 +69,7 @@ class _Changed:
         self.pairs += 1
 
     def add(self, other: "_Changed") -> None:
-        """Take in what *other* has of one answer."""
+        """Add what *other* has of one answer."""
         for name, theirs in other.fixes.items():
             mine = self.fixes.setdefault(name, theirs)
             if mine is not theirs:

@@ -1,7 +1,7 @@
 """The provider that is asked: its answer to each request, and when that arrived.
 
 Nothing is followed: the key is for the host that was named. An answer is bounded in
-bytes and in time, and has no key in it any more when it leaves this module.
+bytes and in time, and this module returns none that has the key in it.
 """
 
 import asyncio
@@ -136,7 +136,7 @@ class Provider:
             waited = f"within {self._timeout:g} s"
             if answer is None:
                 raise NoAnswerError(f"{self._name} did not answer {waited}") from None
-            answer.broke = f"it had not come to its end {waited}"
+            answer.broke = f"it was not complete {waited}"
         except CorruptBodyError as error:
             assert answer is not None
             answer.broke = f"the compressed body is corrupt ({brief(str(error))})"

@@ -39,7 +39,7 @@ class Pair:
         n: Its place; of one that was added, the place of the event before.
         fixes: The fixes that changed it.
         before: Its bytes as received; None for one that was added.
-        after: What left in its place.
+        after: What was sent in its place.
     """
 
     n: int

@@ -269,7 +269,7 @@ class Answers:
             self.abandon(exchange, "mitmproxy ended")
 
     def abandon(self, exchange: Exchange, why: str) -> None:
-        """Write the record of an answer that will not come to its end."""
+        """Write the record of an answer that breaks off."""
         running, exchange.running = exchange.running, None
         if running is None:
             return

@@ -295,7 +295,7 @@ class Routing:
         if asked is not None:
             if flow.error is not None and flow.response is None:
                 logger.warning(
-                    "normalize: %s has a route to %s, and no answer came from there: %s",
+                    "normalize: %s has a route to %s, and no answer arrived from there: %s",
                     brief(asked.host),
                     brief(str(asked.target)),
                     quoted(flow, flow.error.msg),

@@ -88,7 +88,7 @@ class RunningAnswer:
         pending: Whether another answer will come in its place.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
-        on_end: Called when that has come to its end.
+        on_end: Called when that has ended.
         why: How it ended, in words, where `ENDS` does not say it.
         before_repair: What was known of it before a thread began to repair it, which
             alone may be read until the thread is done.

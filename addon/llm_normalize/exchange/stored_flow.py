@@ -57,14 +57,14 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
     if not is_chat_request(request.method, request.path):
         raise ValueError("it asks for no chat completion")
     if response is None or response.raw_content is None:
-        raise ValueError("no answer is kept of it")
+        raise ValueError("no answer is stored")
     sent = content_of(response)
     metadata = read_metadata(flow.metadata, is_live=bool(flow.live)) or {}
     if metadata.get("end") == "running":
         raise ValueError("it is still running")
     packed = metadata.get("came")
     if metadata.get("fixes") and packed is None:
-        raise ValueError("what came is not kept of it")
+        raise ValueError("the original answer is not stored")
     received = unpacked(packed) if packed else sent
     asked = asked_of(flow, strict=strict, mapped_model=metadata.get("mapped_model"))
     # The request may have asked for it before it was changed.
@@ -75,7 +75,7 @@ def stored(flow: http.HTTPFlow, *, strict: bool = False) -> Stored:
         not metadata.get("is_cut") and metadata.get("end", "complete") == "complete"
     )
     if not (is_stream or is_complete):
-        raise ValueError("it is too long, or did not come to its end")
+        raise ValueError("it is too long, or broke off")
     return Stored(
         host=place_of(request),
         asked=asked,

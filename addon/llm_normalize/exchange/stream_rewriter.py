@@ -87,7 +87,7 @@ class Rewriter:
         self.given_up = False
         """Whether the answer was broken off because it was corrupt."""
         self.on_end: Callable[[], None] = lambda: None
-        """Called when the stream has come to its end."""
+        """Called when the stream has ended."""
         self.on_growth: Callable[[], None] = lambda: None
         """Called when the first bytes have been stored, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None

@@ -4,7 +4,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 
 1. Framing comes first: what is not framed as data cannot be read. Data gets its name,
    loses an inner stream's names, and is one line before it is parted; an event's name
-   tells of an error before it is dropped.
+   marks an error before it is dropped.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
    error among them. A message is kept, to be compared with the next, before it becomes
    chunks. Usage stands at the top before a chunk without choices is judged.
@@ -16,10 +16,9 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
 6. A fragment of a tool call is alone of its call, and has its form, an index and its
-   name, before it can be told whether it opens a call. Calls are counted as they leave,
-   those that waited for a name too; each has the id that its call got,
-   before that tells a call told again, which goes before a repeated head is stripped of
-   what tells. Null content stays beside a call, so it waits until calls that say nothing
+   name, before anything can say whether it opens a call. Calls are counted as they are sent,
+   those that waited for a name too; each gets the id of its call before repeated calls
+   are recognised by it. Those go before a repeated head loses its id. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
 8. Figures, then what rides on other repairs: null fields, unknown fields, and events
@@ -258,11 +257,11 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "the first texts of a stream that tells all again in each chunk",
-        "they have left before three of them prove it; one alone could be meant.",
+        "they have been sent before three of them prove it; one alone could be meant.",
     ),
     (
-        "text after a finish reason that has left",
-        "with usage asked for a finish leaves at once; the text goes out all the same.",
+        "text after a finish reason that was sent",
+        "with usage asked for a finish is sent at once; the text is sent all the same.",
     ),
     (
         "a `model` that differs from the one asked for",
@@ -274,11 +273,11 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "a name in two parts (`get_`, `weather`)",
-        "nobody can tell it from a name that is told again, which is common.",
+        "nobody can tell it from a name that is sent twice, which is common.",
     ),
     (
         "an id that comes after its call's name",
-        "the opening fragment has left with one that was made up; later ones are dropped.",
+        "the opening fragment was sent with one that was made up; later ones are dropped.",
     ),
     (
         "`system_fingerprint: null`, missing `logprobs`",
@@ -294,7 +293,7 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "a stream without any event (200 and nothing else)",
-        "no success is forged, and no error was told.",
+        "no success is forged, and no error was sent.",
     ),
     (
         "minutes without an event",

@@ -98,7 +98,7 @@ def _summary(record: AnswerMetadata) -> Iterator[str]:
     for name, verb, path in record["request"]:
         yield f"request   {brief(path)} {would}{brief(verb)} ({brief(name)})"
     if record["is_cut"]:
-        yield "kept      its beginning only: it was too long"
+        yield "stored    its beginning only: it was too long"
     if record["fixes"]:
         yield BLANK
     width = max((len(f"{count:,}") for _, count in record["fixes"]), default=0)
@@ -126,7 +126,7 @@ def _end(record: AnswerMetadata) -> str:
         "complete": "complete",
         "running": "still running",
         "unfinished": "still running when it was saved",
-        "error": "none came",
+        "error": "none arrived",
     }
     broken = broken_off(record)
     shown = ends.get(record["end"], escaped(record["end"]))

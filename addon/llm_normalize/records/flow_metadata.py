@@ -12,7 +12,7 @@ type AnswerMetadata = dict[str, Any]
 ENDS = {
     "client-left": "the client left",
     "upstream-broke": "the provider broke off",
-    "error": "no answer came",
+    "error": "no answer arrived",
 }
 """How an answer ended that is not complete, in words."""
 

@@ -39,7 +39,7 @@ class Form:
         fixes: Names of the fixes that change them.
         since: When the stream's headers arrived (`time.monotonic`).
         before: The bytes around the one text that varies, as they come.
-        after: The bytes around it as they leave.
+        after: The bytes around it as they are sent.
         observe: Whether they are only observed.
         json_parts: The same as JSON spells it, made when the first of them is logged; empty
             where something has to be masked.

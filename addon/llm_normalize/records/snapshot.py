@@ -123,5 +123,5 @@ def unpacked(received: Sequence[bytes]) -> bytes:
             if size > _LARGEST:
                 break
     except (TypeError, zlib.error) as error:
-        raise ValueError(f"what came is damaged ({error})") from error
+        raise ValueError(f"the original answer is damaged ({error})") from error
     return b"".join(blocks)

@@ -100,7 +100,7 @@ class Pipeline:
         """Return what is sent for one event that a template knows, else None."""
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
-        self._unread = False  # it was the parser's: not even blocks are told apart
+        self._unread = False  # it was the parser's: not even blocks are recognised
         self._due = b""  # bytes of the block at hand that have not been sent
         # What the event at hand says by OpenAI's framing, if that is not understood.
         self._decoded: tuple[bytes, Json, Outcome] | None = None
@@ -187,7 +187,7 @@ class Pipeline:
     # -- one block after another -----------------------------------------------
 
     def _run(self, data: bytes) -> None:
-        """Take in the blocks that *data* completes; nothing is the stream's end."""
+        """Process the blocks that *data* completes; nothing is the stream's end."""
         if self._unread:
             self._output.pass_on(data)
             return
@@ -285,7 +285,7 @@ class Pipeline:
         self._output.close(record)
 
     def _catch_up(self) -> None:
-        """Take in what the last event that was not read has counted."""
+        """Add the counts of the last event that was not read."""
         event, self._patches.counted = self._patches.counted, None
         if event is None or self._broken:
             return

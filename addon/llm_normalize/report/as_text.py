@@ -81,7 +81,7 @@ def _broken(found: Collected) -> Iterator[str]:
     overall = found.overall()
     total = overall.flows - overall.ends["complete"]
     if not total:
-        yield "Every answer came to its end."
+        yield "Every answer was complete."
     else:
         ends = ", ".join(
             f"{name} {count:,}"

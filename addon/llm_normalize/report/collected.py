@@ -16,7 +16,7 @@ from .group import ENDS, Group
 from .timeline import OTHER_END, Timeline
 
 OTHER_FIXES = "other fixes"
-LATEST = 30  # answers that broke off, told one by one
+LATEST = 30  # answers that broke off, listed one by one
 
 _NAME = 200  # characters of a name; whoever asks chooses it
 _UNKNOWN = 50  # names of fixes that this version does not have
@@ -25,7 +25,7 @@ _KNOWN = frozenset(fix.name for fix in FIXES)
 
 @dataclass(frozen=True)
 class Broken:
-    """An answer that did not come to its end.
+    """An answer that is not complete.
 
     Attributes:
         at: When, in seconds; None where the log has no time.
@@ -71,7 +71,7 @@ class Collected:
         self._numbers = itertools.count()
 
     def add(self, record: reader.Record) -> None:
-        """Take in a record of any kind, whatever its fields are."""
+        """Add a record of any kind, whatever its fields are."""
         self.records += 1
         kind = record.get("type")
         if kind == "pair":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -101,8 +99,6 @@ def main(given: Sequence[str]) -> int:
     # Here, since it needs what parse does not: see scripts/run.py.
     from .log_reader import LogError, find  # noqa: PLC0415
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a console may lack a model's letters
-        sys.stdout.reconfigure(errors="replace")
     try:
         paths = find(flags.logs)
         if flags.output is not None and flags.output.resolve() in paths:
@@ -111,9 +107,6 @@ def main(given: Sequence[str]) -> int:
         return _report(paths, flags.output, flags.format)
     except LogError as error:
         say(f"{PROG}: {escaped(str(error))}")
-        return 1
-    except BrokenPipeError:  # into `head`: Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

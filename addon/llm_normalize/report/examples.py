@@ -12,7 +12,7 @@ MAX_EXAMPLES = 3  # of each fix
 UNKNOWN = "not known"  # whose an example is that no record of an answer follows
 
 _FIX_WEIGHT = 500  # an event that needed one fix alone shows it best
-_PENDING = 16_000_000  # characters of examples whose answer has not come to its end
+_PENDING = 16_000_000  # characters of examples whose answer has not ended
 _WEIGHT = 1000  # characters that an example is worth beside its own
 _ID = 200  # characters of a flow's id
 _TOO_LONG = 200_000  # characters of an event that is not looked into
@@ -32,7 +32,7 @@ class Example:
     """One event before and after.
 
     Attributes:
-        host: Where it came from.
+        host: The provider that sent it.
         model: The model that was asked for.
         n: Its place in the stream.
         added: Whether it was not there before.
@@ -80,7 +80,7 @@ class Examples:
         self._waiting = 0
 
     def add(self, record: reader.Record, fixes: Iterable[str]) -> None:
-        """Take in the record of a pair, an example of *fixes*."""
+        """Add the record of a pair, an example of *fixes*."""
         before, after = record.get("before"), record.get("after")
         if not isinstance(after, list) or not isinstance(before, (str, type(None))):
             return
@@ -112,13 +112,13 @@ class Examples:
             self.close(next(iter(self._pending)), UNKNOWN, UNKNOWN)
 
     def close(self, flow: str, host: str, model: str) -> None:
-        """Take in that the answer *flow* came from *host* and *model*."""
+        """Record that *host* and *model* sent the answer *flow*."""
         for name, pair in self._pending.pop(flow[:_ID], {}).items():
             self._waiting -= pair.score + _WEIGHT
             self._offer(name, pair, host, model)
 
     def finish(self) -> None:
-        """Take in that no more records come."""
+        """Close what waits: no more records follow."""
         for flow in list(self._pending):
             self.close(flow, UNKNOWN, UNKNOWN)
 
@@ -175,7 +175,9 @@ def _example(pair: _Pair, host: str, model: str) -> Example:
     example.changes += changes(pair.before, pair.after)
     example.lines += _diff(pair.before, pair.after)
     if not example.changes and not example.lines:
-        example.lines.append(Line("note", "the same, but it left after a later event"))
+        example.lines.append(
+            Line("note", "the same, but it was sent after a later event")
+        )
     return example
 
 
@@ -199,7 +201,7 @@ def _diff(before: str | None, after: list[str]) -> Iterator[Line]:
         lines.append(Line("note", "nothing was there"))
     lines += [Line("new", line) for line in come]
     if not new:
-        dropped = "a bare newline is left" if after else "dropped"
+        dropped = "a bare newline remains" if after else "dropped"
         lines.append(Line("note", dropped))
     for line in lines[:_LINES]:
         yield line._replace(text=_short(line.text))

@@ -28,14 +28,14 @@ class Histogram:
         self.least, self.most = math.inf, 0.0
 
     def add(self, ms: float) -> None:
-        """Take in the time of one answer."""
+        """Add the time of one answer."""
         self.count += 1
         self.least, self.most = min(self.least, ms), max(self.most, ms)
         ratio = min(max(ms, _LEAST), _MOST) / _LEAST
         self.bins[int(math.log(ratio) / math.log(_GROWTH))] += 1
 
     def merge(self, other: "Histogram") -> None:
-        """Take in all that *other* has."""
+        """Add all that *other* has."""
         self.count += other.count
         self.least = min(self.least, other.least)
         self.most = max(self.most, other.most)

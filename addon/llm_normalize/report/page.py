@@ -195,7 +195,7 @@ def _time_charts(found: Collected) -> list[Chart]:
     ]
     changed = [bucket.changed for _, bucket in buckets]
     same = [bucket.events - bucket.changed for _, bucket in buckets]
-    events = [("repaired", changed), ("as they came", same)]
+    events = [("repaired", changed), ("unchanged", same)]
     return [
         Chart(
             f"Answers per {called}, by how they ended",

@@ -23,7 +23,7 @@ def summary(found: Collected, notes: reader.Notes) -> list[str]:
 def _answers(found: Collected) -> Iterator[str]:
     overall, hosts, rows = found.overall(), found.hosts(), found.rows()
     if not overall.flows:
-        yield "The logs hold no answer that has come to its end."
+        yield "The logs hold no answer that has ended."
         return
     models = len({(host, model) for (host, model, _), _ in rows})
     yield (
@@ -43,7 +43,7 @@ def _answers(found: Collected) -> Iterator[str]:
     )
     if observed:
         yield (
-            f"{text.counted(observed, 'answer')} of those left as they came, since the "
+            f"{text.counted(observed, 'answer')} of those passed unchanged, since the "
             "addon only observed."
         )
     named = [
@@ -56,7 +56,7 @@ def _answers(found: Collected) -> Iterator[str]:
         shown = [f"`{text.cut(name)}`" for name in clean[:_MOST]]
         more = len(clean) - len(shown)
         shown += [f"{more} more"] if more else []
-        yield f"Nothing to repair came from {_listed(shown)}."
+        yield f"Nothing to repair was sent by {_listed(shown)}."
 
 
 def _ends(found: Collected) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _ends(found: Collected) -> Iterator[str]:
     if broke:
         endings = {
             "upstream-broke": "broken off by the provider",
-            "client-left": "left by the client",
+            "client-left": "abandoned by the client",
             "error": "without any response",
         }
         ends = [
@@ -76,12 +76,12 @@ def _ends(found: Collected) -> Iterator[str]:
             if overall.ends[end]
         ]
         other = broke - sum(overall.ends[end] for end in endings)
-        ends += [f"{text.number(other)} ended in a way the log does not tell"] * bool(
+        ends += [f"{text.number(other)} ended in a way the log does not record"] * bool(
             other
         )
-        yield f"{text.counted(broke, 'answer')} did not come to an end: {_listed(ends)}."
+        yield f"{text.counted(broke, 'answer')} did not complete: {_listed(ends)}."
     else:
-        yield "Every answer came to its end."
+        yield "Every answer was complete."
     if overall.begin.count:
         yield (
             f"Half of the answers began within {text.duration(overall.begin.at(0.5))}, "

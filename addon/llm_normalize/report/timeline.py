@@ -53,7 +53,7 @@ class Bucket:
         self.changed += changed
 
     def merge(self, other: "Bucket") -> None:
-        """Take in all that *other* counted."""
+        """Add all that *other* counted."""
         for end, count in other.ends.items():
             self.ends[end] = self.ends.get(end, 0) + count
         self.events += other.events

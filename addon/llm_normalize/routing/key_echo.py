@@ -98,7 +98,7 @@ def _without(headers: http.Headers, key: bytes, clean: set[Field]) -> http.Heade
 
 
 def hide(flow: http.HTTPFlow, key: bytes, clean: set[Field] | None = None) -> None:
-    """Take *key* out of what is saved with *flow*; what has not left leaves without it.
+    """Take *key* out of what is saved with *flow*; what has not been sent is sent without it.
 
     Args:
         flow: The flow.

@@ -23,7 +23,7 @@ _ROOT = re.compile(r"/v1(?=/|\?|$)")
 
 
 def is_reverse(mode: mode_specs.ProxyMode) -> bool:
-    """Tell whether a client came in through a reverse proxy."""
+    """Tell whether a client connected to a reverse proxy."""
     return isinstance(mode, mode_specs.ReverseMode)
 
 

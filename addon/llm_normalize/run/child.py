@@ -24,19 +24,6 @@ STEP = 0.1
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
-def end_on_signals() -> None:
-    """Let a signal to end leave the `with` blocks first, and let Ctrl-C interrupt."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _exit)
-    # A shell starts what runs in its background with Ctrl-C ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _exit(number: int, _: FrameType | None) -> None:
-    sys.exit(128 + number)
-
-
 class Child:
     """A running program, which ends with the `with` block at the latest."""
 

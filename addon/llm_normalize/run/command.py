@@ -135,6 +135,8 @@ def main(given: Sequence[str]) -> int:
     flags, arguments = parse(given)
     if flags.demo:
         return cli.main(["demo", *(["--web"] if flags.web else [])])
+    if flags.check:
+        return cli.main(["check", *given])
     # Here, since they bring mitmproxy.
     if flags.script:
         from .mitmproxy_program import script  # noqa: PLC0415
@@ -150,8 +152,6 @@ def main(given: Sequence[str]) -> int:
         if flags.restore:  # whatever is wrong with the options
             return system_proxy.restore(machine)
         prepared = start.prepared(flags, arguments, machine)
-        if flags.check:
-            return start.check(prepared.plan)
         return system_proxy.begin(prepared, machine)
     except ProxyError as error:
         complain(error)

@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
     Attributes:
         confdir: mitmproxy's folder.
-        listens: Its modes; empty if it is told not to serve.
+        listens: Its modes; empty if an option says not to serve.
         page: The port of mitmweb's page, None for other programs.
         says_host: Whether the arguments say where to listen.
         page_host: Where mitmweb's page listens.
@@ -138,6 +138,36 @@ def _load(opts: options.Options, folder: Path) -> None:
         raise ProxyError(f"{error.filename} cannot be read: {error.strerror}") from None
     except (AttributeError, TypeError) as error:  # no options, or a value's wrong type
         raise ProxyError(f"the config.yaml in {folder}: {error}") from None
+
+
+def refusal(program: str, arguments: list[str]) -> str:
+    """Return why `plan` has none for these *arguments*, whatever `config.yaml` says.
+
+    Args:
+        program: Whose arguments they are.
+        arguments: All of them.
+    """
+    said = io.StringIO()
+    try:
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            contextlib.redirect_stderr(said),
+        ):
+            parser = asyncio.run(_parser(program))
+            _, unknown = parser.parse_known_args(arguments)
+            # By name: what follows may be a password.
+            flags = [each.partition("=")[0] for each in unknown if each[:1] == "-"]
+            if not flags:
+                _plan(program, arguments, configured=False)
+    except SystemExit:
+        why = said.getvalue().rpartition("error: ")[2].strip()
+    except (OptionsError, ValueError) as error:
+        why = str(error)
+    else:
+        if flags:
+            return f"there is no flag {flags[0]}"
+        why = ""
+    return f"{program} does not serve with these arguments{why and f': {why}'}"
 
 
 def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> str:

@@ -12,12 +12,12 @@ from .mitmproxy_options import LOCAL, Listens, Plan
 
 
 class Taken(NamedTuple):
-    """A port that cannot be had.
+    """A port that is taken.
 
     Attributes:
         port: Its number.
         by: Who has it, as a clause.
-        free: One that can be had instead.
+        free: One that is free instead.
         repair: How to ask for that one.
     """
 

@@ -16,12 +16,11 @@ from typing import NamedTuple, NoReturn
 from ..desktop.machine import Machine
 from ..desktop.proxy.settings import ProxyError
 from ..desktop.proxy.systems import choose
-from ..text.command_line import command_line
 from ..text.console import complain, say
 from . import next_steps, ports, upstream_proxy
 from .announcer import beside, until_serving
 from .child import become
-from .mitmproxy_options import LOCAL, Plan, misspelled, plan
+from .mitmproxy_options import LOCAL, Plan, misspelled, plan, refusal
 from .mitmproxy_program import program, script
 from .upstream_auth import VARIABLE
 
@@ -76,8 +75,8 @@ def prepared(
             given += ["-s", str(AUTH)]
             os.environ[VARIABLE] = upstream.auth
     planned = plan(name, [*given, *arguments])
-    if planned is None and flags.check:  # which tells what is wrong with the file
-        planned = plan(name, [*given, *arguments], configured=False)
+    if planned is None and flags.check:
+        planned = _unconfigured(name, [*given, *arguments])
     ours = planned.forward if planned else None
     if upstream and ours and upstream.url.partition("//")[2] in _own(ours.port):
         raise ProxyError("--upstream-proxy names this proxy itself")
@@ -85,29 +84,23 @@ def prepared(
     return Start(name, [str(program(name)), *given, *arguments], planned, flag)
 
 
+def _unconfigured(name: str, arguments: list[str]) -> Plan:
+    """Return the plan without `config.yaml`: the check reports what is wrong with that."""
+    planned = plan(name, arguments, configured=False)
+    if planned is None:  # nothing is started that could say why
+        raise ProxyError(refusal(name, arguments))
+    return planned
+
+
 def _own(port: int | None) -> set[str]:
     return {f"{host}:{port}" for host in (LOCAL, "localhost", "[::1]")}
 
 
-def check(planned: Plan | None) -> int:
-    """Walk the path like a client, and return the exit code."""
-    listens = planned.forward if planned else None
-    if planned is None or listens is None or not listens.port:
-        raise ProxyError(
-            "--check walks the way to a proxy (the regular mode, or --upstream-proxy) on "
-            f"a port of its own; {command_line('doctor')} asks a reverse proxy, or a "
-            "provider"
-        )
-    from ..desktop.check import command  # noqa: PLC0415 - it brings much, for this alone
-
-    return command.check(LOCAL, listens.port, planned.confdir)
-
-
 def ensure_free(planned: Plan) -> None:
-    """Look whether the ports can be had.
+    """Look whether the ports are free.
 
     Raises:
-        ProxyError: One cannot.
+        ProxyError: One is not.
     """
     obstacle = ports.obstacle(planned)
     if obstacle:

@@ -62,7 +62,7 @@ def _has_state(machine: Machine) -> bool:
 
 
 def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
-    """Put back what a start that was killed has left; tell whether nothing is left now.
+    """Put back what a start that was killed has changed; tell whether all is put back.
 
     Args:
         machine: Whose settings they are.
@@ -88,7 +88,7 @@ def repair(machine: Machine, folder: Path, *, is_mine: bool) -> bool:
     is_back = put_back(machine, folder, state)
     if is_back and proxy_switch.end(state.proxy):
         say(
-            f"Ended mitmproxy (process {state.proxy.pid}), which was left by that start."
+            f"Ended mitmproxy (process {state.proxy.pid}), which that start left running."
         )
     return is_back
 
@@ -120,7 +120,7 @@ def switched(start: Start, machine: Machine) -> int:
     listens = planned.forward
     if listens is None or not listens.port:
         raise ProxyError(
-            f"{start.flag} is for a proxy that clients are told of (the regular mode, or "
+            f"{start.flag} is for a proxy that clients are pointed to (the regular mode, or "
             "--upstream-proxy) on a port of its own: here nothing is switched"
         )
     if listens.host not in next_steps.ANYWHERE | {LOCAL}:
@@ -152,7 +152,7 @@ def switched(start: Start, machine: Machine) -> int:
                 child.wait()
             finally:
                 child.ignore_signals()
-        finally:  # also if a signal came while that was done
+        finally:  # also if a signal arrived meanwhile
             state = proxy_state.read(folder)
             is_back = state is None or put_back(machine, folder, state)
     return child.code if is_back else 1

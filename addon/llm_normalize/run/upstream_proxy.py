@@ -1,4 +1,4 @@
-"""The proxy that a network already has: its address, and its password kept out of sight."""
+"""The proxy that a network already has: its address, and its password, which nobody gets to see."""
 
 import os
 import urllib.parse

@@ -176,7 +176,7 @@ class Echo:
         return self._text
 
     def _take(self, text: str) -> str:
-        """Return a string of the request folded; a short one, and its ends, are kept."""
+        """Return a string of the request folded; remember a short one, and its ends."""
         found = folded(text)
         words = [each for each in _WORD.findall(text) if len(each) < _LONG]
         short = [found, *(folded(each) for each in words if _ODD.search(each))]

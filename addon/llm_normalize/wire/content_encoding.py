@@ -20,7 +20,7 @@ OUTPUT_SIZE = 64 * 1024
 MOST = 16 * 1024 * 1024
 """Bytes that the reads of one turn may inflate to; no model says as much at once.
 
-They leave with their read. Brotli before 1.2 cannot bound what one byte becomes: there
+They are sent with their read. Brotli before 1.2 cannot bound what one byte becomes: there
 all of that is in memory before it is counted.
 """
 

@@ -1,7 +1,7 @@
 r"""Where a block of a stream ends: at its blank line, or before, where servers leave it out.
 
-The standard ends an event at a blank line (WHATWG HTML, 9.2). Two habits of servers are
-told from it by what stands in the block; OpenAI's own framing has neither:
+The standard ends an event at a blank line (WHATWG HTML, 9.2). What stands in a block shows
+which of two other habits a server has; OpenAI's own framing has neither:
 
 * JSON without `data:` (lines of it, or a whole body): a value at a block's start ends
   the block with its last bracket, and with the line end that follows it.

@@ -79,18 +79,18 @@ class Arrival:
             self.over = True
             self._verify()
         else:
-            self.fail(f"broke off {self._told()}")
+            self.fail(f"broke off {self._progress()}")
 
     def _verify(self) -> None:
         if self._part:
-            self.fail(f"ended within an event {self._told()}")
+            self.fail(f"ended within an event {self._progress()}")
         elif self.events != self._to_come:
-            self.fail(f"ended {self._told()}")
+            self.fail(f"ended {self._progress()}")
         elif self._digest.hexdigest() != self._expected:
             what = "text" if self._form == "text" else "bytes"
-            self.fail(f"has other {what} than it must have, {self._told()}")
+            self.fail(f"has other {what} than it must have, {self._progress()}")
 
-    def _told(self) -> str:
+    def _progress(self) -> str:
         return f"after {self.events} of {self._to_come} events"
 
     # -- HTTP/1.1 ----------------------------------------------------------------
@@ -121,7 +121,7 @@ class Arrival:
             try:
                 size = int(data[start:line], 16)
             except ValueError:
-                self.fail(f"has a broken chunk, {self._told()}")
+                self.fail(f"has a broken chunk, {self._progress()}")
                 return b""
             end = line + 2 + size
             if len(data) < end + 2:

@@ -11,7 +11,7 @@ from workshop import MODULES, mitmdump, module, variables
 from workshop.bench import machine
 from workshop.child import Child, ChildError
 
-# What only a bug writes, be it mitmproxy's, an addon's or a peer's.
+# What only a bug writes: in mitmproxy, an addon or a peer.
 _BUG = re.compile(r"Traceback \(most recent call last\)|has crashed|repair failed")
 
 
@@ -66,7 +66,7 @@ class Worker(Child):
             raise ChildError(f"{self.name} met a bug: {self._bug}.", self.lines)
 
 
-class Mitmdump(mitmdump.Mitmdump, Worker):
+class BenchMitmdump(mitmdump.Mitmdump, Worker):
     """A mitmdump of the benchmark."""
 
     def hear(self, line: str) -> None:
@@ -101,9 +101,9 @@ def ask(worker: Child, line: str, patience: float) -> Any:
     worker.say(line)
     text = worker.line(patience)
     try:
-        told = json.loads(text)
+        reported = json.loads(text)
     except ValueError:
         raise ChildError(f"{worker.name} failed.", [text, *worker.lines]) from None
-    if "error" in told:
-        raise ChildError(f"{worker.name} failed: {told['error']}.", worker.lines)
-    return told["parties"]
+    if "error" in reported:
+        raise ChildError(f"{worker.name} failed: {reported['error']}.", worker.lines)
+    return reported["parties"]

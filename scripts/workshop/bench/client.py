@@ -1,7 +1,7 @@
 """The client of the benchmark: a process of its own that asks for streams.
 
 Reads a load a line on stdin, as JSON, and answers each with a line: how fast the events
-of each party came, and what its proxy has used meanwhile. What a proxy does between two
+of each party arrived, and what its proxy has used meanwhile. What a proxy does between two
 marks is its work for the events between them, without that of connections that open and
 close: one is made when every stream is well under way, one when the first of them ends.
 """
@@ -61,7 +61,7 @@ class Party:
         return Mark(time.monotonic_ns(), events, used)
 
     def note(self, arrival: Arrival, now: int) -> None:
-        """Take notice of what came for *arrival* at *now*."""
+        """Record what arrived for *arrival* at *now*."""
         if self._waited_for and arrival.events >= self._counts_from:
             self._waited_for.discard(arrival)
             if not self._waited_for:
@@ -78,8 +78,8 @@ class Party:
         self._after = self.mark()
 
     def report(self) -> dict[str, Any]:
-        """Return what is told of it."""
-        told: dict[str, Any] = {
+        """Return the report on it."""
+        reported: dict[str, Any] = {
             "name": self.target.name,
             "events": self.target.events * self.target.streams,
             "seconds": (self._last_at - min(a.asked_at for a in self.arrivals)) / 1e9,
@@ -93,12 +93,12 @@ class Party:
         }
         before, after = self._before.used, self._after.used
         if before and after:
-            told["cpu"] = after.cpu - before.cpu
-            told["window"] = self._window()
-            told["rss"] = {"before": before.rss, "peak": after.peak}
+            reported["cpu"] = after.cpu - before.cpu
+            reported["window"] = self._window()
+            reported["rss"] = {"before": before.rss, "peak": after.peak}
             for name, mark in (("mark", self.begun), ("end", self.ended)):
-                told["rss"][name] = mark.used.rss if mark and mark.used else None
-        return told
+                reported["rss"][name] = mark.used.rss if mark and mark.used else None
+        return reported
 
     def _window(self) -> dict[str, float] | None:
         begun, ended = self.begun, self.ended
@@ -150,7 +150,7 @@ class Run:
         self._open = 0
 
     def run(self) -> list[dict[str, Any]]:
-        """Return what is told of each party."""
+        """Return the report on each party."""
         waiting = self._connect()
         self._open = len(waiting)
         heard = start = time.monotonic_ns()
@@ -246,10 +246,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the benchmark's end is ours
     for line in sys.stdin:
         try:
-            told: dict[str, Any] = {"parties": Run(Load.of_line(line)).run()}
+            reported: dict[str, Any] = {"parties": Run(Load.of_line(line)).run()}
         except (OSError, machine.GoneError) as error:
-            told = {"error": f"{error}"}
-        print(json.dumps(told), flush=True)
+            reported = {"error": f"{error}"}
+        print(json.dumps(reported), flush=True)
 
 
 if __name__ == "__main__":

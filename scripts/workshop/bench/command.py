@@ -170,7 +170,7 @@ def _run(
     total = len(sides) + flags.rounds * len(jobs(in_rounds, counted))
     total += len(jobs(memory, counted))
     progress = Progress(total, sys.stderr.write, live=sys.stderr.isatty())
-    bench.told = progress.job
+    bench.announce = progress.job
     try:
         progress.begin("warming up")
         bench.warm_up(sides, flags.scale)

@@ -1,4 +1,4 @@
-"""Figures of the benchmark: what came of the jobs, each with its spread over the rounds.
+"""Figures of the benchmark: the results of the jobs, each with its spread over the rounds.
 
 A ratio is taken within one round, of what ran in it, and only then are rounds summed up:
 what slows the machine down for a while slows both.
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workshop.bench.jobs import GAP_US, MEMORY_EVENTS, Job, Outcome
+from workshop.bench.jobs import GAP_US, MEMORY_EVENTS, Job, JobResult
 from workshop.bench.sides import DIRECT, FLOOR, Side
 
 GROWTH_GOAL = 1.0  # MB; what the system's own pages come to
@@ -35,14 +35,14 @@ class Spread(NamedTuple):
             return None
         return cls(statistics.median(found), found[0], found[-1])
 
-    def told(self) -> dict[str, float]:
+    def as_json(self) -> dict[str, float]:
         """Return it for JSON."""
         return self._asdict()
 
 
-def figures(outcomes: Sequence[Outcome], sides: Sequence[Side]) -> dict[str, Figures]:
+def figures(outcomes: Sequence[JobResult], sides: Sequence[Side]) -> dict[str, Figures]:
     """Return the figures of each side, for JSON."""
-    by_part: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    by_part: dict[tuple[str, str], list[JobResult]] = defaultdict(list)
     for each in outcomes:
         by_part[each.job.part, each.job.side.name].append(each)
     found: dict[str, Figures] = {}
@@ -73,34 +73,34 @@ def costs(*parties: Mapping[str, Any]) -> list[float]:
     Where these are too short for that, connections and what comes after count, too,
     for all of the *parties*.
     """
-    windows = [told["window"] or {"events": 0, "cpu": 0} for told in parties]
+    windows = [reported["window"] or {"events": 0, "cpu": 0} for reported in parties]
     both = zip(windows, parties, strict=True)
-    if all(each["events"] >= _SHARE * told["events"] for each, told in both):
+    if all(each["events"] >= _SHARE * reported["events"] for each, reported in both):
         return [each["cpu"] / each["events"] for each in windows]
-    return [whole_cost(told) for told in parties]
+    return [whole_cost(reported) for reported in parties]
 
 
-def whole_cost(told: Mapping[str, Any]) -> float:
+def whole_cost(reported: Mapping[str, Any]) -> float:
     """Return the same with all that a load takes."""
-    return float(told["cpu"] / told["events"])
+    return float(reported["cpu"] / reported["events"])
 
 
-def _duel(duels: Sequence[Outcome]) -> Figures:
+def _duel(duels: Sequence[JobResult]) -> Figures:
     paced = duels[0].job.part == "paced"
     goals = duels[0].job.side.goals
     own, floor = [], []
     for each in duels:
         assert each.floor is not None
-        both = (each.told, each.floor)
+        both = (each.reported, each.floor)
         one, other = costs(*both) if paced else map(whole_cost, both)
         own.append(one * 1e6)
         floor.append(other * 1e6)
     ratio = Spread.of(one / other for one, other in zip(own, floor, strict=True))
     assert ratio is not None
     found = {
-        "ratio": ratio.told(),
-        "us": _told(own),
-        "floor_us": _told(floor),
+        "ratio": ratio.as_json(),
+        "us": _spread(own),
+        "floor_us": _spread(floor),
         **_amount(duels[0].job),
     }
     if paced:
@@ -111,10 +111,10 @@ def _duel(duels: Sequence[Outcome]) -> Figures:
     return found
 
 
-def _kept_up(duel: Outcome) -> bool:
-    """Tell whether both parties of a paced duel passed events on as fast as they came."""
-    for told in (duel.told, duel.floor):
-        window = told and told["window"]
+def _kept_up(duel: JobResult) -> bool:
+    """Tell whether both parties of a paced duel passed events on as fast as they arrived."""
+    for reported in (duel.reported, duel.floor):
+        window = reported and reported["window"]
         if not window or not window["seconds"]:
             return False
         offered = duel.job.streams * 1e6 / GAP_US
@@ -123,50 +123,53 @@ def _kept_up(duel: Outcome) -> bool:
     return True
 
 
-def _saturation(loads: Sequence[Outcome], floor: Sequence[Outcome]) -> Figures:
+def _saturation(loads: Sequence[JobResult], floor: Sequence[JobResult]) -> Figures:
     beside = {
-        (each.job.streams, each.round): each.told["events"] / each.told["seconds"]
+        (each.job.streams, each.round): each.reported["events"]
+        / each.reported["seconds"]
         for each in floor
     }
     found: Figures = {}
     for streams, group in _by_streams(loads):
-        rates = [each.told["events"] / each.told["seconds"] for each in group]
+        rates = [each.reported["events"] / each.reported["seconds"] for each in group]
         ratios = [
             rate / beside[streams, each.round]
             for rate, each in zip(rates, group, strict=True)
             if (streams, each.round) in beside
         ]
         found[str(streams)] = {
-            "events_per_s": _told(rates),
-            "ratio": _told(ratios),
-            "cpu_s_per_100k": _told(
-                whole_cost(each.told) * 1e5 for each in group if "cpu" in each.told
+            "events_per_s": _spread(rates),
+            "ratio": _spread(ratios),
+            "cpu_s_per_100k": _spread(
+                whole_cost(each.reported) * 1e5
+                for each in group
+                if "cpu" in each.reported
             ),
             **_amount(group[0].job),
         }
     return found
 
 
-def _latency(loads: Sequence[Outcome], direct: Sequence[Outcome]) -> Figures:
-    beside = {(each.job.streams, each.round): each.told for each in direct}
+def _latency(loads: Sequence[JobResult], direct: Sequence[JobResult]) -> Figures:
+    beside = {(each.job.streams, each.round): each.reported for each in direct}
     found: Figures = {}
     for streams, group in _by_streams(loads):
         own: Figures = _amount(group[0].job)
         for name in ("p50", "p99"):
-            values = [each.told["late_us"][name] for each in group]
+            values = [each.reported["late_us"][name] for each in group]
             added = [
                 value - beside[streams, each.round]["late_us"][name]
                 for value, each in zip(values, group, strict=True)
                 if (streams, each.round) in beside
             ]
-            own[f"{name}_us"] = _told(values)
-            own[f"added_{name}_us"] = _told(added)
+            own[f"{name}_us"] = _spread(values)
+            own[f"added_{name}_us"] = _spread(added)
         # Later than the next event is due: they queue up.
         own["kept_up"] = own["p50_us"]["median"] <= GAP_US
-        firsts = [statistics.median(each.told["first_ms"]) for each in group]
-        own["first_ms"] = _told(firsts)
-        own["cpu_s_per_100k"] = _told(
-            costs(each.told)[0] * 1e5 for each in group if "cpu" in each.told
+        firsts = [statistics.median(each.reported["first_ms"]) for each in group]
+        own["first_ms"] = _spread(firsts)
+        own["cpu_s_per_100k"] = _spread(
+            costs(each.reported)[0] * 1e5 for each in group if "cpu" in each.reported
         )
         found[str(streams)] = own
     return found
@@ -186,16 +189,16 @@ def _compare_latency(found: Mapping[str, Figures]) -> None:
                 each["like_floor"] = here["median"] <= there["high"]
 
 
-def _memory(loads: Sequence[Outcome]) -> Figures:
+def _memory(loads: Sequence[JobResult]) -> Figures:
     growth = [
         (rss["end"] - rss["mark"]) / MB
-        for rss in (each.told["rss"] for each in loads)
+        for rss in (each.reported["rss"] for each in loads)
         if rss["end"] is not None and rss["mark"] is not None
     ]
     found: Figures = {
-        "start_mb": _told(each.told["rss"]["before"] / MB for each in loads),
-        "peak_mb": _told(each.told["rss"]["peak"] / MB for each in loads),
-        "growth_mb": _told(growth),
+        "start_mb": _spread(each.reported["rss"]["before"] / MB for each in loads),
+        "peak_mb": _spread(each.reported["rss"]["peak"] / MB for each in loads),
+        "growth_mb": _spread(growth),
         **_amount(loads[0].job),
     }
     if loads[0].job.events >= MEMORY_EVENTS and loads[0].job.side.goals and growth:
@@ -207,13 +210,13 @@ def _amount(job: Job) -> Figures:
     return {"streams": job.streams, "events": job.events}
 
 
-def _by_streams(loads: Sequence[Outcome]) -> list[tuple[int, list[Outcome]]]:
-    found: dict[int, list[Outcome]] = defaultdict(list)
+def _by_streams(loads: Sequence[JobResult]) -> list[tuple[int, list[JobResult]]]:
+    found: dict[int, list[JobResult]] = defaultdict(list)
     for each in loads:
         found[each.job.streams].append(each)
     return sorted(found.items())
 
 
-def _told(values: Iterable[float]) -> dict[str, float] | None:
+def _spread(values: Iterable[float]) -> dict[str, float] | None:
     spread = Spread.of(values)
-    return spread.told() if spread else None
+    return spread.as_json() if spread else None

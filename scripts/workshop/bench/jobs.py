@@ -45,19 +45,19 @@ class Job(NamedTuple):
     events: int
 
 
-class Outcome(NamedTuple):
-    """What came of a job in one round.
+class JobResult(NamedTuple):
+    """What the client reports of a job in one round.
 
     Attributes:
         job: The job.
         round: Which round, from 0.
-        told: What the client tells of the side.
-        floor: What it tells of the floor that ran beside it, in a duel.
+        reported: What the client reports of the side.
+        floor: What it reports of the floor that ran beside it, in a duel.
     """
 
     job: Job
     round: int
-    told: dict[str, Any]
+    reported: dict[str, Any]
     floor: dict[str, Any] | None = None
 
 

@@ -6,7 +6,7 @@ from mitmproxy import http
 
 
 class Recoder:
-    """One stream; what it writes is what came in, if that was compact JSON."""
+    """One stream; what it writes is the input, if that was compact JSON."""
 
     def __init__(self) -> None:
         self._rest = b""

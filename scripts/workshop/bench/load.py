@@ -1,4 +1,4 @@
-"""What the benchmark's client is asked to do: a load, told as a line of JSON."""
+"""What the benchmark's client is asked to do: a load, as a line of JSON."""
 
 import dataclasses
 import json
@@ -51,9 +51,9 @@ class Load:
     @classmethod
     def of_line(cls, line: str) -> "Load":
         """Return the load that a line of stdin says."""
-        told = json.loads(line)
-        told["targets"] = [Target(**each) for each in told["targets"]]
-        return cls(**told)
+        received = json.loads(line)
+        received["targets"] = [Target(**each) for each in received["targets"]]
+        return cls(**received)
 
     def line(self) -> str:
         """Return the same as a line."""

@@ -14,24 +14,24 @@ from workshop.bench.figures import Spread
 from workshop.bench.stages import STAGES, Work, events_of, fix_rows
 from workshop.bench.traffic import KINDS, Kind
 
-# CPU time where it is told finely: others may be at work on this machine.
+# CPU time where its clock is fine: others may be at work on this machine.
 _now = time.perf_counter_ns if sys.platform == "win32" else time.thread_time_ns
 
 
 def measure(
-    rounds: int, events: int, told: Callable[[str], None] = lambda _: None
+    rounds: int, events: int, announce: Callable[[str], None] = lambda _: None
 ) -> list[dict[str, Any]]:
     """Return what each row costs for each kind of stream, the dearest first.
 
     Args:
         rounds: How often each is timed.
         events: How many events each time.
-        told: Called with what is about to be done.
+        announce: Called with what is about to be done.
     """
     rows = [*STAGES, *fix_rows()]
     found: dict[tuple[int, Kind], list[float]] = {}
     for number in range(rounds + 1):
-        told(f"round {number} of {rounds}" if number else "warming up")
+        announce(f"round {number} of {rounds}" if number else "warming up")
         gc.collect()
         for place, row in enumerate(rows):
             for kind in KINDS:
@@ -44,7 +44,7 @@ def measure(
         for kind in KINDS:
             spread = Spread.of(found[place, kind])
             assert spread is not None
-            line[f"{kind}_us"] = spread.told()
+            line[f"{kind}_us"] = spread.as_json()
         lines.append(line)
     return sorted(lines, key=lambda line: -line["nim_us"]["median"])
 

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.bench import jobs as plan
 from workshop.bench.children import Worker, ask
 from workshop.bench.client import PATIENCE
-from workshop.bench.jobs import Job, Outcome
+from workshop.bench.jobs import Job, JobResult
 from workshop.bench.load import Load
 from workshop.bench.sides import FLOOR, Mitmdumps, Proxy, Side, target
 from workshop.child import ChildError
@@ -34,10 +34,10 @@ class Bench:
         proxies: Mapping[str, Proxy],
         mitmdumps: Mitmdumps,
     ) -> None:
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[JobResult] = []
         self.pace: dict[str, float] = {}
         """Seconds that each side takes for an event at saturation."""
-        self.told: Callable[[str], None] = lambda _: None
+        self.announce: Callable[[str], None] = lambda _: None
         """Called before each job with what is about to run."""
         self._client = client
         self._provider = provider
@@ -49,33 +49,33 @@ class Bench:
         events = int(plan.WARM_UP_EVENTS * min(1, scale))
         for side in sides:
             each = max(plan.LEAST, events // side.slow)
-            self.told(f"warming up {side.name}")
+            self.announce(f"warming up {side.name}")
             for share in (4, 1):  # the first to warm up, the second to take its pace
                 job = Job("warm-up", side, plan.WARM_UP_STREAMS, each // share + 4)
-                told = self._one(job, 0)
-            self.pace[side.name] = told["seconds"] / told["events"]
+                reported = self._one(job, 0)
+            self.pace[side.name] = reported["seconds"] / reported["events"]
 
     def run(self, jobs: Sequence[Job], number: int) -> None:
         """Run one round."""
         for job in jobs:
-            self.told(f"{job.part}, {job.side.name}, streams: {job.streams}")
+            self.announce(f"{job.part}, {job.side.name}, streams: {job.streams}")
             self.outcomes.append(self._run(job, number))
 
-    def _run(self, job: Job, number: int) -> Outcome:
+    def _run(self, job: Job, number: int) -> JobResult:
         match job.part:
             case "paced" | "burst":
                 return self._duel(job, number)
             case "memory":
-                return Outcome(job, number, self._memory(job))
+                return JobResult(job, number, self._memory(job))
         gap = plan.GAP_US if job.part == "latency" else 0
-        told = self._one(job, gap, settle=not gap and job.side.lags)
-        return Outcome(job, number, told)
+        reported = self._one(job, gap, settle=not gap and job.side.lags)
+        return JobResult(job, number, reported)
 
     def _one(self, job: Job, gap: int, *, settle: bool = False) -> dict[str, Any]:
-        told = self._ask([job.side], self._proxies, job, gap, settle=settle)
-        return told[job.side.name]
+        reported = self._ask([job.side], self._proxies, job, gap, settle=settle)
+        return reported[job.side.name]
 
-    def _duel(self, job: Job, number: int) -> Outcome:
+    def _duel(self, job: Job, number: int) -> JobResult:
         """Run the side and the floor at once, with the same traffic."""
         paced = job.part == "paced"
         floor = FLOOR._replace(kind=job.side.kind)
@@ -83,16 +83,16 @@ class Bench:
         if number % 2:
             pair.reverse()  # who is asked first takes turns
         gap = plan.GAP_US if paced else 0
-        told = self._ask(
+        reported = self._ask(
             pair, self._proxies, job, gap, settle=not paced and job.side.lags
         )
-        return Outcome(job, number, told[job.side.name], told[floor.name])
+        return JobResult(job, number, reported[job.side.name], reported[floor.name])
 
     def _memory(self, job: Job) -> dict[str, Any]:
         """Run one long stream, through a proxy that has not seen any other."""
         with self._fresh(job.side.proxy) as proxies:
-            told = self._ask([job.side], proxies, job, 0, marks=LONG)
-        return told[job.side.name]
+            reported = self._ask([job.side], proxies, job, 0, marks=LONG)
+        return reported[job.side.name]
 
     @contextlib.contextmanager
     def _fresh(self, name: str) -> Iterator[Mapping[str, Proxy]]:
@@ -123,13 +123,13 @@ class Bench:
         # Longer than the client's own patience: it says better what is missing.
         patience = 4 * PATIENCE + job.events * job.streams / 500
         parties = ask(self._client, load.line(), patience)
-        told = {each["name"]: each for each in parties}
+        reported = {each["name"]: each for each in parties}
         for side in sides:
             proxy = proxies.get(side.proxy)
-            verify(side, job, told[side.name]["faults"], proxy)
+            verify(side, job, reported[side.name]["faults"], proxy)
             if proxy:
                 proxy.child.check()
-        return told
+        return reported
 
 
 def verify(side: Side, job: Job, faults: Sequence[str], proxy: Proxy | None) -> None:

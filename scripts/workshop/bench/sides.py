@@ -10,7 +10,7 @@ from mitmproxy import certs
 
 from workshop import NORMALIZE
 from workshop.bench import machine
-from workshop.bench.children import Mitmdump, Worker
+from workshop.bench.children import BenchMitmdump, Worker
 from workshop.bench.load import Target
 from workshop.bench.traffic import HOST, Form, Kind
 from workshop.mitmdump import command
@@ -164,7 +164,7 @@ class Mitmdumps:
                 machine.pin(child.pid, self._cpus.proxies)  # it may start anywhere
             yield found
 
-    def _made(self, name: str) -> Mitmdump:
+    def _made(self, name: str) -> BenchMitmdump:
         self._started += 1
         home = self._folder / f"{self._started}-{name}"
         shutil.copytree(self._folder / "ca", home)
@@ -172,7 +172,7 @@ class Mitmdumps:
         options = {"confdir": str(home), "flow_detail": "0", **kind.options}
         mode = ("--mode", f"reverse:http://{HOST}:{self._provider}")
         made = command([kind.script], options, *mode)
-        return Mitmdump(f"mitmdump ({name})", made, home)
+        return BenchMitmdump(f"mitmdump ({name})", made, home)
 
 
 def target(side: Side, port: int, pid: int, streams: int, events: int) -> Target:

@@ -156,8 +156,8 @@ def _log(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     for event in events:
         made(event)
     # A pair of an event that a template knew is a tuple.
-    told = [e for e in entries if isinstance(e, tuple) or e.record["type"] == "pair"]
-    work, _ = _each(line, told)
+    pairs = [e for e in entries if isinstance(e, tuple) or e.record["type"] == "pair"]
+    work, _ = _each(line, pairs)
     return work, len(events)  # a stream that needs nothing has none of them
 
 
@@ -186,7 +186,7 @@ STAGES = (
     Row("stage", "dumps and encode", _dumps),
     Row("stage", "Chain, all fixes", _chain),
     Row("stage", "Pipeline without fixes", _pipeline(())),
-    Row("stage", "Pipeline, settled, each step told", _pipeline(FIXES)),
+    Row("stage", "Pipeline, settled", _pipeline(FIXES)),
     Row("stage", f"Pipeline, streams of {SHORT + 3} events", _unsettled),
     Row("stage", "Rewriter, settled stream", _whole(None)),
     Row("stage", "Rewriter, the same with the log", _whole(lambda _: None)),

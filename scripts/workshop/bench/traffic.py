@@ -105,13 +105,13 @@ class Dialect(NamedTuple):
 def dialect(kind: Kind, *, repaired: bool = False) -> Dialect:
     """Return the events of *kind*, as they are sent or as OpenAI would send them."""
     nim = kind == "nim"
-    mended = repaired or not nim
-    role = {} if mended else {"role": None}
+    conforms = repaired or not nim
+    role = {} if conforms else {"role": None}
     name = "chat-" + "5b0d6c1f" * 4 if nim else "chatcmpl-" + "7e3a91c4" * 4
 
     def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        if finish and not mended:
+        if finish and not conforms:
             choice["stop_reason"] = None
         chunk = {
             "id": name,
@@ -128,9 +128,9 @@ def dialect(kind: Kind, *, repaired: bool = False) -> Dialect:
         return Event(head, tail)
 
     return Dialect(
-        event({"role": "assistant", "content": "" if mended else None}),
+        event({"role": "assistant", "content": "" if conforms else None}),
         [parted(text) for text in texts()],
-        event({} if mended else {**role, "content": ""}, "stop"),
+        event({} if conforms else {**role, "content": ""}, "stop"),
     )
 
 

@@ -5,15 +5,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from llm_normalize.desktop.service import actions
+from llm_normalize.desktop.service.plan import LONG_RUNNING
 from workshop import LOOPBACK, NORMALIZE
 from workshop.mitmdump import Mitmdump, command
 
 SETTINGS = (
     # A health check is no reason to call the provider.
     "connection_strategy=lazy",
-    # The service's own, but for one: the log says where an instance listens.
-    *(each for each in actions.SETTINGS if not each.startswith("termlog_")),
+    *LONG_RUNNING,
 )
 """What every instance behind a load balancer is started with."""
 
@@ -57,10 +56,10 @@ class Instance(Mitmdump):
         given = {each.removeprefix("--set=").split("=")[0] for each in self._arguments}
         options = dict(each.split("=") for each in SETTINGS)
         options["confdir"] = str(self.folder)
-        kept = {name: value for name, value in options.items() if name not in given}
+        own = {name: value for name, value in options.items() if name not in given}
         mode = ("--mode", f"reverse:{self._upstream}")
         listen = (LOOPBACK, self._port)
-        return command([NORMALIZE], kept, *mode, *self._arguments, listen=listen)
+        return command([NORMALIZE], own, *mode, *self._arguments, listen=listen)
 
     def start(self, **more: Any) -> None:
         """Start it, where it listened before; `ready` waits until it listens."""

@@ -79,12 +79,12 @@ class Client(asyncio.Protocol):
 
 @dataclass
 class Result:
-    """What came of streams.
+    """The results of streams.
 
     Attributes:
         streams: How many there were.
-        events: Events of text that came.
-        bytes: Bytes that came, with all framing.
+        events: Events of text that arrived.
+        bytes: Bytes that arrived, with all framing.
         faults: What was wrong, by the number of the stream.
     """
 
@@ -160,7 +160,7 @@ class Group:
         await asyncio.gather(*map(one, self._spoken))
 
     async def end(self, patience: float = PATIENCE) -> Result:
-        """Wait for the end of all, and return what came of them."""
+        """Wait for the end of all, and return their results."""
         seconds = sum(each.seconds for each in self._spoken[0].phases) + patience
         await asyncio.wait([each.ended for each in self._clients], timeout=seconds)
         result = Result()
@@ -241,7 +241,7 @@ class Slow:
         self.spoken = spoken
 
     async def run(self, place: Place) -> None:
-        """Ask, and read until cancelled; what came is checked."""
+        """Ask, and read until cancelled; check what arrives."""
         loop = asyncio.get_running_loop()
         with socket.socket() as raw:
             raw.setblocking(False)

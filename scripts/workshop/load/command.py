@@ -41,8 +41,8 @@ async def crowd(side: Side) -> None:
         result = await active.end()
     peak = max(watch.peak, weigh(side.proxy.pid).rss)
     figures.add(result)
-    told = await side.open("idle")
-    figures.parts += parts(side, active, phases, watch, told["late"]["p99"])
+    phase = await side.open("idle")
+    figures.parts += parts(side, active, phases, watch, phase["late"]["p99"])
     if idle is not None:
         figures.add(await idle.end())
     after = await side.settled()

@@ -96,7 +96,7 @@ class Figures:
         return not (self.faults or self.alarms)
 
     def add(self, result: Result) -> None:
-        """Count what came of some streams."""
+        """Count the results of some streams."""
         self.streams += result.streams
         self.events += result.events
         self.bytes += result.bytes

@@ -173,7 +173,7 @@ class Latencies:
 
 
 ENOUGH = 3
-"""Faults that are told of one stream."""
+"""Faults that are listed of one stream."""
 
 
 class Check:
@@ -186,9 +186,9 @@ class Check:
 
     Attributes:
         faults: What was wrong, in words.
-        events: Events of text that came.
+        events: Events of text that arrived.
         heard: Events of any kind.
-        whole: Whether all of it came.
+        whole: Whether all of it arrived.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class Check:
         }
 
     def feed(self, data: bytes, now: int) -> None:
-        """Take some of the stream, which came at *now*."""
+        """Take some of the stream, which arrived at *now*."""
         blocks = (self._rest + data).split(b"\n\n")
         self._rest = blocks.pop()
         for block in blocks:

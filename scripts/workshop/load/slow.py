@@ -72,8 +72,8 @@ class _Crowd:
 
     async def taken(self) -> float:
         """Return the bytes that the provider could hand over for each."""
-        told = (await self._side.open("nothing"))["floods"]
-        total: int = sum(told.get(str(each.spoken.seed), 0) for each in self._clients)
+        floods = (await self._side.open("nothing"))["floods"]
+        total: int = sum(floods.get(str(each.spoken.seed), 0) for each in self._clients)
         return total / len(self._clients)
 
     def grown(self) -> float:

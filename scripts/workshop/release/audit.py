@@ -47,7 +47,7 @@ def main() -> int:
     if report is None:
         print("not audited: the advisory service broke off; the packages fit together")
         return NOT_DONE
-    return told(report)
+    return print_report(report)
 
 
 def inconsistent() -> str:
@@ -102,12 +102,12 @@ def audited(service: str, program: Path) -> list[dict[str, Any]] | None:
     return report if isinstance(report, list) and report else None
 
 
-def told(report: list[dict[str, Any]]) -> int:
+def print_report(report: list[dict[str, Any]]) -> int:
     """Print what *report* says and return the exit code."""
     skipped = [each["name"] for each in report if "skip_reason" in each]
     holes = [
         f"{each['name']} {each['version']}: {hole['id']}"
-        f"{_mended(hole)} (https://osv.dev/vulnerability/{hole['id']})"
+        f"{_repaired(hole)} (https://osv.dev/vulnerability/{hole['id']})"
         for each in report
         for hole in each.get("vulns", ())
     ]
@@ -122,9 +122,9 @@ def told(report: list[dict[str, Any]]) -> int:
     return int(bool(holes))
 
 
-def _mended(hole: dict[str, Any]) -> str:
+def _repaired(hole: dict[str, Any]) -> str:
     versions = ", ".join(hole.get("fix_versions") or ())
-    return f", mended in {versions}" if versions else ""
+    return f", repaired in {versions}" if versions else ""
 
 
 def _run(*command: str) -> "subprocess.CompletedProcess[str]":

@@ -30,7 +30,7 @@ URL needs neither; start it so, with http://127.0.0.1:8080/v1 as the base URL:
 
     mitmdump -s normalize.py --listen-host 127.0.0.1 --mode reverse:https://integrate.api.nvidia.com
 
-Keep normalize.py and the folder llm_normalize side by side. What is repaired is told in
+Keep normalize.py and the folder llm_normalize side by side. What is repaired stands in
 llm_normalize/fixes/README.md, how to set up a client in llm_normalize/home/clients.md, what
 has changed in CHANGELOG.md; the rest is in docs, and the options in the project's README.
 """

@@ -146,7 +146,7 @@ def write(name: str, upgrade: bool) -> None:
         ["--constraints", str(_bootstrap.lock(which.within))] if which.within else []
     )
     # The hashes are those of the index, never of files that lie around here.
-    variables = {**uv.told}
+    variables = {**uv.variables}
     variables.pop("UV_FIND_LINKS", None)
     _bootstrap.run(f"writing {file.name}", command, **variables)
     file.write_text(HEAD + file.read_text(encoding="utf-8"), encoding="utf-8")

@@ -26,7 +26,7 @@ def strays(data: bytes, n: int) -> list[str]:
 
 
 def whole_stream(out: bytes, request: form.Request, meaning: form.Meaning) -> list[str]:
-    """List what is wrong with a stream that came to its end."""
+    """List what is wrong with a complete stream."""
     return form.check_stream(out, request) or form.lost(meaning, taken(out))
 
 
@@ -124,24 +124,26 @@ def _shortened(meaning: form.Meaning, after: form.Meaning) -> form.Meaning:
     """
     choices = {}
     for index, due in meaning.choices.items():
-        came = after.choices.get(index, form.Choice())
+        got = after.choices.get(index, form.Choice())
         calls = [
             _shorter_call(*both)
-            for both in zip(due.calls, came.calls, strict=False)  # came may have less
+            for both in zip(
+                due.calls, got.calls, strict=False
+            )  # the client may have less
         ]
         function = due.function_call
-        if function and came.function_call:
-            function = _shorter_call(function, came.function_call)
-        elif not came.function_call:
+        if function and got.function_call:
+            function = _shorter_call(function, got.function_call)
+        elif not got.function_call:
             function = None
         choices[index] = replace(
             due,
-            text=_shorter(due.text, came.text),
-            reasoning=_shorter(due.reasoning, came.reasoning),
-            refusal=_shorter(due.refusal, came.refusal),
+            text=_shorter(due.text, got.text),
+            reasoning=_shorter(due.reasoning, got.reasoning),
+            refusal=_shorter(due.refusal, got.refusal),
             calls=calls,
             function_call=function,
-            logprobs=due.logprobs[: len(came.logprobs)],
+            logprobs=due.logprobs[: len(got.logprobs)],
         )
     return replace(
         meaning,
@@ -152,13 +154,13 @@ def _shortened(meaning: form.Meaning, after: form.Meaning) -> form.Meaning:
     )
 
 
-def _shorter(due: str, came: str) -> str:
-    return came if due.startswith(came) else due
+def _shorter(due: str, got: str) -> str:
+    return got if due.startswith(got) else due
 
 
-def _shorter_call(due: form.Call, came: form.Call) -> form.Call:
+def _shorter_call(due: form.Call, got: form.Call) -> form.Call:
     arguments = (
-        came.arguments if due.as_object else _shorter(due.arguments, came.arguments)
+        got.arguments if due.as_object else _shorter(due.arguments, got.arguments)
     )
     return replace(due, arguments=arguments)
 

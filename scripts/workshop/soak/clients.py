@@ -39,14 +39,16 @@ class Places:
     trusts: dict[str, ssl.SSLContext]
 
 
-type Told = Callable[[Plan, Seen], None]
+type Report = Callable[[Plan, Seen], None]
 
 
-async def run_session(seed: int, session: Session, places: Places, told: Told) -> None:
-    """Send the requests of *session*, and tell what came of each."""
+async def run_session(
+    seed: int, session: Session, places: Places, report: Report
+) -> None:
+    """Send the requests of *session*, and report how each ended."""
     plans = [plan(seed, n) for n in session.numbers]
     runs = _run_http2 if session.client == "h2" else _run_http1
-    await runs(session, plans, places, told)
+    await runs(session, plans, places, report)
 
 
 async def _connect(
@@ -95,7 +97,7 @@ def _fields(due: Plan) -> dict[str, str]:
 
 
 async def _run_http1(
-    session: Session, plans: list[Plan], places: Places, told: Told
+    session: Session, plans: list[Plan], places: Places, report: Report
 ) -> None:
     writer = None
     for due in plans:
@@ -116,9 +118,9 @@ async def _run_http1(
         seen.status, seen.headers = reply.status, reply.headers
         seen.clean, seen.tells = reply.done, reply.framing != "close"
         seen.ended = time.monotonic()
-        told(due, seen)
+        report(due, seen)
         # mitmproxy may ask the next question on a connection to the provider where
-        # there is more of an answer than its length has told.
+        # there is more of an answer than its length says.
         surplus = due.transfer.fault == "length too small"
         if not reply.keeps or seen.error or surplus or due.version == "HTTP/1.0":
             writer.close()
@@ -146,9 +148,9 @@ async def _ask(due: Plan, writer: asyncio.StreamWriter) -> None:
 async def _take(
     due: Plan, reader: asyncio.StreamReader, reply: ResponseReader, seen: Seen
 ) -> None:
-    """Take the answer up to its end, or to where the client leaves."""
-    if due.leaving in ("at once", "before the head"):
-        if due.leaving == "before the head":
+    """Take the answer up to its end, or to where the client disconnects."""
+    if due.disconnect in ("at once", "before the head"):
+        if due.disconnect == "before the head":
             await asyncio.sleep(0.02)
         seen.left = True
         return
@@ -159,7 +161,7 @@ async def _take(
             reply.end()
             return
         seen.body += reply.feed(data)
-        if due.leaving and len(seen.body) >= due.leaves_at and not reply.done:
+        if due.disconnect and len(seen.body) >= due.disconnects_at and not reply.done:
             seen.left = True
             return
         if slow:
@@ -170,16 +172,16 @@ async def _take(
 
 
 async def _run_http2(
-    session: Session, plans: list[Plan], places: Places, told: Told
+    session: Session, plans: list[Plan], places: Places, report: Report
 ) -> None:
     client = http2.Client(*await _connect(session, places), session.window)
     try:
-        await asyncio.gather(*(_one_http2(client, due, told) for due in plans))
+        await asyncio.gather(*(_one_http2(client, due, report) for due in plans))
     finally:
         await client.close()
 
 
-async def _one_http2(client: http2.Client, due: Plan, told: Told) -> None:
+async def _one_http2(client: http2.Client, due: Plan, report: Report) -> None:
     seen = Seen(asked=time.monotonic())
     head = [(":method", "POST" if due.body else "GET"), (":scheme", "https")]
     head += [(":authority", "localhost"), (":path", due.path)]
@@ -194,21 +196,21 @@ async def _one_http2(client: http2.Client, due: Plan, told: Told) -> None:
     client.forget(stream)
     seen.status, seen.headers, seen.clean = reply.status, reply.headers, reply.done
     seen.ended = time.monotonic()
-    told(due, seen)
+    report(due, seen)
 
 
 async def _take_http2(
     client: http2.Client, stream: int, reply: http2.Reply, due: Plan, seen: Seen
 ) -> None:
-    if due.leaving in ("at once", "before the head"):
-        if due.leaving == "before the head":
+    if due.disconnect in ("at once", "before the head"):
+        if due.disconnect == "before the head":
             await asyncio.sleep(0.02)
         seen.left = True
         return
     while (news := await reply.news.get()) is not None:
         data, weight = news
         seen.body += data
-        if due.leaving and len(seen.body) >= due.leaves_at:
+        if due.disconnect and len(seen.body) >= due.disconnects_at:
             seen.left = True
             return
         if due.slow and len(seen.body) < _DAWDLED:

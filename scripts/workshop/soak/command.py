@@ -38,12 +38,12 @@ SHOWN = 1500
 """Characters of an answer that are shown, unless its session runs alone."""
 AFTERMATH = 2.0
 """Seconds for which a stream may go on in mitmdump after its client's end."""
-TOLD = 20
-"""Faults that are told one by one."""
+LISTED = 20
+"""Faults that are printed one by one."""
 SIZES = ("1m", "3m", "16m")
 """Sizes at which the pairs log rotates, one after the other."""
 SKIPPED = "comment-sent"
-"""The fix that is left out for a while: what it leaves in is easily told."""
+"""The fix that is left out for a while: what it does not repair is easily recognised."""
 
 type Say = Callable[[str], None]
 
@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     script: Path | None = None
 
 
-class Told(NamedTuple):
+class Judged(NamedTuple):
     """What the pairs log has to know of a stream that is over."""
 
     chat: bool
@@ -91,7 +91,7 @@ class Soak:
         self._asked = asked
         self._say = say
         self._history = History()
-        self._told: dict[int, Told] = {}
+        self._judged: dict[int, Judged] = {}
         self._samples: list[Sample] = []
 
     async def run(self, folder: Path) -> None:
@@ -183,7 +183,7 @@ class Soak:
             self.figures.sessions[f"{its.client} to {its.upstream}"] += 1
             try:
                 await run_session(self._asked.seed, its, places, self._take)
-            except Exception:  # noqa: BLE001 - told like any other fault
+            except Exception:  # noqa: BLE001 - reported like any other fault
                 self._wrong(k, traceback.format_exc())
 
     # -- what comes -----------------------------------------------------------------
@@ -209,46 +209,46 @@ class Soak:
             limit = SHOWN if self._asked.only is None else sys.maxsize
             lines = [str(plan), *found]
             lines += [f"sent {plan.transfer.sent!r}"[:limit]]
-            lines += [f"came {seen.body!r}"[:limit]]
+            lines += [f"received {seen.body!r}"[:limit]]
             self._wrong(plan.n // IN_A_SESSION, "\n    ".join(lines))
         good = plan.transfer.fault in ("", "stall") and not seen.left
-        self._told[plan.n] = Told(
+        self._judged[plan.n] = Judged(
             plan.is_chat, good, observed, seen.asked, seen.ended + AFTERMATH
         )
 
     def _wrong(self, k: int | None, text: str) -> None:
-        """Take note of a fault, of session *k* if it is of one."""
+        """Record a fault, of session *k* if it is of one."""
         if k is not None:
             again = f"python3 scripts/soak.py --seed {self._asked.seed} --only {k}"
             text += f"\n  again: {again}"
         self.figures.wrong.append(text)
-        if len(self.figures.wrong) <= TOLD:
+        if len(self.figures.wrong) <= LISTED:
             self._say(text)
 
     def _account(self, records: Records) -> None:
-        """Hold the pairs log to what came: one flow record for each stream."""
+        """Compare the pairs log with what was received: one flow record for each stream."""
         figures = self.figures
         figures.pairs = records.pairs
         figures.flows = sum(map(len, records.flows.values()))
         for text in records.faults:
             self._wrong(None, text)
-        for n, told in self._told.items():
+        for n, judged in self._judged.items():
             flows = records.flows.pop(n, [])
             figures.ends.update(each.end for each in flows)
-            due = {1} if told.chat else {0}
-            if self._history.may(told.asked, told.ended).reload:
+            due = {1} if judged.chat else {0}
+            if self._history.may(judged.asked, judged.ended).reload:
                 due |= {0}  # what breaks off, or comes whole, after its addon has gone
             if len(flows) not in due:
                 self._wrong(
                     n // IN_A_SESSION,
                     f"stream {n} has {len(flows)} flow records: {flows}",
                 )
-            elif flows and told.good and flows[0].end != "complete":
+            elif flows and judged.good and flows[0].end != "complete":
                 self._wrong(
                     n // IN_A_SESSION,
                     f"stream {n} has ended well; its record says {flows}",
                 )
-            elif flows and told.observed and not flows[0].observed:
+            elif flows and judged.observed and not flows[0].observed:
                 self._wrong(
                     n // IN_A_SESSION,
                     f"stream {n} was not repaired; its record says {flows}",

@@ -31,7 +31,7 @@ FAULTS = {
 PIECEMEAL = {"", "stall"}
 """Where nothing goes wrong in the end."""
 CHUNKED = {"cut after [DONE]", "reset after the end"}
-"""What can only be told from a good end in chunks."""
+"""What differs from a good end only in chunks."""
 SHARED = {"length too large", "length too small"}
 """What costs other answers that share an HTTP/2 connection to the provider: h2 closes it
 for a wrong length."""
@@ -59,7 +59,7 @@ class Transfer:
     Attributes:
         fault: What goes wrong.
         encoding: Its content encoding; empty for none.
-        framing: How its length is told.
+        framing: How its length is given.
         headers: What tells both.
         data: The bytes that are sent.
         sent: Those of them that belong to the message.

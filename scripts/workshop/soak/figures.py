@@ -1,4 +1,4 @@
-"""What came of a soak, and how it is told."""
+"""The figures of a soak, and their text."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from workshop.traffic.memory import MIB, Verdict
 
 @dataclass
 class Figures:
-    """What came of it."""
+    """The figures of a soak."""
 
     seed: int
     seconds: float = 0.0
@@ -44,7 +44,7 @@ class Figures:
         return {**vars(self), "memory": memory}
 
 
-def told(figures: Figures) -> str:
+def as_text(figures: Figures) -> str:
     """Return the figures, for people."""
     pace = figures.streams / max(figures.seconds, 1e-9)
     lines = {

@@ -17,11 +17,11 @@ class Facet:
         self._spans = [(value, float("-inf"), float("inf"))]
 
     def begin(self, value: str, at: float) -> None:
-        """Take note that from *at* on it may be *value*, or still the old one."""
+        """Record that from *at* on it may be *value*, or still the old one."""
         self._spans.append((value, at, float("inf")))
 
     def settle(self, at: float) -> None:
-        """Take note that from *at* on it is the new value, and no other."""
+        """Record that from *at* on it is the new value, and no other."""
         value, start, _ = self._spans[-2]
         self._spans[-2] = (value, start, at)
 

@@ -1,4 +1,4 @@
-"""The verdict on one stream of a soak: what came, held to what the plan says."""
+"""The verdict on one stream of a soak: what arrived, compared with the plan."""
 
 import re
 from dataclasses import dataclass, field
@@ -33,10 +33,10 @@ class Seen:
     """What a client saw of an answer.
 
     Attributes:
-        status: Its status; 0 if none came.
+        status: Its status; 0 without an answer.
         headers: Its headers.
-        body: What came of its body.
-        clean: Whether it came to its end, by its framing.
+        body: What arrived of its body.
+        clean: Whether it is complete, by its framing.
         tells: Whether that framing tells an end from a break.
         left: Whether the client left before.
         error: What was wrong with the bytes themselves.
@@ -63,7 +63,7 @@ class May:
         repair: Its repair.
         observe: No repair.
         skip: Comments may stay.
-        reload: The addon was loaded anew meanwhile: a body passes as it came.
+        reload: The addon was loaded anew meanwhile: a body passes unchanged.
     """
 
     repair: bool = True
@@ -76,7 +76,7 @@ ALWAYS = May()
 
 
 def judge(plan: Plan, seen: Seen, may: May = ALWAYS) -> list[str]:
-    """List what is wrong with what came; nothing if all is as it should be."""
+    """List what is wrong with what arrived; nothing if all is as it should be."""
     if seen.error:
         return [seen.error]
     found = strays(seen.body, plan.n)
@@ -134,7 +134,7 @@ def _clean(seen: Seen) -> list[str]:
 def _stream(plan: Plan, seen: Seen) -> list[str]:
     transfer = plan.transfer
     if transfer.breaks and seen.clean and seen.tells:
-        return ["it came to a clean end, and the provider's broke off"]
+        return ["it ended cleanly, and the provider's broke off"]
     if not transfer.breaks and not seen.clean and transfer.arrives:
         return ["it broke off"]
     if transfer.fault in ("", "stall") or (
@@ -170,8 +170,8 @@ def _envelope(plan: Plan, body: bytes) -> list[str]:
 
 def _left(plan: Plan, seen: Seen) -> list[str]:
     if not seen.status or not seen.body or _is_buffered(plan):
-        return []  # nothing came, or not all of it
-    # Of the figures on every chunk the last that came are the true ones.
+        return []  # nothing arrived, or not all of it
+    # Of the figures on every chunk the last are the true ones.
     figures = plan.transfer.fault not in PARTS
     found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)
     return found or _envelope(plan, seen.body)

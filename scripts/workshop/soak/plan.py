@@ -33,7 +33,7 @@ WIDE, NARROW = 16 * 1024 * 1024, 64 * 1024 - 1
 IN_A_SESSION = 8
 """Streams at most on one connection."""
 
-type Leaving = Literal["", "at once", "before the head", "in the answer"]
+type Disconnect = Literal["", "at once", "before the head", "in the answer"]
 
 KINDS: dict[Kind, int] = {
     "stream": 70,
@@ -43,7 +43,7 @@ KINDS: dict[Kind, int] = {
     "error": 4,
     "other": 8,
 }
-LEAVING: dict[Leaving, int] = {
+DISCONNECT: dict[Disconnect, int] = {
     "": 88,
     "at once": 2,
     "before the head": 2,
@@ -70,8 +70,8 @@ class Plan:
         quirks: Names of the quirks.
         request: What the oracle has to know of the request.
         meaning: What the whole answer means.
-        leaving: When the client leaves.
-        leaves_at: Bytes of the body after which it leaves.
+        disconnect: When the client disconnects.
+        disconnects_at: Bytes of the body after which it disconnects.
         narrow: Whether it takes little before it has read it.
         slow: Whether it reads slowly.
         dribbles: Whether it sends the request in pieces.
@@ -90,8 +90,8 @@ class Plan:
     quirks: Sequence[str]
     request: form.Request
     meaning: form.Meaning
-    leaving: Leaving
-    leaves_at: int
+    disconnect: Disconnect
+    disconnects_at: int
     narrow: bool
     slow: bool
     dribbles: bool
@@ -106,7 +106,7 @@ class Plan:
         """What goes wrong, on both sides, in words."""
         return [
             *([self.transfer.fault] if self.transfer.fault else []),
-            *([f"client leaves {self.leaving}"] if self.leaving else []),
+            *([f"client disconnects {self.disconnect}"] if self.disconnect else []),
             *(["client reads slowly"] if self.slow else []),
             *(["request in pieces"] if self.dribbles else []),
         ]
@@ -172,8 +172,8 @@ def plan(seed: int, n: int) -> Plan:
         quirks=draft.names,
         request=draft.request,
         meaning=draft.meaning,
-        leaving=dice.choices([*LEAVING], [*LEAVING.values()])[0],
-        leaves_at=dice.randrange(len(draft.wire) + 200),
+        disconnect=dice.choices([*DISCONNECT], [*DISCONNECT.values()])[0],
+        disconnects_at=dice.randrange(len(draft.wire) + 200),
         narrow=its.client == "h2" and its.window == NARROW,
         slow=answers.chance(dice, 3),
         dribbles=answers.chance(dice, 3),

@@ -39,11 +39,11 @@ class Provider:
 
 
 def check(request: Request, due: Plan) -> None:
-    """See that a request came as its client sent it; say it if not."""
+    """Print it if a request differs from what its client sent."""
     if request.body != due.body or request.path != due.path:
-        print(f"the request of {due} came as {request}", flush=True)
+        print(f"the request of {due} arrived as {request}", flush=True)
     if request.headers.get("authorization") != f"Bearer {KEY}":
-        print(f"the request of {due} came without its key", flush=True)
+        print(f"the request of {due} arrived without its key", flush=True)
 
 
 async def play(due: Plan, exchange: Exchange) -> None:

@@ -6,15 +6,10 @@ Nothing on the machine is changed, and nothing is left running.
 from __future__ import annotations
 
 import argparse
-import io
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from ...text.console import say
-
-INTERRUPTED = 130
+from ...text.command_line import command_line
+from ...text.console import complain
 
 
 def parse(given: Sequence[str]) -> None:
@@ -34,39 +29,30 @@ def parse(given: Sequence[str]) -> None:
 
 def main(given: Sequence[str]) -> int:
     """Check the path to the proxy that `run` would start; return the exit code."""
-    from ...run import command  # noqa: PLC0415 - which imports this one for `--check`
-
     parse(given)
-    return command.main(["--check", *given])
-
-
-def check(host: str, port: int, confdir: Path) -> int:
-    """Check the path through the proxy at *host* and *port*; return the exit code.
-
-    Args:
-        host: Where the proxy listens, or is to listen.
-        port: Likewise.
-        confdir: mitmproxy's folder.
-    """
     # Here, since they need what parse does not: see scripts/run.py.
-    from ...run.child import end_on_signals  # noqa: PLC0415
-    from ..local_server import reachable  # noqa: PLC0415
+    from ...run import command, start  # noqa: PLC0415
+    from ..local_server import LOCAL, reachable  # noqa: PLC0415
     from ..machine import Machine  # noqa: PLC0415
+    from ..proxy.settings import ProxyError  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415
     from .steps import walk  # noqa: PLC0415
 
-    end_on_signals()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-    report = Report()
+    machine = Machine()
+    flags, arguments = command.parse(["--check", *given])
     try:
-        folder = confdir.expanduser().absolute()
-        for findings in walk(Machine(), reachable(host), port, folder):
-            report.tell(findings)
-        return report.end()
-    except KeyboardInterrupt:
-        say("\nllm_normalize: interrupted; nothing is left running")
-        return INTERRUPTED
-    except BrokenPipeError:  # into `head`: Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        plan = start.prepared(flags, arguments, machine).plan
+    except ProxyError as error:
+        complain(error)
         return 1
+    listens = plan.forward if plan else None
+    if plan is None or listens is None or not listens.port:
+        complain(
+            "check walks the way to a proxy (the regular mode, or --upstream-proxy) on a "
+            f"port of its own; {command_line('doctor')} asks a reverse proxy, or a provider"
+        )
+        return 1
+    report = Report()
+    for findings in walk(machine, reachable(LOCAL), listens.port, plan.confdir):
+        report.add(findings)
+    return report.end()

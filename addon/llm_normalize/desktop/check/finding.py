@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
 
-from ...demo.view import View
 from ...home import trust_advice
 from ...routing import own_address
 from ...text.command_line import command_line
+from ...text.console import styled
 from ...text.printable import brief
 from ..local_server import spelled
 from ..machine import Machine
@@ -161,27 +161,24 @@ def trusting(machine: Machine, confdir: Path, url: str) -> str:
 
 
 class Report:
-    """The lines as they come, and what they add up to.
+    """Prints the findings, and sums them up.
 
     Attributes:
-        findings: Those that were told.
+        findings: Those that were printed.
     """
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.findings: list[Finding] = []
         self._out = out or sys.stdout
-        self._colours = View().colours
 
-    def tell(self, findings: Sequence[Finding]) -> None:
+    def add(self, findings: Sequence[Finding]) -> None:
         """Print *findings*."""
         for each in findings:
             self.findings.append(each)
-            mark = f"{each.mark:<4}"
-            if self._colours:
-                mark = f"\x1b[{COLOURS[each.mark]}m{mark}\x1b[0m"
+            mark = styled(f"{each.mark:<4}", COLOURS[each.mark])
             self._say(f"{mark} {each.step:<{WIDTH}} {each.saw}")
             if each.repair:
-                self._say(f"{INDENT}{'':<{WIDTH}} mend: {each.repair}")
+                self._say(f"{INDENT}{'':<{WIDTH}} repair: {each.repair}")
 
     def end(self) -> int:
         """Print the sum and return the exit code."""
@@ -192,7 +189,7 @@ class Report:
         if failed:
             first = failed[0]
             repair = first.repair or first.saw
-            self._say(f"{len(failed)} of {count} failed; the first to mend: {repair}")
+            self._say(f"{len(failed)} of {count} failed; the first to repair: {repair}")
             return 1
         note = f" ({skipped} skipped)" if skipped else ""
         if warned:

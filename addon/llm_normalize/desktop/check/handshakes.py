@@ -35,16 +35,16 @@ def ask(make):
     except Exception as error:
         return str(error) or repr(error)
     return ""
-told = {"ssl": ask(ssl.create_default_context)}
-told["httpx"], told["requests"] = ask(httpx), ask(requests)
-print(json.dumps(told))
+results = {"ssl": ask(ssl.create_default_context)}
+results["httpx"], results["requests"] = ask(httpx), ask(requests)
+print(json.dumps(results))
 """
 NODE = r"""
 const [host, port, target] = process.argv.slice(1);
 const has = (name) => process.allowedNodeEnvironmentFlags.has(name);
 const end = (error) => {
-  const told = { error, version: process.version, system: has("--use-system-ca") };
-  process.stdout.write(JSON.stringify(told), () => process.exit(0));
+  const result = { error, version: process.version, system: has("--use-system-ca") };
+  process.stdout.write(JSON.stringify(result), () => process.exit(0));
 };
 const asked = require("http").request({
   host, port, method: "CONNECT", path: target + ":443", timeout: 5000,

@@ -51,7 +51,7 @@ def hosts(confdir: Path) -> tuple[str, ...]:
         text = path.read_text(encoding="utf-8") if path is not None else ""
         loaded = YAML(typ="safe", pure=True).load(text)
     except (OSError, ValueError, YAMLError):
-        return PROVIDERS  # a file that is broken is told of when mitmproxy starts
+        return PROVIDERS  # mitmproxy reports a broken file when it starts
     listed = loaded.get("normalize_hosts") if isinstance(loaded, dict) else None
     return tuple(map(str, listed)) if isinstance(listed, list) else PROVIDERS
 
@@ -93,7 +93,7 @@ def running(
         confdir: The user's configuration.
         temporary: A folder of the check's own.
         provider: Whose answers it is to repair, among others.
-        options: What else it is told, `NAME=VALUE`.
+        options: Further options for it, `NAME=VALUE`.
 
     Raises:
         DemoError: It did not start.

@@ -1,4 +1,4 @@
-"""Who trusts the CA, told by handshakes that real programs make through the proxy.
+"""Who trusts the CA: handshakes that real programs make through the proxy show it.
 
 Each of them asks the proxy for the probe, a host that exists nowhere else: its TLS is
 opened with the CA, and nothing is asked of anybody.
@@ -30,8 +30,8 @@ STORES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE
 class Led(NamedTuple):
     """Which settings lead programs to the proxy.
 
-    A program that comes and does not trust the CA gets no answer, which is a failure;
-    one that does not come is told of.
+    A program that uses the proxy and does not trust the CA gets no answer: a failure.
+    For one that does not use it, missing trust is a warning.
 
     Attributes:
         shell: This shell's variables.
@@ -86,8 +86,10 @@ def _marked(step: str, found: _Found, *, must: bool) -> Finding:
 
 
 def _without(machine: Machine, *names: str, **more: str) -> Machine:
-    kept = {name: value for name, value in machine.environ.items() if name not in names}
-    return replace(machine, environ={**kept, **more})
+    others = {
+        name: value for name, value in machine.environ.items() if name not in names
+    }
+    return replace(machine, environ={**others, **more})
 
 
 # The system's own store
@@ -187,7 +189,7 @@ def _python(
     refused = [each for each in names if results.get(each)]
     if refused:
         saw = f"{' and '.join(refused)} refuse{'s' if len(refused) == 1 else ''} it: "
-        saw += "they read certifi's file unless told otherwise"
+        saw += "they read certifi's file unless a variable names another"
         sets = [variable(machine, names[each], bundle) for each in refused]
         yield step, _Found(Mark.FAIL, saw, first + "; ".join(sets))
         return

@@ -209,7 +209,9 @@ class _Path:
         except check_stream.Refused as error:
             demo = command_line("demo", system=self.machine.system)
             repair = f"what failed above; then {demo}"
-            return Finding(Mark.FAIL, check_stream.STEP, f"none came: {error}", repair)
+            return Finding(
+                Mark.FAIL, check_stream.STEP, f"none arrived: {error}", repair
+            )
 
     def _judged(self, through: _Through) -> Finding:
         got = check_stream.ask(through.way, self._provider, self._gate, through.ca)

@@ -53,15 +53,15 @@ class Gate:
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer
-    """The proxy got no stream for us; the message says what came."""
+    """The proxy got no stream for us; the message says what it answered."""
 
 
 class Got(NamedTuple):
-    """What came through the proxy.
+    """What the check received through the proxy.
 
     Attributes:
         events: The events, without their blank lines.
-        is_late: Whether the first came only after the provider had given up waiting.
+        is_late: Whether the first arrived only after the provider had given up waiting.
     """
 
     events: list[str]
@@ -125,8 +125,8 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
     """Return the step's line.
 
     Args:
-        got: What came.
-        through: Which proxy it came through, as a phrase.
+        got: What arrived.
+        through: Which proxy it passed through, as a phrase.
         is_observing: Whether `normalize_mode` says to change nothing.
         skips: What `normalize_skip` says not to repair.
     """
@@ -145,7 +145,7 @@ def judge(got: Got, through: str, *, is_observing: bool, skips: list[str]) -> Fi
             )
         return Finding(Mark.FAIL, STEP, f"{through}, unrepaired: {faults[0]}", repair)
     if got.is_late:
-        saw = f"{through}, repaired but held back: nothing came before its end"
+        saw = f"{through}, repaired but held back: nothing arrived before its end"
         return Finding(Mark.FAIL, STEP, saw, held)
     saw = f"{through}, repaired as it passes: the first event was here before the "
     saw += f"second was sent, {len(got.events)} events to [DONE]"

@@ -123,9 +123,9 @@ def excludes(entry: str, host: str) -> bool:
 def _excluded(machine: Machine, way: Way) -> Iterable[Finding]:
     listed = entries(value(machine.environ, "NO_PROXY"))
     past = {each: _hit(each, way.hosts) for each in listed if _hit(each, way.hosts)}
-    kept = [each for each in listed if each not in past]
+    others = [each for each in listed if each not in past]
     lacking = [each for each in LOCAL[:2] if each not in listed and "*" not in listed]
-    wanted = [*kept, *(each for each in LOCAL if each not in kept)]
+    wanted = [*others, *(each for each in LOCAL if each not in others)]
     repair = variable(machine, spelled(machine.environ, "NO_PROXY"), ",".join(wanted))
     for entry, host in past.items():
         saw = f"NO_PROXY has {masked(entry)}: {host} goes past the proxy, unrepaired"
@@ -148,7 +148,7 @@ def _node(machine: Machine) -> Iterable[Finding]:
         return
     asked = machine.run(["node", "-e", KNOWS % "--use-env-proxy"], timeout=5)
     if asked.code:
-        return  # that it does not start is told with its trust
+        return  # its line about trust reports that it does not start
     if asked.out.strip() != "true":
         saw = f"this Node does not know {NODE} (22.21 and 24 do): its programs need "
         yield Finding(Mark.SKIP, STEP, saw + "a proxy setting of their own")

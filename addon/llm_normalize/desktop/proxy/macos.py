@@ -8,7 +8,7 @@ import re
 from typing import override
 
 from ..local_server import spelled
-from ..machine import Outcome
+from ..machine import Result
 from .settings import (
     InForce,
     ProxyError,
@@ -44,7 +44,7 @@ class MacOs(Settings):
     def _run(self, *arguments: str) -> str:
         outcome = self.machine.run(["networksetup", *arguments])
         if outcome.out.startswith("**") and not outcome.code:  # it says 0 all the same
-            outcome = Outcome(1, outcome.out)
+            outcome = Result(1, outcome.out)
         return self.ran(outcome)
 
     def _services(self) -> list[str]:

@@ -9,7 +9,7 @@ import abc
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..machine import Machine, Outcome
+from ..machine import Machine, Result
 
 Values = dict[str, str | None]
 
@@ -139,7 +139,7 @@ class Settings(abc.ABC):
     def put_back(self, kept: str | None, names: Sequence[str]) -> None:  # noqa: B027 - most have nothing else
         """Put back what `keep` returned, after the values of these *names*."""
 
-    def ran(self, outcome: Outcome) -> str:
+    def ran(self, outcome: Result) -> str:
         """Return what a command said.
 
         Raises:

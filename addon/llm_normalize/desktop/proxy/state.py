@@ -45,7 +45,7 @@ class State:
         proxy: The proxy it runs.
         before: What was set, by name.
         ours: What has been set, by the same names, in that order.
-        kept: What else the settings want to know for putting it back.
+        kept: What else the settings need for putting it back.
     """
 
     settings: str
@@ -70,8 +70,8 @@ def locked(folder: Path) -> Iterator[bool]:
     """Hold the lock in *folder*, or tell that somebody has it.
 
     Raises:
-        ProxyError: The folder cannot be written to; or who has switched could not be told
-            from other processes.
+        ProxyError: The folder cannot be written to; or the process that has switched
+            could not be identified.
     """
     try:
         processes.needed()

@@ -15,7 +15,7 @@ PATIENCE = 5  # seconds that a proxy which nobody owns has to end
 def switch(
     settings: Settings, target: Target, folder: Path, owner: Started, proxy: Started
 ) -> State:
-    """Lead *settings* to *target*, after what is there has been kept in *folder*.
+    """Lead *settings* to *target*, after what is set has been saved in *folder*.
 
     Raises:
         ProxyError: It could not be done. If a state is in *folder* then, some of it was.
@@ -52,7 +52,7 @@ def restore(machine: Machine, folder: Path, state: State) -> list[str]:
     """Put back what was there before, and forget it.
 
     Returns:
-        What somebody has changed meanwhile, and was left as it is.
+        What somebody has changed meanwhile, which stays.
 
     Raises:
         ProxyError: It could not be done; the state stays.

@@ -1,7 +1,7 @@
-"""Windows' proxy settings: values of the user's registry, and a word to who uses them.
+"""Windows' proxy settings: values of the user's registry, and a signal to the programs that use them.
 
 WinINET reads them (learn.microsoft.com, "Internet Settings" and InternetSetOption); so do
-Chrome, Edge, Electron and .NET, which look again when they are told.
+Chrome, Edge, Electron and .NET, which read them again upon that signal.
 """
 
 import re

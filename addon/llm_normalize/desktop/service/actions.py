@@ -1,58 +1,20 @@
-"""Install, remove and look at the service: a unit file, and what systemctl is told."""
+"""Install and remove the service, and report on it: the unit file, and calls of systemctl."""
 
 import argparse
 import contextlib
 import difflib
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from ...run.mitmproxy_program import program, script
 from ...text.command_line import command_line
 from .. import local_server
-from ..local_server import LOCAL
 from ..machine import NOT_STARTED, Machine
-from ..trust.authority import confdir_of
 from . import other_systems, unit
+from .plan import ServiceError, plan
 
 PATIENCE = 30.0
 """Seconds for mitmdump to listen, on a machine that is busy."""
-SETTINGS = (
-    # A model may be silent for long; mitmproxy's own 10 minutes would cut it off.
-    "tcp_timeout=1800",
-    # Of what is read to its end: requests, and answers that are no streams.
-    "body_size_limit=64m",
-    # What passes is in the pairs log; a URL's query may hold a key.
-    "flow_detail=0",
-    # The log says what is wrong.
-    "termlog_verbosity=warn",
-)
-"""What the service's mitmdump is started with, unless the user says otherwise."""
-_SECRETS = ("proxyauth", "upstream_auth")
-
-
-class ServiceError(Exception):
-    """Why it was not done and what to do, as one sentence; `lines` say more."""
-
-    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.lines = lines
-
-
-class Plan(NamedTuple):
-    """What is to run.
-
-    Attributes:
-        command: mitmdump and its arguments.
-        environment: The file with variables for it.
-        listens: Where it will listen.
-    """
-
-    command: list[str]
-    environment: Path
-    listens: unit.Listens
 
 
 def path_of(machine: Machine) -> Path:
@@ -61,72 +23,6 @@ def path_of(machine: Machine) -> Path:
     # The specification says that a relative one is to be ignored.
     base = Path(configured) if configured.startswith("/") else machine.home / ".config"
     return base / "systemd" / "user" / unit.NAME
-
-
-def _value(arguments: Sequence[str], *names: str) -> str:
-    """Return what *arguments* give to an option; of names with "=", by `--set`."""
-    found = ""
-    for place, argument in enumerate(arguments):
-        word = argument.removeprefix("--set=")
-        for name in names:
-            if name.endswith("=") and word.startswith(name):
-                found = word.removeprefix(name)
-            elif argument == name:
-                found = "".join(arguments[place + 1 : place + 2])
-            elif argument.startswith(f"{name}="):
-                found = argument.removeprefix(f"{name}=")
-            elif name[1:2] != "-" and name[:1] == "-" and argument.startswith(name):
-                found = argument.removeprefix(name)  # -mregular
-    return found
-
-
-def plan(machine: Machine, port: int, arguments: Sequence[str]) -> Plan:
-    """Return what is to run, with the *arguments* that the user gave.
-
-    Raises:
-        ServiceError: One of them has no place in a unit.
-    """
-    for name in _SECRETS:
-        if _value(arguments, f"--{name.replace('_', '-')}", f"{name}="):
-            raise ServiceError(
-                f"{name} is a secret, which every user can see on a command line: set "
-                "it in mitmproxy's config.yaml instead."
-            )
-    if "@" in _value(arguments, "-m", "--mode", "mode=").rpartition("/")[2]:
-        raise ServiceError("a mode with @ names a port of its own: give it with -p.")
-    if _value(arguments, "listen_port="):
-        raise ServiceError("give the port with -p.")
-    host = _value(arguments, "--listen-host", "listen_host=") or LOCAL
-    command = [str(program("mitmdump")), "-s", str(script())]
-    # In one spelling, so that the unit can be asked for it.
-    rest = _without(arguments, "--listen-host", "listen_host=")
-    command += ["--listen-host", host, "--listen-port", str(port)]
-    # mitmproxy refuses an option that is given twice: the user's word counts.
-    given = {each.removeprefix("--set=").split("=")[0] for each in rest}
-    for setting in SETTINGS:
-        if setting.split("=")[0] not in given:
-            command += ["--set", setting]
-    confdir = _value(arguments, "confdir=") or str(confdir_of(machine))
-    folder = machine.home / confdir[2:] if confdir.startswith("~/") else Path(confdir)
-    if not folder.is_absolute():
-        raise ServiceError(f"confdir={confdir}: a service needs the whole path.")
-    environment = folder / "normalize" / "service.env"
-    return Plan([*command, *rest], environment, unit.Listens(host, port))
-
-
-def _without(arguments: Sequence[str], flag: str, option: str) -> list[str]:
-    """Return *arguments* without a *flag*, and without a `--set` of its *option*."""
-    remaining: list[str] = []
-    is_value = False
-    for argument in arguments:
-        if is_value or argument == flag:
-            is_value = not is_value
-        elif argument.removeprefix("--set=").startswith(option):
-            if remaining[-1:] == ["--set"]:
-                remaining.pop()
-        elif not argument.startswith(f"{flag}="):
-            remaining.append(argument)
-    return remaining
 
 
 # What is there
@@ -171,7 +67,7 @@ def _refuse_changed(path: Path, old: str | None, new: str, *, force: bool) -> No
 
 
 def _systemctl(machine: Machine, *arguments: str) -> str:
-    """Tell this user's systemd something and return its answer.
+    """Send this user's systemd a command and return its answer.
 
     Raises:
         ServiceError: It refuses, or there is none.
@@ -256,8 +152,8 @@ def install(machine: Machine, flags: argparse.Namespace, arguments: list[str]) -
     _wait(machine, made.listens)
     print(f"It runs, and listens on {made.listens.host}:{made.listens.port}.")
     print(f"Logs: journalctl --user -u {unit.NAME}")
-    _tell_secrets(made.environment)
-    _tell_linger(machine)
+    _warn_of_readable_secrets(made.environment)
+    _hint_at_linger(machine)
 
 
 def _wait(machine: Machine, listens: unit.Listens) -> None:
@@ -277,13 +173,13 @@ def _wait(machine: Machine, listens: unit.Listens) -> None:
     )
 
 
-def _tell_secrets(environment: Path) -> None:
+def _warn_of_readable_secrets(environment: Path) -> None:
     with contextlib.suppress(OSError):
         if environment.stat().st_mode & 0o077:
             print(f"Others can read {environment}: chmod 600 it.")
 
 
-def _tell_linger(machine: Machine) -> None:
+def _hint_at_linger(machine: Machine) -> None:
     outcome = machine.run(["loginctl", "show-user", "--property=Linger", "--value"])
     if outcome.out.strip() != "yes":
         print(
@@ -295,7 +191,7 @@ def _tell_linger(machine: Machine) -> None:
 # Remove and status
 
 
-def _tell_running(machine: Machine) -> None:
+def _report_others(machine: Machine) -> None:
     """Say what may run although there is no unit of ours, and what ends it."""
     if machine.system != "linux":
         off = other_systems.OFF[machine.system]
@@ -321,7 +217,7 @@ def remove(machine: Machine, *, force: bool) -> None:
     text = _read(path) if machine.system == "linux" else None
     if text is None:
         print(f"There is no {path}: nothing to remove.")
-        _tell_running(machine)
+        _report_others(machine)
         return
     _refuse_changed(path, text, "", force=force)
     drop_ins = _properties(machine).get("DropInPaths", "")
@@ -339,7 +235,7 @@ def status(machine: Machine) -> int:
     path = path_of(machine)
     if machine.system != "linux" or not path.exists():
         print(f"Not installed: there is no {path}.")
-        _tell_running(machine)
+        _report_others(machine)
         return 1
     text = path.read_text(encoding="utf-8", errors="replace")
     if not unit.is_ours(text):

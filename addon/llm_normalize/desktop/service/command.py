@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -80,12 +78,10 @@ def main(given: Sequence[str], machine: Machine | None = None) -> int:
     # Here, since they need what parse does not: see scripts/run.py.
     from ..machine import Machine  # noqa: PLC0415
     from . import actions  # noqa: PLC0415
-    from .actions import ServiceError  # noqa: PLC0415
+    from .plan import ServiceError  # noqa: PLC0415
     from .unit import UnitError  # noqa: PLC0415
 
     machine = machine or Machine()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
-        sys.stdout.reconfigure(errors="replace")
     try:
         if flags.what == "status":
             return actions.status(machine)

@@ -1,4 +1,4 @@
-"""The systemd user unit as text: written, told from others, and read back.
+"""The systemd user unit as text: how it is written, recognised and read back.
 
 Sources: systemd.service(5), "Command lines"; systemd.syntax(7), "Quoting";
 systemd.unit(5), "Specifiers".
@@ -39,7 +39,7 @@ ExecStart={command}
 ExecReload={reload}
 Restart=on-failure
 RestartSec=2
-# Upon SIGTERM mitmdump writes its logs to their end and leaves with 0.
+# Upon SIGTERM mitmdump writes its logs to their end and ends with 0.
 KillSignal=SIGTERM
 TimeoutStopSec=15
 SyslogIdentifier=llm-normalize
@@ -154,7 +154,7 @@ def _digest(body: str) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Tell whether *text* was written here, whatever became of it since."""
+    """Tell whether *text* was written here, even if somebody changed it since."""
     return text.startswith(_MARKS)
 
 

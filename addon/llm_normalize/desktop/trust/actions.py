@@ -137,20 +137,20 @@ class Actions:
             )
         print(f"WARNING: {said}.")
 
-    def tell(self, name: str, said: str, *, failed: bool = False) -> None:
+    def line(self, name: str, text: str, *, failed: bool = False) -> None:
         """Print one line about a store."""
-        print(f"{name:{WIDTH}}{said}", flush=True)
+        print(f"{name:{WIDTH}}{text}", flush=True)
         self.failed = self.failed or failed
 
     def show(self, certificate: Certificate) -> None:
         """Print what there is to know of the CA."""
-        self.tell("CA", str(self.confdir / KEYS[0]))
-        self.tell("subject", certificate.subject)
+        self.line("CA", str(self.confdir / KEYS[0]))
+        self.line("subject", certificate.subject)
         valid = f"{certificate.begins:%Y-%m-%d} to {certificate.ends:%Y-%m-%d}"
         if not certificate.is_valid:
             valid += ": NOT VALID NOW"
-        self.tell("valid", valid)
-        self.tell("SHA-256", certificate.fingerprint)
+        self.line("valid", valid)
+        self.line("SHA-256", certificate.fingerprint)
 
     # install
 
@@ -179,7 +179,7 @@ class Actions:
                 print(f"    {shlex.join(command)}")
         self.ask("Go on?")
         for store, _ in todo:
-            self.tell(store.name, self._install(store))
+            self.line(store.name, self._install(store))
         file = self.confdir / trust_advice.CERTIFICATE
         # All roots where they are in one file: with the CA's alone, hosts that are not
         # opened would be refused.
@@ -198,9 +198,9 @@ class Actions:
         stores = trust_status.of(self.machine, certificate, self.confdir)
         for name, why in trust_status.lacking(stores).items():
             if self.flags.store and name in self.flags.store:
-                self.tell(name, f"not installed: {why}", failed=True)
+                self.line(name, f"not installed: {why}", failed=True)
             elif not self.flags.store and self.machine.find(name):
-                self.tell(name, f"nothing to do yet: {why}")
+                self.line(name, f"nothing to do yet: {why}")
         for store in stores:
             if not self.chosen(store.name):
                 continue
@@ -211,14 +211,14 @@ class Actions:
                 who = (
                     f", installed by llm_normalize on {mine.when[:10]}" if mine else ""
                 )
-                self.tell(store.name, f"trusts it already ({status.detail}{who})")
+                self.line(store.name, f"trusts it already ({status.detail}{who})")
             elif store.optional:
-                self.tell(store.name, f"nothing to do: {status.detail}")
+                self.line(store.name, f"nothing to do: {status.detail}")
             else:
                 try:
                     found.append((store, store.plan()))
                 except StoreError as error:
-                    self.tell(store.name, f"not installed: {error}", failed=True)
+                    self.line(store.name, f"not installed: {error}", failed=True)
         return found
 
     def _install(self, store: Store) -> str:
@@ -269,17 +269,17 @@ class Actions:
             return
         print("If somebody may have copied the key, move the CA away: another is made.")
         try:
-            self.ask("Mend that?")
+            self.ask("Repair that?")
         except Refused as refused:
             if not sys.stdin.isatty():
                 raise
-            print(f"Not mended: {refused}.")
+            print(f"Not repaired: {refused}.")
             return
         for each in found:
             try:
                 each.path.chmod(each.wanted)
             except OSError as error:
-                print(f"{each.path}: {error.strerror}: not mended")
+                print(f"{each.path}: {error.strerror}: not repaired")
                 self.failed = True
 
     # remove
@@ -291,8 +291,8 @@ class Actions:
         if not entries:
             print(f"Nothing to remove is written down in {self.record.path}.")
             print(
-                "What a record that is gone told of, if there was one, is named "
-                "mitmproxy-ca-… in the stores."
+                "If a record was deleted, what it listed is still in the stores, under "
+                "names such as mitmproxy-ca-…"
             )
             return
         for entry in entries:
@@ -305,13 +305,13 @@ class Actions:
                 store = trust_status.of_entry(self.machine, entry, self.confdir)
                 said = store.remove(entry) + store.after
             except StoreError as error:
-                self.tell(entry.store, f"not removed: {error}", failed=True)
+                self.line(entry.store, f"not removed: {error}", failed=True)
                 continue
             self.record.drop(entry)
             written = self.confdir / "normalize" / f"{entry.certificate.name}.pem"
             with contextlib.suppress(OSError):
                 written.unlink(missing_ok=True)
-            self.tell(entry.store, said)
+            self.line(entry.store, said)
             is_any = True
         if is_any:
             print("Programs that run trust it until they are started again.")
@@ -331,28 +331,28 @@ class Actions:
         certificate = load(self.confdir)
         if certificate is None:
             making = f"install makes it: {self.command('install')}"
-            self.tell("CA", f"none in {self.confdir} yet: {making}")
+            self.line("CA", f"none in {self.confdir} yet: {making}")
         else:
             self.show(certificate)
             if not status_data["loose"] and self.machine.system != "windows":
-                self.tell("key", "for you alone")
+                self.line("key", "for you alone")
         for warning in status_data["loose"]:
-            self.tell("key", f"WARNING: {warning}")
+            self.line("key", f"WARNING: {warning}")
         self._show(status_data["stores"])
         for older in status_data["older"]:
             said = f"at {older['place']}: `remove` takes it away"
-            self.tell(older["name"], f"an older CA, installed by llm_normalize, {said}")
+            self.line(older["name"], f"an older CA, installed by llm_normalize, {said}")
 
     def _show(self, stores: list[dict[str, str]]) -> None:
         for store in stores:
             detail = store["detail"] or store["place"]
             if store["since"]:
                 detail += f", installed by llm_normalize on {store['since'][:10]}"
-            self.tell(store["name"], f"{store['state']:13}{detail}")
+            self.line(store["name"], f"{store['state']:13}{detail}")
         there = [store["name"] for store in stores]
         for name in self.flags.store or ():
             if name not in there:
-                self.tell(name, f"{'not here':13}{trust_status.WHY[name]}")
+                self.line(name, f"{'not here':13}{trust_status.WHY[name]}")
 
     def status_data(self) -> dict[str, Any]:
         """Return what `status --json` prints; `failed` is set if a store does not trust.

@@ -1,4 +1,4 @@
-"""mitmproxy's certificate authority in its folder: made, read, and kept from others."""
+"""mitmproxy's certificate authority in its folder: making, reading and protecting it."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from ...text.console import say
 
 PROG = "llm-normalize trust"
 STORES = ("system", "nss", "firefox")
-INTERRUPTED = 130
 
 
 def parse(given: Sequence[str]) -> argparse.Namespace:
@@ -69,15 +66,10 @@ def main(given: Sequence[str]) -> int:
     from .lock import BusyError  # noqa: PLC0415
     from .record import RecordError  # noqa: PLC0415
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # no letter ends it half-way
-        sys.stdout.reconfigure(errors="replace")
     actions = Actions(flags, Machine())
     try:
         actions.act()
     except (Refused, AuthorityError, BusyError, RecordError, OSError) as error:
         say(f"{PROG}: {error}")
         return 1
-    except KeyboardInterrupt:
-        say(f"\n{PROG}: interrupted; remove takes away what was begun")
-        return INTERRUPTED
     return int(actions.failed)

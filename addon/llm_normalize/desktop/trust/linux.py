@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import override
 
 from ...home import trust_advice
-from ..machine import Machine, Outcome
+from ..machine import Machine, Result
 from .certificate import Certificate, read
 from .record import Entry
 from .store import AGAIN, PartlyError, Status, Store, StoreError, stale
@@ -27,6 +27,7 @@ _LINK = re.compile(r"[0-9a-f]{8}\.\d+")
 _PLAIN = b"\xfe\xed\xfe\xed"
 """How a keystore of Java's own format begins; the certificates stand in it as they are."""
 PASSWORD = "changeit"  # noqa: S105 - Java's own, and nothing is secret in there
+UNKNOWN = "how to add a CA to this system is not known here"
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class _Bundled(Store):
         verb = "in" if wanted else "out"
         return f"start this again, or take it {verb} with keytool"
 
-    def act(self, command: Sequence[str]) -> Outcome:
+    def act(self, command: Sequence[str]) -> Result:
         outcome = super().act(command)
         failed = [*_HOOK.finditer(outcome.out), *_HOOK.finditer(outcome.err)]
         if failed:
@@ -130,7 +131,7 @@ class _Bundled(Store):
             raise PartlyError(f"its hook failed: {hooks}{why}; {_repair(why)}")
         return outcome
 
-    def why(self, outcome: Outcome) -> str:
+    def why(self, outcome: Result) -> str:
         if "ead-only file system" not in outcome.last_line:
             return outcome.last_line
         instead = trust_advice.of(self.confdir).exports
@@ -168,7 +169,7 @@ class Anchors(_Bundled):
     def install(self, entry: Entry) -> None:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
-            raise StoreError(f"{path} is there, and another: it is left as it is")
+            raise StoreError(f"{path} is there, and another: it stays")
         super().install(entry)
 
     def there(self) -> list[Certificate]:
@@ -182,7 +183,7 @@ class Anchors(_Bundled):
     def remove(self, entry: Entry) -> str:
         path = Path(self.place)
         if path.exists() and self.there() != [self.certificate]:
-            return f"{path} is another than the one installed: left as it is"
+            return f"{path} is another than the one installed: it stays"
         faults = self.faults(wanted=False)
         if not path.exists() and not self.holds() and not faults:
             return "was gone already"
@@ -231,9 +232,9 @@ class Debian(Anchors):
     """Debian, Ubuntu and what is made of them.
 
     Their update-ca-certificates overlooks a file that is gone: links to it stay, and
-    its hooks (Java's keystore) are not told. Or, with --fresh, the links go and the
-    hooks still are not told. What it is told to leave out by a line with "!" in its
-    configuration it removes properly, so it gets a copy with such a line.
+    its hooks (Java's keystore) hear nothing of it. Or, with --fresh, the links go and
+    the hooks still hear nothing. It removes properly what a line with "!" in its
+    configuration excludes, so it gets a copy with such a line.
     """
 
     conf: Path
@@ -329,7 +330,7 @@ class Other(Store):
 
     @override
     def state(self) -> Status:
-        return Status("unknown", "how this system is told of a CA is not known here")
+        return Status("unknown", UNKNOWN)
 
     @override
     def plan(self) -> list[list[str]]:
@@ -338,14 +339,14 @@ class Other(Store):
                 "update-ca-certificates is not installed: apt-get install ca-certificates"
             )
         raise StoreError(
-            "how this system is told of a CA is not known here; mitmproxy's page: "
+            f"{UNKNOWN}; mitmproxy's page: "
             "https://docs.mitmproxy.org/stable/concepts/certificates/; or let single "
             f"programs trust the CA: {trust_advice.of(self.confdir).exports}"
         )
 
     @override
     def remove(self, entry: Entry) -> str:
-        raise StoreError("how this system is told of a CA is not known here")
+        raise StoreError(UNKNOWN)
 
 
 def system(machine: Machine, certificate: Certificate, confdir: Path) -> Store:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import override
 
 from .. import processes
-from ..machine import Machine, Outcome
+from ..machine import Machine, Result
 from .certificate import Certificate, read
 from .record import Entry
 from .store import Status, Store, StoreError, stale
@@ -86,7 +86,7 @@ class Database(Store):
         return dict(_LINE.findall(listed.out.partition("SSL,S/MIME")[2]))
 
     @override
-    def why(self, outcome: Outcome) -> str:
+    def why(self, outcome: Result) -> str:
         said = outcome.last_line
         if "READ_ONLY" in said:
             return f"{self.place} cannot be written to: {self._own()} ({said})"
@@ -142,7 +142,7 @@ class Database(Store):
         """Return what the certificate is called, None if it is not there.
 
         Raises:
-            StoreError: It cannot be told.
+            StoreError: The database cannot be read.
         """
         found = self.mine()
         if entry.nickname in found:
@@ -264,7 +264,7 @@ class Database(Store):
     def _is_used(self) -> bool:
         if self.nicknames():
             return True
-        # A password that somebody has set keeps this from being told.
+        # With a password that somebody has set, this cannot be found out.
         keys = self.machine.run(self.command("-K", "-f", os.devnull))
         if keys.code == 0 or "no keys found" not in keys.out + keys.err:
             return True

@@ -1,6 +1,6 @@
 """What was installed where, remembered so that exactly that can be removed.
 
-An entry is written before anything is done, so that what a kill leaves behind is in
+An entry is written before anything is done, so that what a killed start has done is in
 it, too.
 """
 

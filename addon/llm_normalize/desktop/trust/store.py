@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from ..machine import HUNG, Machine, Outcome
+from ..machine import HUNG, Machine, Result
 from .authority import file_of
 from .certificate import Certificate
 from .record import Entry
@@ -102,7 +102,7 @@ class Store(ABC):
 
     @abstractmethod
     def remove(self, entry: Entry) -> str:
-        """Undo what `install` did, also half of it, and return what came of it.
+        """Undo what `install` did, also half of it, and return what the user should know.
 
         Raises:
             StoreError: It is there still.
@@ -125,7 +125,7 @@ class Store(ABC):
         except OSError as error:
             raise StoreError(f"{self.confdir}: {error.strerror or error}") from error
 
-    def act(self, command: Sequence[str]) -> Outcome:
+    def act(self, command: Sequence[str]) -> Result:
         """Run a command that changes something.
 
         Raises:
@@ -144,7 +144,7 @@ class Store(ABC):
             raise StoreError(f"{shown}: {why}")
         return outcome
 
-    def why(self, outcome: Outcome) -> str:
+    def why(self, outcome: Result) -> str:
         """Return why a command failed, and the repair where it is known."""
         return outcome.last_line
 

@@ -14,10 +14,10 @@ _NEW = ("", 0, 0)
 
 
 class ContentCumulative(Fix):
-    """Send what is new, once the stream has proved that it tells all again.
+    """Send what is new, once the stream has proved that each delta repeats all before.
 
-    Proof is three deltas in a row, each the whole one before and more. What came before
-    has left by then. A guess could cost text: "ha" then "haha" may be both meant. Two
+    Proof is three deltas in a row, each the whole one before and more. Earlier text
+    has been sent by then. A guess could cost text: "ha" then "haha" may be both meant. Two
     deltas that say something else are proof of the contrary.
     """
 
@@ -59,11 +59,11 @@ class ContentCumulative(Fix):
 
     @property
     def watched(self) -> tuple[str, ...]:
-        """The text, as long as it may turn out to be told again."""
+        """The text, as long as it may turn out to be repeated."""
         return ("content",) if not self._texts or any(self._texts.values()) else ()
 
     def edit(self, chunk: Chunk) -> bool:
-        """Cut off what was told before."""
+        """Cut off what was sent before."""
         changed = False
         for index, _, delta in deltas(chunk):
             text = delta.get("content")

@@ -15,7 +15,7 @@ _STOP = chunk({}, finish="stop")
 class FinishEarly(Fix):
     """Send it after the last words, as far as it has not left.
 
-    With usage asked for a finish reason leaves at once, unless it stands beside the first
+    With usage asked for a finish reason is sent at once, unless it stands beside the first
     words of its choice.
     """
 

@@ -14,7 +14,7 @@ _STOP = chunk({}, finish="stop")
 class FinishRepeated(Fix):
     """Send one finish reason for each choice, the first that is more than `stop`.
 
-    Where the first has left already, it stands.
+    Where the first has been sent already, it stands.
     """
 
     name = "finish-repeated"

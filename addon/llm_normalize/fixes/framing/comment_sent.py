@@ -9,7 +9,7 @@ _TEXT = chunk({"content": "Hi"})
 class CommentSent(Fix):
     """Drop comment lines; a block of nothing else becomes a bare newline.
 
-    The newline leaves at the moment the comment came, so that the connection is kept
+    The newline is sent the moment the comment arrives, so that the connection stays
     alive all the same; every parser skips it.
     """
 

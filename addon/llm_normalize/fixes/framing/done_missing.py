@@ -10,7 +10,7 @@ _STOP = chunk({}, finish="stop")
 
 
 class DoneMissing(Fix):
-    """Close a stream that finished and came to a clean end."""
+    """Close a stream that finished and ended cleanly."""
 
     name = "done-missing"
     changes = "clean end after every finish reason, without `[DONE]` -> added"

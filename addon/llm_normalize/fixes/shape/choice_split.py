@@ -86,7 +86,7 @@ class ChoiceSplit(Fix):
         return part_choices(chunk)
 
     def _note(self, found: list[Chunk]) -> None:
-        """Take in which of the choices *found* have a text in their deltas."""
+        """Remember which of the choices *found* have a text in their deltas."""
         for choice in found:
             if len(self._by_deltas) < MANY and has_delta_text(choice):
                 self._by_deltas.add(given_index(choice) or 0)

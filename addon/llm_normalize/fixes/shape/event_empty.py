@@ -12,7 +12,7 @@ _OPEN = chunk({"role": "assistant", "content": "Hi"})
 class EventEmpty(Fix):
     """Drop an event that is empty after its repair.
 
-    One that came empty stays: the provider may keep the connection alive with it.
+    One that was empty before stays: the provider may keep the connection alive with it.
     """
 
     name = "event-empty"

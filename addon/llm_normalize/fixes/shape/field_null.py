@@ -7,7 +7,7 @@ from ...repair.fix import Example, Fix, chunk, completion
 
 
 class FieldNull(Fix):
-    """Drop them where an event is mended anyway; `usage`, if nobody asked for it.
+    """Drop them where an event is repaired anyway; `usage`, if nobody asked for it.
 
     They break nothing by themselves, so they are no reason to touch an event.
     """

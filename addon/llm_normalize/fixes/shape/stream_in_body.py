@@ -16,7 +16,7 @@ _ERROR = {"error": {"message": "Busy", "type": "server_error"}}
 
 
 class StreamInBody(Fix):
-    """Send what the events say as one body, if they came to their end.
+    """Send what the events say as one body, if they are complete.
 
     repair/body.py does it. An error among them is the answer; its status is another fix's.
     """

@@ -48,7 +48,7 @@ class ToolCallIdRepeated(Fix):
             taken = {str(each.id) for each in known.values()}
             for call in calls(delta):
                 at, due = index_of(call), bool(function(call).get("name"))
-                if at in known:  # it goes on, maybe under the id it came with
+                if at in known:  # it goes on, maybe under the id that was sent first
                     due = known[at].id == self._made(index, at) != call.get("id")
                 changed |= due and self._rename(call, taken, index, at)
         return changed

@@ -32,7 +32,7 @@ class ToolCallIndexWrong(Fix):
         Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
         Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
         Example.untouched("counted", [_FIRST, calling(head(1)), calling(rest(1))]),
-        Example.untouched("told twice", [_FIRST, _FIRST]),
+        Example.untouched("sent twice", [_FIRST, _FIRST]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:

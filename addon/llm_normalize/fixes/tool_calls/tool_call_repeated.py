@@ -1,4 +1,4 @@
-"""A whole tool call that is told again."""
+"""A complete tool call that is sent again."""
 
 from ...chat.chunk import Chunk, calls, deltas, function, index_of, put_calls
 from ...chat.stream_state import Call, brief

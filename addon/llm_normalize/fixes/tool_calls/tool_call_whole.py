@@ -48,7 +48,7 @@ class ToolCallWhole(Fix):
 
 
 def _is_complete(call: Chunk) -> bool:
-    # Without an index, what follows could not be told from its neighbours'.
+    # Without an index, what follows could belong to a neighbour.
     inner = function(call)
     counted = isinstance(call.get("index"), int)
     return counted and bool(inner.get("name")) and _says(inner.get("arguments"))

@@ -169,7 +169,7 @@ class EndState:
     # -- choices ---------------------------------------------------------------
 
     def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
-        """Record which choices have begun, as far as choices are told apart."""
+        """Record which choices have begun, as far as choices are distinguished."""
         self.new = indexes - self.opened
         if len(self.opened) < MANY:
             self.opened |= indexes

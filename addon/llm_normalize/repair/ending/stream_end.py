@@ -261,7 +261,7 @@ class Ending:
             self.state.ride_on_finish()
         self.state.release_finish()
 
-    # -- a stream that does not come to its end ----------------------------------
+    # -- a stream that breaks off ----------------------------------
 
     def bail(self, n: int, failed: EventRecord | None) -> None:
         """Send all that waits before block *n*: the repair of this stream is over.

@@ -4,7 +4,7 @@ from ..adaptation import HI, Adaptation, Body, Edit, RequestExample, drop
 
 
 class ToolStreamRefused(Adaptation):
-    """Drop it: NIM streams tool calls without being told."""
+    """Drop it: NIM streams tool calls anyway."""
 
     name = "tool-stream-refused"
     changes = "`tool_stream` -> removed"
