@@ -3,7 +3,7 @@
 import functools
 import logging
 import sys
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -104,6 +104,8 @@ class Normalize:
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
+        if "normalize_keepalive" in updated:
+            options.check_seconds("normalize_keepalive", ctx.options.normalize_keepalive)
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -119,17 +121,39 @@ class Normalize:
         has_keys = bool(self._routing.keys.keys)
         warn(modes, ctx.options.listen_host, guarded=guarded, has_keys=has_keys)
 
-    def done(self) -> None:
-        """Write what is left of the logs; after a reload, when open streams end."""
+    def done(self) -> Awaitable[None] | None:
+        """Write what is left of the logs; after a reload, when open streams end.
+
+        mitmproxy awaits what this returns at its own end, not at a reload.
+        """
         if ctx.master.should_exit.is_set():
-            self._answers.close_all(self._exchanges)
-            self._close_logs()
+            rests = [*filter(None, map(self._answers.rest_of, self._exchanges))]
+            if rests:
+                return self._send_and_end(rests)
+            self._end()
         else:
             for log in self._logs.values():
                 log.share()
             self._answers.hand_over(self._exchanges, self._close_logs)
             for exchange in self._exchanges:
                 exchange.hand_over()
+            self._forget()
+        return None
+
+    async def _send_and_end(self, rests: Iterable[Callable[[], Awaitable[None]]]) -> None:
+        """Send what waits in open streams, and end."""
+        try:
+            for send_rest in rests:
+                await send_rest()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._answers.close_all(self._exchanges)
+        self._close_logs()
+        self._forget()
+
+    def _forget(self) -> None:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
 
@@ -291,7 +315,8 @@ class Normalize:
             response = outage.error_of(exchange)
         if response is not None:
             self._routing.grant(flow, response)
-        return outage.end(flow, response, functools.partial(self._broke, exchange))
+        broke = functools.partial(self._broke, exchange)
+        return outage.end(flow, response, broke, self._answers.rest_of(exchange))
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
         self._answers.broke(exchange, lambda: self._settings(exchange.flow), status)
@@ -342,6 +367,7 @@ class Normalize:
             log=self._pairs_log(),
             shown=is_shown(),
             words=self._routing.gate is None,
+            keepalive=ctx.options.normalize_keepalive,
         )
 
     def _pairs_log(self) -> PairsLog | None:

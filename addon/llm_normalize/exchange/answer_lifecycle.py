@@ -1,9 +1,11 @@
 """The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
+import contextlib
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 from mitmproxy import http
 
@@ -24,7 +26,8 @@ from .pending_result import PENDING, fetch
 from .retry import Later, repeat_of
 from .running_answer import CORRUPT, RunningAnswer, Settings
 from .second_request import is_gone
-from .stream_rewriter import Turn
+from .stream_clock import StreamClock, send_rest
+from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +48,7 @@ class Answers:
         self._aside = asyncio.Semaphore(_THREADS)
         self._turn = Turn(_soon)
         self._is_over = False
+        self._has_clock = True
 
     def adapt(self, exchange: Exchange, settings: Settings) -> None:
         """Change a request, which is sent right after this, to what is accepted.
@@ -94,6 +98,27 @@ class Answers:
         # What is read while the hook is awaited would all be handed over at once.
         rewriter.slow_down()
         running.status = response.status_code
+        self._start_clock(flow, rewriter, running)
+
+    def _start_clock(
+        self, flow: http.HTTPFlow, rewriter: Rewriter, running: RunningAnswer
+    ) -> None:
+        """Have sent what waits too long, unless nobody waits: there is no event loop."""
+        settings = running.settings
+        keepalive = 0 if settings.observe else settings.keepalive
+        with contextlib.suppress(RuntimeError):
+            running.clock = StreamClock(flow, rewriter, keepalive, self._no_clock)
+
+    def _no_clock(self) -> None:
+        """Say once that this mitmproxy has no way to send by the clock."""
+        if self._has_clock:
+            self._has_clock = False
+            logger.warning(
+                "normalize: this mitmproxy does not let an addon send while nothing is "
+                "received: a part of an answer may wait for the next event, and a silent "
+                "stream gets no newline",
+                exc_info=True,
+            )
 
     def _slow_down(self, flow: http.HTTPFlow) -> None:
         """Let others have their turn before more of an answer is read."""
@@ -262,6 +287,19 @@ class Answers:
         if not open_ones:
             idle()
 
+    def rest_of(self, exchange: Exchange) -> Callable[[], Awaitable[None]] | None:
+        """Return what sends what waits in a stream that breaks off, if anything does."""
+        rewriter = _rewriter_of(exchange)
+        if rewriter is None or not rewriter.holds:
+            return None
+        return functools.partial(self._send_rest, exchange.flow, rewriter)
+
+    async def _send_rest(self, flow: http.HTTPFlow, rewriter: Rewriter) -> None:
+        try:
+            await send_rest(flow, rewriter)
+        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+            self._no_clock()
+
     def close_all(self, exchanges: Iterable[Exchange]) -> None:
         """Write the records of *exchanges*, which are open when mitmproxy ends."""
         self._is_over = True
@@ -286,6 +324,15 @@ class Answers:
         running.why = why
         record = running.close(self._stats, running.status, "upstream-broke")
         running.keep(record)
+
+
+def _rewriter_of(exchange: Exchange) -> Rewriter | None:
+    """Return what the stream of *exchange* passes; it may be of an addon since reloaded."""
+    if exchange.running is not None:
+        return exchange.running.rewriter
+    response = exchange.flow.response
+    stream: Any = response.stream if response is not None else None
+    return stream if hasattr(stream, "on_break") and hasattr(stream, "holds") else None
 
 
 def _soon(act: Callable[[], None]) -> None:

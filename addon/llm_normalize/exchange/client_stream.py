@@ -109,20 +109,45 @@ class Outlet:
         is_known = self._id in getattr(side, "streams", (self._id,))
         return stream.client_state == stream.state_errored or not is_known
 
-    async def send(self, data: bytes) -> bool:
-        """Send *data* in an answer that streams; tell whether it was possible.
+    async def send(self, make: Callable[[], bytes]) -> bool:
+        """Send more of an answer that streams; tell whether it was possible.
 
         It is from the headers to the end: while nothing arrives, and while the hooks
         `response` and `error` are awaited.
+
+        Args:
+            make: Returns what is sent, called when nothing else of the stream can come
+                between that and what follows; nothing if nothing is to be sent.
         """
-        stream = self._stream
-        return await self._send(
-            lambda: (
-                bool(data)  # an empty chunk is the end, by HTTP/1
+        stream, was_possible = self._stream, False
+
+        def act() -> Commands:
+            nonlocal was_possible
+            if not (
+                self.is_open
                 and stream.server_state == stream.state_stream_response_body
-            ),
-            ResponseData(self._id, data),
-        )
+            ):
+                return
+            was_possible = True
+            data = make()
+            if data:  # an empty chunk is the end, by HTTP/1
+                yield SendHttp(ResponseData(self._id, data), self._client)
+
+        await self._wake(act)
+        return was_possible
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the client has not taken yet what has been sent."""
+        transport = self._handler.transports.get(self._client)
+        writer = transport and transport.writer
+        if isinstance(writer, asyncio.StreamWriter):
+            if writer.transport.get_write_buffer_size():
+                return True
+        side = self._http.connections[self._client]
+        if isinstance(side, Http2Server):
+            return bool(side.h2_conn.stream_buffers.get(self._id))
+        return False
 
     async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
         """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.

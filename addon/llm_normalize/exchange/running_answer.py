@@ -26,6 +26,7 @@ from .flow_list import note, show_anew
 from .message_body import request_body
 from .request_facts import asked_of, place_of, secrets_of
 from .response_headers import prepare_headers
+from .stream_clock import StreamClock
 from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Settings:
         adaptations: What to change in requests, in order.
         words: Whether a refusal's words are read, and not only its fields for names:
             not where clients share what is learned, behind a gate.
+        keepalive: Seconds of silence after which a client gets a newline; 0 is never.
     """
 
     fixes: Sequence[type[Fix]]
@@ -63,6 +65,7 @@ class Settings:
     shown: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
     words: bool = True
+    keepalive: float = 0
 
     @property
     def learns(self) -> bool:
@@ -92,6 +95,7 @@ class RunningAnswer:
         why: How it ended, in words, where `ENDS` does not say it.
         before_repair: What was known of it before a thread began to repair it, which
             alone may be read until the thread is done.
+        clock: Sends what nothing that is received would have sent.
     """
 
     flow: http.HTTPFlow
@@ -106,6 +110,7 @@ class RunningAnswer:
     on_end: Callable[[], None] = lambda: None
     why: str = ""
     before_repair: "RunningAnswer | None" = None
+    clock: StreamClock | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -182,6 +187,8 @@ class RunningAnswer:
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never arrived."""
+        if self.clock is not None:
+            self.clock.stop()
         if self.rewriter is not None:
             unread = self.rewriter.pipeline.raw_events
             if unread:

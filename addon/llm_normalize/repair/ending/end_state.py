@@ -114,6 +114,10 @@ class EndState:
         self.doubted = False
         """Whether a choice went on after a finish reason."""
         self.usage_sent = False
+        self.finish_sent = False
+        """Whether the last finish reason has been sent."""
+        self._suspects = False  # that the last finish that waited is one of many
+        self._overtaken = 0  # how often a finish that waits has been overtaken
         self.done = False
         """Whether `[DONE]` has been sent."""
         self.cut = False
@@ -136,6 +140,24 @@ class EndState:
         """All that waits."""
         found = (self.opening, self.finish, self.usage)
         return [outgoing for outgoing in found if outgoing is not None]
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything waits, figures and notes among it."""
+        return bool(self.waiting or self.figures or self.notes)
+
+    @property
+    def is_usage_due(self) -> bool:
+        """Whether there are figures to be sent that nothing has to follow."""
+        has_some = self.usage is not None or counts(self.figures)
+        return has_some and self.asked.usage and self.is_over and not self._suspects
+
+    @property
+    def mark(self) -> object:
+        """What waits for a moment only, to be compared; None if nothing does."""
+        held = [id(each) for each in (self.opening, self.finish) if each is not None]
+        due = self.is_usage_due
+        return (*held, self._overtaken, due) if held or due else None
 
     @property
     def snapshot(self) -> object:
@@ -250,6 +272,7 @@ class EndState:
 
     def hold_finish(self, outgoing: Outgoing) -> None:
         """Let *outgoing* wait."""
+        self._suspects = self.is_doubtful(outgoing)
         self.finish = self.outlet.hold(outgoing)
 
     def release_finish(self) -> None:
@@ -268,6 +291,7 @@ class EndState:
         self.ask(Moment.CLOSED_CALLS, outgoing)
         self.close(outgoing.record, finished_of(outgoing.chunk))
         self.outlet.send(outgoing)
+        self.finish_sent = self.finish_sent or self.all_finished
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
         """Send *chunk*, which *fix* adds, before *outgoing*: in its record if it has bytes."""
@@ -294,6 +318,15 @@ class EndState:
         self.close(record, indexes)
         if record.fixes:
             self.outlet.close(record)
+
+    def overtake_finish(self, fix: str) -> None:
+        """Let what its choice still says be sent before the finish that waits."""
+        assert self.finish is not None
+        self.doubted = True
+        self._overtaken += 1
+        self.finish.record.fixed(fix)
+        self.finish.record.moved = True
+        self.ask(Moment.OVERTAKEN_FINISH, self.finish)
 
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""
@@ -339,8 +372,13 @@ class EndState:
     # -- usage: figures taken off, and a chunk of its own --------------------------
 
     def keep(self, chunk: Chunk, fix: str) -> None:
-        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
+        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing.
+
+        Nobody has a place for what was not asked for once the finish has been sent.
+        """
         usage = usage_of(chunk)
+        if self.finish_sent and not self.asked.usage:
+            return
         if self.finish is not None and usage_of(self.finish.chunk):
             if counts(usage):
                 self.finish.fixed(fix)
