@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
+from llm_normalize.wire.json_text import dumps
 from support import (
     Break,
     Http1Client,
     Http2Client,
     Mitmdump,
     Provider,
+    Script,
     connect,
     forward_proxy,
 )
@@ -176,6 +178,112 @@ def test_newline_is_no_part_of_an_event_that_is_under_way(
     assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire(
         [TEXT, chunk({"content": "a heron"}), STOP, DONE]
     )
+
+
+# -- a second answer ---------------------------------------------------------------
+
+
+def refusal(status: int, body: Json, **headers: str) -> Script:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    all_headers = {"content-type": "application/json", **named}
+    return Script("", [dumps(body)] if body else [], status, all_headers, "length")
+
+
+def test_answer_to_a_changed_request_is_sent_as_it_arrives(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    gate = threading.Event()
+    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
+    good = Script("", [wire([TEXT]), gate, wire([STOP, DONE])])
+    script = upstream.script(turns=[refused, good])
+    # Learned refusals are of a model: each test has its own.
+    reply = client.post(script.path, {**ASKED, "model": script.path, "seed": 7})
+    assert reply.status == 200
+    assert reply.until(wire([TEXT])) == wire([TEXT])
+    gate.set()
+    assert reply.rest() == wire([TEXT, STOP, DONE])
+    *_, flow = proxy.records(script)
+    assert (flow["status"], flow["end"], flow["events"]) == (200, "complete", 3)
+    assert [b"seed" in each.body for each in script.requests] == [True, False]
+
+
+def test_second_answer_that_breaks_off_breaks_off(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    gate = threading.Event()
+    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
+    good = Script("", [wire([TEXT]), gate, Break.CUT])
+    script = upstream.script(turns=[refused, good])
+    reply = client.post(script.path, {**ASKED, "model": script.path, "seed": 7})
+    reply.until(wire([TEXT]))
+    gate.set()
+    assert reply.broken() == wire([TEXT])
+    assert proxy.records(script)[-1]["end"] == "upstream-broke"
+
+
+def test_silence_of_a_second_answer_is_bridged(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    gate = threading.Event()
+    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
+    good = Script("", [wire([TEXT]), gate, wire([STOP, DONE])])
+    script = upstream.script(turns=[refused, good])
+    reply = client.post(script.path, {**ASKED, "model": script.path, "seed": 7})
+    reply.until(wire([TEXT]) + b"\n")
+    gate.set()
+    assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
+
+
+def test_busy_provider_is_asked_again(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    gate = threading.Event()
+    good = Script("", [wire([TEXT]), gate, wire([STOP, DONE])])
+    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="0.2")
+    script = upstream.script(turns=[busy, refusal(503, None), good])
+    with proxy.options(normalize_retry=20):
+        reply = client.post(script.path, ASKED)
+        assert reply.until(wire([TEXT])) == wire([TEXT])
+    gate.set()
+    assert reply.rest() == wire([TEXT, STOP, DONE])
+    assert len(script.requests) == 3
+    assert proxy.records(script)[-1]["status"] == 200
+
+
+@pytest.mark.parametrize(
+    ("last", "due"),
+    [
+        (Script("", [wire([TEXT, STOP, DONE])]), wire([TEXT, STOP, DONE])),
+        (None, b'data: {"error":{"message":"40 a minute"'),
+    ],
+    ids=["answers", "stays busy"],
+)
+def test_client_gets_signs_of_life_while_its_provider_is_busy(
+    client: Http1Client | Http2Client,
+    upstream: Provider,
+    proxy: Mitmdump,
+    last: Script | None,
+    due: bytes,
+) -> None:
+    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="3")
+    script = upstream.script(turns=[busy, last or busy])
+    with proxy.options(normalize_retry=4):
+        reply = client.post(script.path, ASKED)
+        assert (reply.status, reply.until(b"\n")) == (200, b"\n")
+        body = reply.rest().lstrip(b"\n")
+    assert body.startswith(due)
+    assert b"[DONE]" in body or last is None
+    assert len(script.requests) == 2
+
+
+def test_without_the_option_a_busy_provider_is_not_asked_again(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="0.1")
+    script = upstream.script(turns=[busy])
+    reply = client.post(script.path, ASKED)
+    assert (reply.status, reply.headers["retry-after"]) == (429, "0.1")
+    assert len(script.requests) == 1
 
 
 def test_fifty_streams_whose_provider_hangs_at_once(

@@ -104,8 +104,8 @@ class Normalize:
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
-        if "normalize_keepalive" in updated:
-            options.check_seconds("normalize_keepalive", ctx.options.normalize_keepalive)
+        for name in updated & {"normalize_keepalive", "normalize_retry"}:
+            options.check_seconds(name, getattr(ctx.options, name))
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -267,18 +267,27 @@ class Normalize:
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Decide how the answer passes: its headers leave right after this."""
+    def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Decide how the answer passes: its headers leave right after this.
+
+        mitmproxy awaits what is returned.
+        """
         response = flow.response
         assert response is not None
         exchange = self._exchanges.of(flow)
         begun = exchange.is_chat and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
         if begun:
-            return
+            second = self._answers.second(exchange)
+            return self._second(exchange, second) if second is not None else None
         if exchange.is_selected and answers_events(response):
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
+        return None
+
+    async def _second(self, exchange: Exchange, second: Awaitable[None]) -> None:
+        await second
+        self._routing.answered(exchange)  # it may have other headers now
 
     def _begin(self, exchange: Exchange) -> bool:
         flow = exchange.flow
@@ -368,6 +377,7 @@ class Normalize:
             shown=is_shown(),
             words=self._routing.gate is None,
             keepalive=ctx.options.normalize_keepalive,
+            retry=ctx.options.normalize_retry,
         )
 
     def _pairs_log(self) -> PairsLog | None:

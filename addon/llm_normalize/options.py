@@ -74,6 +74,12 @@ def declare(loader: addonmanager.Loader) -> None:
         "Seconds of silence after which a stream's client gets a newline; 0 is never.",
     )
     loader.add_option(
+        "normalize_retry",
+        int,
+        0,
+        "Seconds for which a busy provider (429, 503) is asked again; 0 is never.",
+    )
+    loader.add_option(
         "normalize_models",
         Sequence[str],
         [],

@@ -1,8 +1,9 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from mitmproxy import http
 from mitmproxy.flow import Error
@@ -56,6 +57,7 @@ class Settings:
         words: Whether a refusal's words are read, and not only its fields for names:
             not where clients share what is learned, behind a gate.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
+        retry: Seconds for which a busy provider is asked again.
     """
 
     fixes: Sequence[type[Fix]]
@@ -66,6 +68,7 @@ class Settings:
     adaptations: Sequence[type[Adaptation]] = ()
     words: bool = True
     keepalive: float = 0
+    retry: float = 0
 
     @property
     def learns(self) -> bool:
@@ -75,6 +78,16 @@ class Settings:
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
         return not self.observe and any(fix.name == name for fix in self.fixes)
+
+
+class Rest(Protocol):
+    """What is still to come of a body: see `second_request.Rest`."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield what arrives."""
+
+    async def close(self) -> None:
+        """Close the connection that it comes by."""
 
 
 @dataclass
@@ -89,6 +102,9 @@ class RunningAnswer:
         snapshot: What was received of it, and what was sent.
         rewriter: What its body passes, if it is a stream.
         pending: Whether another answer will come in its place.
+        is_live: Whether that one may be sent as it arrives.
+        rest: What is still to come of that one then.
+        is_last: Whether no other one will be asked for.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has come to its end.
@@ -105,6 +121,9 @@ class RunningAnswer:
     snapshot: Snapshot
     rewriter: Rewriter | None = None
     pending: bool = False
+    is_live: bool = False
+    rest: Rest | None = None
+    is_last: bool = False
     received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
