@@ -1,9 +1,9 @@
 """A provider that is busy (429, 503): the request is sent once more, after a while."""
 
 import asyncio
-import random
+import secrets
 import time
-from email.utils import parsedate_to_datetime
+from email.utils import mktime_tz, parsedate_tz
 
 from mitmproxy import http
 
@@ -68,7 +68,7 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None
 def _wait(response: http.Response, backoff: float) -> float:
     """Return how many seconds to wait: what *response* says, or *backoff* and some more."""
     asked = _retry_after(response.headers)
-    more = backoff * _SPREAD * random.random()  # noqa: S311 - not a secret
+    more = backoff * _SPREAD * secrets.randbelow(256) / 256
     return (backoff if asked is None else asked) + more
 
 
@@ -84,10 +84,8 @@ def _retry_after(headers: http.Headers) -> float | None:
         pass
     else:
         return max(seconds, 0.0) if seconds < float("inf") else None
-    try:
-        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
-    except (TypeError, ValueError):
-        return None
+    date = parsedate_tz(text)
+    return max(mktime_tz(date) - time.time(), 0.0) if date is not None else None
 
 
 def _code(response: http.Response) -> Json:

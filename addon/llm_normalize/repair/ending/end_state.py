@@ -14,7 +14,6 @@ what it can do. What waits:
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 from ...chat.chunk import (
     ENVELOPE,
@@ -36,24 +35,13 @@ from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import EventRecord, Outgoing, Outlet
-from .moment import Moment
+from .moment import ActsAtEnd, Moment
 
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
 _THOUGHT = ("reasoning_content", "reasoning")
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
-
-
-class ActsAtEnd(Protocol):
-    """A fix, as far as the end of a stream goes: see `Fix`."""
-
-    @property
-    def moments(self) -> tuple[Moment, ...]:
-        """When it is asked."""
-
-    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
-        """Act, and answer."""
 
 
 def _fails(chunk: Chunk) -> bool:
@@ -114,8 +102,8 @@ class EndState:
         self.doubted = False
         """Whether a choice went on after a finish reason."""
         self.usage_sent = False
-        self.finish_sent = False
-        """Whether the last finish reason has been sent."""
+        self.waited_enough = False
+        """Whether the last finish reason was sent because it had waited long enough."""
         self._suspects = False  # that the last finish that waited is one of many
         self._overtaken = 0  # how often a finish that waits has been overtaken
         self.done = False
@@ -291,7 +279,6 @@ class EndState:
         self.ask(Moment.CLOSED_CALLS, outgoing)
         self.close(outgoing.record, finished_of(outgoing.chunk))
         self.outlet.send(outgoing)
-        self.finish_sent = self.finish_sent or self.all_finished
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:
         """Send *chunk*, which *fix* adds, before *outgoing*: in its record if it has bytes."""
@@ -374,10 +361,10 @@ class EndState:
     def keep(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing.
 
-        Nobody has a place for what was not asked for once the finish has been sent.
+        What was not asked for has no place once the finish has waited long enough for it.
         """
         usage = usage_of(chunk)
-        if self.finish_sent and not self.asked.usage:
+        if self.waited_enough and self.all_finished and not self.asked.usage:
             return
         if self.finish is not None and usage_of(self.finish.chunk):
             if counts(usage):
@@ -391,10 +378,6 @@ class EndState:
     def keep_repeated(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of a finish that *fix* drops."""
         self.keep(chunk, fix)
-        # Where there was one on every chunk, and where nothing is counted, more may come.
-        if self.is_over and counts(usage_of(chunk)) and not self.asked.usage:
-            self.ride_on_finish()
-            self.release_complete_finish()
 
     def take_off(self, outgoing: Outgoing, fix: str) -> None:
         """Keep the usage of *outgoing*, with choices, and take it off."""

@@ -16,8 +16,8 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import EventRecord, Outgoing, Outlet
-from .end_state import CHOICES, ActsAtEnd, EndState
-from .moment import Moment
+from .end_state import CHOICES, EndState
+from .moment import ActsAtEnd, Moment
 
 _EARLY = "finish-early"
 
@@ -154,7 +154,7 @@ class Ending:
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
-            self.state.keep_rest(outgoing.chunk, CHOICES)
+            self.state.keep_notes(outgoing.chunk, CHOICES)
 
     def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
         """Take in a usage chunk; *over* tells whether every choice has finished."""
@@ -238,6 +238,7 @@ class Ending:
         if last:
             self._send_all(n)
         else:
+            self.state.waited_enough |= self.state.finish is not None
             self._settle()
             self.state.close_choices(n)
         if last or self.state.is_usage_due:
