@@ -465,6 +465,8 @@ class EndState:
         self.flush_notes(n)
         if self.notes and self.asked.usage and not self.usage_sent:
             self._send_notes(n, {**envelope, "choices": []})
+        elif self.notes and self.waited_enough:  # there is no finish to ride on
+            self._send_notes(n, {**envelope, "choices": self.bare_choices()})
         if self.figures:  # apart from notes: it does not stay on a chunk that goes on
             self._add_figures(n, envelope)
 
