@@ -383,7 +383,8 @@ def test_answer_that_breaks_off_leaves_the_refusal(
 def test_answer_that_is_too_large_is_not_taken(
     reverse: Mitmdump, provider: Provider
 ) -> None:
-    script = provider.script(b" " * 4000 + BODY, turns=[seed()])
+    kind = {"content-type": "application/json"}
+    script = provider.script(b" " * 4000 + BODY, headers=kind, turns=[seed()])
     with reverse.options(body_size_limit="3k"):
         assert ask(reverse, script, asked("large"))[0] == 400
 
