@@ -242,8 +242,8 @@ class Answers:
         """
         first = flow.response
         assert first is not None
-        first.data.content = None
         begun = flow.response = first.copy()
+        begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
         begun.headers["content-type"] = "text/event-stream"
         for name in ("retry-after", "retry-after-ms", "content-encoding"):
