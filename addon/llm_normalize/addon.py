@@ -3,7 +3,7 @@
 import functools
 import logging
 import sys
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -104,6 +104,8 @@ class Normalize:
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
+        for name in updated & {"normalize_keepalive", "normalize_retry"}:
+            options.check_seconds(name, getattr(ctx.options, name))
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -119,17 +121,39 @@ class Normalize:
         has_keys = bool(self._routing.keys.keys)
         warn(modes, ctx.options.listen_host, guarded=guarded, has_keys=has_keys)
 
-    def done(self) -> None:
-        """Write what is left of the logs; after a reload, when open streams end."""
+    def done(self) -> Awaitable[None] | None:
+        """Write what is left of the logs; after a reload, when open streams end.
+
+        mitmproxy awaits what this returns at its own end, not at a reload.
+        """
         if ctx.master.should_exit.is_set():
-            self._answers.close_all(self._exchanges)
-            self._close_logs()
+            rests = [*filter(None, map(self._answers.rest_of, self._exchanges))]
+            if rests:
+                return self._send_and_end(rests)
+            self._end()
         else:
             for log in self._logs.values():
                 log.share()
             self._answers.hand_over(self._exchanges, self._close_logs)
             for exchange in self._exchanges:
                 exchange.hand_over()
+            self._forget()
+        return None
+
+    async def _send_and_end(self, rests: Iterable[Callable[[], Awaitable[None]]]) -> None:
+        """Send what waits in open streams, and end."""
+        try:
+            for send_rest in rests:
+                await send_rest()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._answers.close_all(self._exchanges)
+        self._close_logs()
+        self._forget()
+
+    def _forget(self) -> None:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
 
@@ -243,18 +267,27 @@ class Normalize:
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
 
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
-        """Decide how the answer passes: its headers are sent right after this."""
+    def responseheaders(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Decide how the answer passes: its headers are sent right after this.
+
+        mitmproxy awaits what is returned.
+        """
         response = flow.response
         assert response is not None
         exchange = self._exchanges.of(flow)
         begun = exchange.is_chat and self._begin(exchange)
         self._routing.answered(exchange)  # by now it is known what must be in no log
         if begun:
-            return
+            second = self._answers.second(exchange)
+            return self._second(exchange, second) if second is not None else None
         if exchange.is_selected and answers_events(response):
             # mitmproxy would hold the whole stream back until its end.
             response.stream = response.stream or True
+        return None
+
+    async def _second(self, exchange: Exchange, second: Awaitable[None]) -> None:
+        await second
+        self._routing.answered(exchange)  # it may have other headers now
 
     def _begin(self, exchange: Exchange) -> bool:
         flow = exchange.flow
@@ -291,7 +324,8 @@ class Normalize:
             response = outage.error_of(exchange)
         if response is not None:
             self._routing.grant(flow, response)
-        return outage.end(flow, response, functools.partial(self._broke, exchange))
+        broke = functools.partial(self._broke, exchange)
+        return outage.end(flow, response, broke, self._answers.rest_of(exchange))
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
         self._answers.broke(exchange, lambda: self._settings(exchange.flow), status)
@@ -342,6 +376,8 @@ class Normalize:
             log=self._pairs_log(),
             shown=is_shown(),
             words=self._routing.gate is None,
+            keepalive=ctx.options.normalize_keepalive,
+            retry=ctx.options.normalize_retry,
         )
 
     def _pairs_log(self) -> PairsLog | None:

@@ -68,6 +68,18 @@ def declare(loader: addonmanager.Loader) -> None:
         "Size at which the before/after log rotates; four old files stay.",
     )
     loader.add_option(
+        "normalize_keepalive",
+        int,
+        15,
+        "Seconds of silence after which a stream's client gets a newline; 0 is never.",
+    )
+    loader.add_option(
+        "normalize_retry",
+        int,
+        0,
+        "Seconds for which a busy provider (429, 503) is asked again; 0 is never.",
+    )
+    loader.add_option(
         "normalize_models",
         Sequence[str],
         [],
@@ -178,6 +190,18 @@ def skip(text: str) -> tuple[HostPattern | None, str]:
         return (HostPattern.parse(host) if host else None), name
     except ValueError as error:
         raise exceptions.OptionsError(f"normalize_skip: {text!r}: {error}") from None
+
+
+def check_seconds(option: str, seconds: int) -> None:
+    """Refuse a time below zero.
+
+    Raises:
+        OptionsError: It is.
+    """
+    if seconds < 0:
+        raise exceptions.OptionsError(
+            f"{option}: {seconds} is no time; give a number of seconds, or 0 for never"
+        )
 
 
 def size(text: str) -> int:

@@ -1,12 +1,12 @@
 import asyncio
 import collections
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from mitmproxy import connection, flow, http
+from mitmproxy import addonmanager, connection, flow, http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.options import Options
 from mitmproxy.proxy import commands, events
@@ -53,7 +53,9 @@ class Connections:
         self.flows = [chat_flow() for _ in range(count)]
         self.client, self.provider = Side(), Side()
         first = self.flows[0]
-        context = Context(first.client_conn, Options())
+        options = Options()
+        Proxyserver().load(addonmanager.Loader(SimpleNamespace(options=options)))
+        context = Context(first.client_conn, options)
         context.server = first.server_conn
         modes.HttpProxy(
             context
@@ -83,11 +85,13 @@ class Connections:
 
         async def take(event: events.Event) -> None:
             for command in self.top.handle_event(event):
+                if isinstance(command, commands.Log):
+                    continue
                 assert isinstance(command, commands.StartHook)
                 hooks.append(command.name)
                 await take(events.HookCompleted(command, None))
 
-        return SimpleNamespace(layer=self.top, server_event=take)
+        return SimpleNamespace(layer=self.top, server_event=take, transports={})
 
     def outlet(self, its: http.HTTPFlow) -> Outlet:
         found = Outlet.of(its, self.handler([]))
@@ -168,14 +172,15 @@ def test_stream_that_has_no_request_yet_is_passed_over() -> None:
 def test_more_of_an_answer_is_sent_while_it_streams() -> None:
     made = Connections(tunnelled=True)
     outlet = made.outlet(made.flows[1])
-    assert asyncio.run(outlet.send(b": still there\n\n"))
+    assert asyncio.run(outlet.send(lambda: b": still there\n\n"))
     assert made.client.events == [ResponseData(3, b": still there\n\n")]
-    assert not asyncio.run(outlet.send(b"")), "an empty chunk would be the end"
+    assert asyncio.run(outlet.send(lambda: b""))
+    assert len(made.client.events) == 1, "an empty chunk would be the end"
     stream = made.streams[1]
     stream.server_state = stream.state_done
-    assert not asyncio.run(outlet.send(b"too late"))
+    assert not asyncio.run(outlet.send(lambda: b"too late"))
     stream.server_state = stream.state_wait_for_response_headers
-    assert not asyncio.run(outlet.send(b"too early"))
+    assert not asyncio.run(outlet.send(lambda: b"too early"))
     assert len(made.client.events) == 1
     assert made.top.command_sources == made.http.command_sources == {}
 
@@ -401,3 +406,131 @@ def test_nothing_more_is_read_until_others_had_their_turn(
     slowed, later = asyncio.run(both())
     assert slowed == ["others", "read on"]
     assert later == ["read on", "others"]  # of a mitmproxy that has no such lock
+
+
+# -- what is received --------------------------------------------------------------
+
+
+async def parts(*given: bytes | Exception) -> AsyncIterator[bytes]:
+    for part in given:
+        if isinstance(part, Exception):
+            raise part
+        yield part
+
+
+def waiting_for_headers(made: Connections) -> HttpStream:
+    """Return the second stream, whose hook for headers is awaited."""
+    stream = made.streams[1]
+    stream.server_state = stream.state_wait_for_response_headers
+    stream.flow.response = http.Response.make(400, b"")
+    return stream
+
+
+def test_body_of_an_answer_is_read_while_its_headers_wait() -> None:
+    made = Connections()
+    stream = waiting_for_headers(made)
+    queue = stream._paused_event_queue
+    outlet = made.outlet(made.flows[1])
+
+    async def ask() -> bytes | None:
+        task = asyncio.create_task(outlet.body(9))
+        await asyncio.sleep(0.001)
+        queue.append(ResponseData(3, b"no, "))
+        queue.append(ResponseData(3, b"never"))
+        await asyncio.sleep(0.02)
+        assert not task.done()
+        queue.append(ResponseEndOfMessage(3))
+        return await task
+
+    assert asyncio.run(ask()) == b"no, never"
+    assert asyncio.run(outlet.body(8)) is None
+    outlet.forget_body()
+    assert not queue
+
+
+def test_body_that_does_not_come_to_its_end_is_not_waited_for() -> None:
+    made = Connections()
+    queue = waiting_for_headers(made)._paused_event_queue
+    outlet = made.outlet(made.flows[1])
+    broken = ResponseProtocolError(3, "reset", ErrorCode.GENERIC_SERVER_ERROR)
+    queue.extend([ResponseData(3, b"no"), broken])
+    assert asyncio.run(outlet.body(9)) is None
+    outlet.forget_body()
+    assert [*queue] == [broken]
+    queue.clear()
+    made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
+    assert asyncio.run(outlet.body(9)) is None
+
+
+@pytest.mark.parametrize("has_body", [True, False])
+def test_another_body_is_received_as_it_arrives(*, has_body: bool) -> None:
+    made = Connections(tunnelled=True)
+    stream = waiting_for_headers(made)
+    response = stream.flow.response
+    assert response is not None
+    response.stream = lambda data: [data.upper()] if data else []
+    outlet = made.outlet(made.flows[1])
+
+    async def ask() -> None:
+        task = asyncio.create_task(outlet.receive(parts(b"a", b"", b"b")))
+        await asyncio.sleep(0.02)
+        assert made.client.events == []
+        state = "stream_response_body" if has_body else "consume_response_body"
+        stream.server_state = getattr(stream, f"state_{state}")
+        await task
+
+    asyncio.run(ask())
+    kinds = [type(each) for each in made.client.events]
+    headers = [] if has_body else [ResponseHeaders]
+    assert kinds == [*headers, ResponseData, ResponseData, ResponseEndOfMessage]
+    sent = [each.data for each in made.client.events if isinstance(each, ResponseData)]
+    assert sent == [b"A", b"B"]
+
+
+def test_body_that_fails_breaks_the_answer_off() -> None:
+    made = Connections()
+    outlet = made.outlet(made.flows[1])
+    asyncio.run(outlet.receive(parts(ValueError("it broke off"))))
+    (error,) = made.client.events
+    assert isinstance(error, ResponseProtocolError)
+    assert error.message == "it broke off"
+
+
+def test_nothing_is_received_for_a_client_that_has_left() -> None:
+    made = Connections()
+    outlet = made.outlet(made.flows[1])
+    made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
+    asyncio.run(outlet.receive(parts(b"a")))
+    assert made.client.events == []
+
+
+def test_client_that_is_behind_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Connections()
+    outlet = made.outlet(made.flows[1])
+    looks = [False, True, True]
+    monkeypatch.setattr(Outlet, "is_behind", property(lambda _: looks.pop()))
+    asyncio.run(outlet.receive(parts(b"a")))
+    assert looks == []
+
+
+def test_client_is_behind_as_long_as_it_has_not_taken_all() -> None:
+    made = Connections()
+    size = 1
+    writer: Any = asyncio.StreamWriter.__new__(asyncio.StreamWriter)
+    writer._transport = SimpleNamespace(
+        get_write_buffer_size=lambda: size, is_closing=lambda: True
+    )
+    handler = made.handler([])
+    handler.transports = {made.flows[0].client_conn: SimpleNamespace(writer=writer)}
+    outlet = Outlet.of(made.flows[1], handler)
+    assert outlet is not None
+    assert outlet.is_behind
+    size = 0
+    assert not outlet.is_behind
+    sides: Any = made.http.connections
+    side = Http2Server.__new__(Http2Server)
+    side.h2_conn = SimpleNamespace(stream_buffers={3: [b"x"]})  # type: ignore[assignment]
+    sides[made.flows[0].client_conn] = side
+    assert outlet.is_behind
+    side.h2_conn.stream_buffers.clear()
+    assert not outlet.is_behind

@@ -60,7 +60,10 @@ def test_answer_is_asked_for_in_one_piece_where_there_is_no_stream(
 ) -> None:
     asked: list[bytes] = []
 
-    async def send_retry(_: http.HTTPFlow, body: bytes) -> Reply | str | None:
+    async def send_retry(
+        _: http.HTTPFlow, body: bytes, *, live: bool
+    ) -> Reply | str | None:
+        assert not live
         asked.append(body)
         return reply
 

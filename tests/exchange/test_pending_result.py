@@ -40,7 +40,10 @@ class Status:
         self.replies: list[Reply | Exception] = []
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def send(self, _: http.HTTPFlow, request: http.Request, __: float) -> Reply:
+    async def send(
+        self, _: http.HTTPFlow, request: http.Request, __: float, *, live: bool
+    ) -> Reply:
+        assert not live  # nothing is sent on before the hook for headers is over
         self.asked.append(request)
         self.meanwhile()
         await asyncio.sleep(0)

@@ -137,14 +137,13 @@ LENGTH = len(whole(SENT))
         Fault(
             "finish-waits",
             "the provider breaks off while the finish reason waits",
-            "all but the finish reason, then a break-off",
-            "`upstream-broke`, and a line that something waited",
+            "all of it, with the finish reason, then a break-off",
+            "`upstream-broke`",
         ): {
             "reset": Play(
                 [CHUNKED, chunked(*SENT[:4]), SEEN, RESET],
-                gets=whole(DUE[:3]),
+                gets=whole(DUE[:4]),
                 events=4,
-                says="broke off while a finish reason or usage waited",
             )
         },
         Fault(

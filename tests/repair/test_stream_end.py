@@ -40,6 +40,38 @@ def run(events: Wire, asked: Asked = STREAM) -> list[bytes]:
     return feed([wire([event]) for event in events], asked)
 
 
+def after_a_pause(first: Wire, second: Wire, asked: Asked = STREAM) -> bytes:
+    """Return what *second* adds to *first*, what waited having been sent by then."""
+    pipeline = Pipeline(asked, FIXES)
+    out = [*pipeline.feed(wire(first)), *pipeline.release()]
+    assert pipeline.waiting is None
+    out += [*pipeline.feed(wire(second)), *pipeline.end()]
+    return b"".join(out)
+
+
+def test_what_waited_long_enough_is_sent_once() -> None:
+    assert after_a_pause([TEXT, STOP], [DONE]) == wire([TEXT, STOP, DONE])
+    usage = after_a_pause([TEXT, with_usage(STOP)], [USED, DONE], ASKED)
+    assert usage == wire([TEXT, {**STOP, "usage": None}, USED, DONE])
+
+
+def test_unasked_usage_after_its_finish_waited_long_enough_is_dropped() -> None:
+    late = [{**USED, "cost": 1}, DONE]
+    noted = {**chunk({}), "cost": 1}
+    assert after_a_pause([TEXT, STOP], late) == wire([TEXT, STOP, noted, DONE])
+    assert after_a_pause([TEXT, STOP], [USED, DONE]) == wire([TEXT, STOP, DONE])
+
+
+def test_what_waits_is_sent_before_a_break() -> None:
+    pipeline = Pipeline(ASKED, FIXES)
+    out = pipeline.feed(wire([with_usage(TEXT), STOP]))
+    assert pipeline.holds
+    out += pipeline.release(last=True)
+    assert b"".join(out) == wire([{**TEXT, "usage": None}, STOP, USED])
+    assert not pipeline.holds
+    assert not pipeline.abandon()
+
+
 def test_finish_waits_for_one_more_event_if_usage_was_not_asked_for() -> None:
     assert run([TEXT, STOP, DONE]) == [wire([TEXT]), b"", wire([STOP, DONE]), b""]
 
@@ -49,10 +81,9 @@ def test_finish_waits_for_one_more_event_if_usage_was_not_asked_for() -> None:
     [([TEXT, STOP], ASKED), ([with_usage(TEXT), STOP], STREAM)],
     ids=["usage asked for", "usage seen"],
 )
-def test_finish_leaves_at_once_where_nothing_can_follow(
-    events: Wire, asked: Asked
-) -> None:
-    assert b'"finish_reason":"stop"' in run(events, asked)[1]
+def test_finish_waits_where_only_the_end_can_follow(events: Wire, asked: Asked) -> None:
+    *_, waits, end = run(events, asked)
+    assert (waits, b'"finish_reason":"stop"' in end) == (b"", True)
 
 
 def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits() -> (
@@ -64,9 +95,9 @@ def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits
     assert b"".join(out) == wire(events)
 
 
-def test_finish_with_its_own_usage_leaves_at_once() -> None:
+def test_finish_with_its_own_usage_waits() -> None:
     out = run([TEXT, with_usage(STOP), USED, DONE])
-    assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
+    assert out[1:] == [b"", b"", wire([with_usage(STOP), DONE]), b""]
 
 
 @pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
@@ -87,10 +118,10 @@ def test_text_that_comes_after_a_finish_overtakes_it() -> None:
     ]
 
 
-def test_finish_waits_only_if_no_choice_goes_on() -> None:
+def test_finish_waits_for_the_next_event_though_another_choice_goes_on() -> None:
     later = chunk({"content": "!"}, index=1)
     out = run([TEXT, OTHER, STOP, later, OTHER_STOP, DONE], TWO)
-    after = [wire([STOP]), wire([later]), b"", wire([OTHER_STOP, DONE]), b""]
+    after = [b"", wire([STOP, later]), b"", wire([OTHER_STOP, DONE]), b""]
     assert out[2:] == after
 
 
@@ -145,10 +176,12 @@ def test_repeated_finish_brings_its_usage_to_the_first() -> None:
     )
 
 
-def test_finish_repeated_after_the_first_left_is_dropped() -> None:
+def test_finish_repeated_after_the_first_was_sent_is_dropped() -> None:
     length = chunk({}, finish="length")
+    out = after_a_pause([TEXT, STOP], [length, USED, DONE], ASKED)
+    assert out == wire([TEXT, STOP, USED, DONE])
     assert repaired(wire([TEXT, STOP, length, USED, DONE]), ASKED) == wire(
-        [TEXT, STOP, USED, DONE]
+        [TEXT, length, USED, DONE]
     )
 
 
@@ -202,24 +235,27 @@ def test_log_probabilities_of_a_repeated_finish_follow_those_of_the_first() -> N
     assert repaired(wire(events)) == wire([TEXT, first, *events[2:]])
 
 
-def test_notes_of_a_repeated_finish_follow_one_that_has_left() -> None:
+def test_notes_of_a_repeated_finish_follow_one_that_was_sent() -> None:
     late = {**_with_logprobs(chunk({}, index=1), "a"), "note": "x"}
     again = {**_with_logprobs(OTHER_STOP, "a"), "note": "x"}
     used = with_usage(OTHER_STOP)
     events: Wire = [TEXT, OTHER, STOP, used]
-    out = repaired(wire([*events, again, DONE]), TWO)
+    out = after_a_pause(events, [again, DONE], TWO)
     assert out == wire([*events, late, DONE])
+    out = repaired(wire([*events, again, DONE]), TWO)
+    assert out.count(b'"note":"x"') == out.count(b'"token":"a"') == 1
 
 
 def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     again = {**STOP, "detail": "a", "note": "x"}
-    events: Wire = [TEXT, STOP, again, OTHER]
     noted = {**chunk({}, index=1), "note": "x"}
-    assert repaired(wire(events), TWO) == wire(
+    assert after_a_pause([TEXT, STOP], [again, OTHER], TWO) == wire(
         [TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}]
     )
     empty = chunk({"role": "assistant"}, index=1)
-    assert repaired(wire([*events[:3], empty]), TWO) == wire([TEXT, STOP, empty, noted])
+    assert after_a_pause([TEXT, STOP], [again, empty], TWO) == wire(
+        [TEXT, STOP, empty, noted]
+    )
 
 
 def test_chunks_after_done_pass() -> None:
@@ -370,8 +406,8 @@ def test_later_figures_replace_usage_that_waits() -> None:
         wire([TEXT]),
         b"",
         b"",
-        wire([STOP]),
-        wire([later, DONE]),
+        b"",
+        wire([STOP, later, DONE]),
         b"",
     ]
 

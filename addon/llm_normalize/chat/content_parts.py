@@ -68,6 +68,11 @@ class Unnamed:
         waits = tuple(self._at.items()), tuple(self._where.items()), frozen(self._held)
         return frozenset(self._known), waits
 
+    @property
+    def waiting(self) -> object:
+        """Which calls wait, to be compared; None if none does."""
+        return tuple(self._held) or None
+
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
     ) -> Chunk | None:

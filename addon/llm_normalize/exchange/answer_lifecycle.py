@@ -1,11 +1,21 @@
 """The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
+import contextlib
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+)
+from http import HTTPStatus
+from typing import Any
 
 from mitmproxy import http
+from mitmproxy.utils import asyncio_utils
 
 from ..records.record_line import Entry, Known
 from ..records.statistics import Stats
@@ -13,21 +23,29 @@ from ..repair.outcome import EventRecord
 from ..request.learned_rejections import Learned
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
+from . import busy_provider
 from .adapted_request import Adapted, adapt
 from .answer_path import Path, path_of
 from .buffered_answer import Figures, is_slow, repair
-from .client_stream import slow_down
+from .client_stream import Outlet, slow_down
 from .disconnect import client_left, gateway_status
 from .exchange import Exchange
+from .message_body import content_of
 from .native_provider import retry_without_stream
 from .pending_result import PENDING, fetch
+from .response_headers import frame
 from .retry import Later, repeat_of
 from .running_answer import CORRUPT, RunningAnswer, Settings
 from .second_request import is_gone
-from .stream_rewriter import Turn
+from .stream_clock import StreamClock, send_rest
+from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)
 
+_MOST = 1024 * 1024
+"""Bytes of an answer that may be replaced before it is sent."""
+_REPEATED = (400, 422, *busy_provider.STATUSES)
+"""Status of answers after which another request may be sent."""
 _THREADS = 2
 """Large answers that are repaired at a time."""
 
@@ -45,6 +63,7 @@ class Answers:
         self._aside = asyncio.Semaphore(_THREADS)
         self._turn = Turn(_soon)
         self._is_over = False
+        self._has_clock = True
 
     def adapt(self, exchange: Exchange, settings: Settings) -> None:
         """Change a request, which is sent right after this, to what is accepted.
@@ -94,6 +113,176 @@ class Answers:
         # What is read while the hook is awaited would all be handed over at once.
         rewriter.slow_down()
         running.status = response.status_code
+        self._start_clock(flow, rewriter, running)
+
+    def _start_clock(
+        self, flow: http.HTTPFlow, rewriter: Rewriter, running: RunningAnswer
+    ) -> None:
+        """Have sent what waits too long, unless nobody waits: there is no event loop."""
+        settings = running.settings
+        keepalive = 0 if settings.observe else settings.keepalive
+        with contextlib.suppress(RuntimeError):
+            running.clock = StreamClock(flow, rewriter, keepalive, self._no_clock)
+
+    def _no_clock(self) -> None:
+        """Say once that this mitmproxy has no way to send by the clock."""
+        if self._has_clock:
+            self._has_clock = False
+            logger.warning(
+                "normalize: this mitmproxy does not let an addon send while nothing is "
+                "received: a part of an answer may wait for the next event, and a silent "
+                "stream gets no newline",
+                exc_info=True,
+            )
+
+    def second(self, exchange: Exchange) -> Awaitable[None] | None:
+        """Return what has to be awaited before the headers are sent, if anything has.
+
+        They are those of another answer then, which takes the place of the first one and
+        is sent as it arrives.
+        """
+        running, response = exchange.running, exchange.flow.response
+        if running is None or response is None or response.stream:
+            return None
+        if running.settings.observe or not running.asked.stream:
+            return None
+        if not running.pending and response.status_code not in _REPEATED:
+            return None
+        try:
+            outlet = Outlet.of(exchange.flow)
+        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+            self._no_clock()
+            return None
+        return self._second(exchange, running, outlet) if outlet is not None else None
+
+    async def _second(
+        self, exchange: Exchange, running: RunningAnswer, outlet: Outlet
+    ) -> None:
+        """Put another answer in the place of the first one, if need be. Never raises."""
+        flow = exchange.flow
+        response = flow.response
+        assert response is not None
+        try:
+            first = await outlet.body(_MOST)
+        except Exception:  # as above
+            self._no_clock()
+            return
+        if first is None:
+            return  # mitmproxy collects it
+        response.data.content = first
+        running.is_last = running.is_live = True
+        try:
+            is_fetched, running.pending = running.pending, True
+            if is_fetched:
+                later: Later | None = functools.partial(fetch, running=running)
+            else:
+                later = self._later(exchange, running)
+            if later is None:
+                response.data.content = None
+                return
+            waiting = asyncio.ensure_future(later(flow))
+            if not is_fetched and response.status_code in busy_provider.STATUSES:
+                keepalive = running.settings.keepalive or None
+                await asyncio.wait({waiting}, timeout=keepalive)
+                if not waiting.done():
+                    self._commit(flow, running, outlet, waiting)
+                    return
+            if not await waiting:
+                if exchange.running is running:
+                    exchange.running = None
+                running.keep(running.close(self._stats, None, "client-left"))
+                running.on_end()
+                return
+            running.received_status = response.status_code
+            if is_fetched:
+                after = [response.raw_content] if response.raw_content else []
+                running.record.add_event(EventRecord(0, first, after, [PENDING]))
+        except Exception:
+            logger.exception("%s: the first answer stays", running.label)
+            response.data.content = None
+            return
+        finally:
+            running.pending = False
+        if not self._is_over:
+            self._take(exchange, running, outlet)
+
+    def _take(
+        self, exchange: Exchange, running: RunningAnswer, outlet: Outlet
+    ) -> None:
+        """Let mitmproxy receive an answer that has taken the place of the first one."""
+        flow = exchange.flow
+        response = flow.response
+        assert response is not None
+        is_reloaded = exchange.running is not running  # no hook is called for it
+        path = path_of(exchange, running)
+        if path is Path.STREAMED:
+            self._stream(flow, response, running)
+            if is_reloaded:
+                self._end_without_hooks(running)
+        elif path is Path.PASSED:
+            frame(flow.request, response)
+            response.stream = response.stream or True
+        elif is_reloaded:
+            self._end(response, running, repair(exchange, running))
+            running.on_end()
+        parts = running.rest or _parts(response.raw_content or b"")
+        response.data.content = None
+        self._receive(flow, outlet, parts, running)
+
+    def _commit(
+        self,
+        flow: http.HTTPFlow,
+        running: RunningAnswer,
+        outlet: Outlet,
+        waiting: asyncio.Future[bool],
+    ) -> None:
+        """Begin a stream whose provider is still busy: the client gets signs of life.
+
+        What is its answer in the end has no status of its own any more.
+        """
+        first = flow.response
+        assert first is not None
+        begun = flow.response = first.copy()
+        begun.data.content = None
+        begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
+        begun.headers["content-type"] = "text/event-stream"
+        for name in ("retry-after", "retry-after-ms", "content-encoding"):
+            begun.headers.pop(name, None)
+
+        async def parts() -> AsyncIterator[bytes]:
+            if not await waiting:
+                return
+            if running.rest is None:
+                yield content_of(first)
+            else:
+                async for part in running.rest:
+                    yield part
+
+        self._stream(flow, begun, running)
+        self._receive(flow, outlet, parts(), running)
+
+    def _receive(
+        self,
+        flow: http.HTTPFlow,
+        outlet: Outlet,
+        parts: AsyncIterable[bytes],
+        running: RunningAnswer,
+    ) -> None:
+        outlet.forget_body()
+
+        async def receive() -> None:
+            try:
+                await outlet.receive(parts)
+            finally:
+                if running.rest is not None:
+                    await running.rest.close()
+
+        asyncio_utils.create_task(
+            receive(),
+            name="second answer of a provider",
+            keep_ref=True,
+            client=flow.client_conn.peername,
+        )
 
     def _slow_down(self, flow: http.HTTPFlow) -> None:
         """Let others have their turn before more of an answer is read."""
@@ -117,7 +306,8 @@ class Answers:
             slow = is_slow(response)
             # Nothing that refuses a stream is that large.
             as_body = slow and exchange.is_native
-            later = None if as_body else self._later(exchange, running)
+            is_last = as_body or running.is_last
+            later = None if is_last else self._later(exchange, running)
             if slow or later is not None:
                 running.pending = True
                 return self._fetch(exchange, running, later)
@@ -142,6 +332,8 @@ class Answers:
 
     def _later(self, exchange: Exchange, running: RunningAnswer) -> Later | None:
         """Return what puts another answer in the place of the first one, if need be."""
+        if busy := busy_provider.retry_when_busy(exchange.flow, running):
+            return busy
         later = (
             retry_without_stream(exchange.flow, running) if exchange.is_native else None
         )
@@ -246,21 +438,40 @@ class Answers:
             if not remaining:
                 idle()
 
-        def stream_ended(running: RunningAnswer) -> None:
-            running.keep(running.close(self._stats, running.status, "complete"))
-            ended()
-
-        def stream_broke(running: RunningAnswer, _: object) -> None:
-            running.broke(self._stats)
-            ended()
-
         for running in open_ones:
             running.on_end = ended
-            if running.rewriter and not running.pending:
-                running.rewriter.on_end = functools.partial(stream_ended, running)
-                running.rewriter.on_break = functools.partial(stream_broke, running)
+            if not running.pending:
+                self._end_without_hooks(running)
         if not open_ones:
             idle()
+
+    def _end_without_hooks(self, running: RunningAnswer) -> None:
+        """Close the record of a stream when it ends: no hook of this addon is called."""
+        rewriter = running.rewriter
+        assert rewriter is not None
+
+        def ended() -> None:
+            running.keep(running.close(self._stats, running.status, "complete"))
+            running.on_end()
+
+        def broke(_: object) -> None:
+            running.broke(self._stats)
+            running.on_end()
+
+        rewriter.on_end, rewriter.on_break = ended, broke
+
+    def rest_of(self, exchange: Exchange) -> Callable[[], Awaitable[None]] | None:
+        """Return what sends what waits in a stream that breaks off, if anything does."""
+        rewriter = _rewriter_of(exchange)
+        if rewriter is None or not rewriter.holds:
+            return None
+        return functools.partial(self._send_rest, exchange.flow, rewriter)
+
+    async def _send_rest(self, flow: http.HTTPFlow, rewriter: Rewriter) -> None:
+        try:
+            await send_rest(flow, rewriter)
+        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+            self._no_clock()
 
     def close_all(self, exchanges: Iterable[Exchange]) -> None:
         """Write the records of *exchanges*, which are open when mitmproxy ends."""
@@ -286,6 +497,19 @@ class Answers:
         running.why = why
         record = running.close(self._stats, running.status, "upstream-broke")
         running.keep(record)
+
+
+async def _parts(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+def _rewriter_of(exchange: Exchange) -> Rewriter | None:
+    """Return what the stream of *exchange* passes; it may be of an addon since reloaded."""
+    if exchange.running is not None:
+        return exchange.running.rewriter
+    response = exchange.flow.response
+    stream: Any = response.stream if response is not None else None
+    return stream if hasattr(stream, "on_break") and hasattr(stream, "holds") else None
 
 
 def _soon(act: Callable[[], None]) -> None:

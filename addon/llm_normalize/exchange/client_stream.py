@@ -10,7 +10,7 @@ mitmproxy may lack any of these parts: whoever calls must expect any exception.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterable, Callable, Sequence
 from typing import Self
 
 from mitmproxy import connection, ctx, flow, http
@@ -26,6 +26,7 @@ with contextlib.suppress(ImportError):  # names of its own, which a later one ma
         ResponseData,
         ResponseEndOfMessage,
         ResponseHeaders,
+        ResponseProtocolError,
     )
     from mitmproxy.proxy.layers.http._http1 import Http1Server
     from mitmproxy.proxy.layers.http._http2 import Http2Server
@@ -109,20 +110,109 @@ class Outlet:
         is_known = self._id in getattr(side, "streams", (self._id,))
         return stream.client_state == stream.state_errored or not is_known
 
-    async def send(self, data: bytes) -> bool:
-        """Send *data* in an answer that streams; tell whether it was possible.
+    async def send(self, make: Callable[[], bytes]) -> bool:
+        """Send more of an answer that streams; tell whether it was possible.
 
         It is from the headers to the end: while nothing arrives, and while the hooks
         `response` and `error` are awaited.
+
+        Args:
+            make: Returns what is sent, called when nothing else of the stream can come
+                between that and what follows; nothing if nothing is to be sent.
+        """
+        stream, was_possible = self._stream, False
+
+        def act() -> Commands:
+            nonlocal was_possible
+            if not (
+                self.is_open
+                and stream.server_state == stream.state_stream_response_body
+            ):
+                return
+            was_possible = True
+            data = make()
+            if data:  # an empty chunk is the end, by HTTP/1
+                yield SendHttp(ResponseData(self._id, data), self._client)
+
+        await self._wake(act)
+        return was_possible
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the client has not taken yet what has been sent."""
+        transport = self._handler.transports.get(self._client)
+        writer = transport and transport.writer
+        if isinstance(writer, asyncio.StreamWriter):
+            if writer.transport.get_write_buffer_size():
+                return True
+        side = self._http.connections[self._client]
+        if isinstance(side, Http2Server):
+            return bool(side.h2_conn.stream_buffers.get(self._id))
+        return False
+
+    async def body(self, most: int) -> bytes | None:
+        """Wait for the body of an answer while the hook of its headers is awaited.
+
+        mitmproxy keeps what arrives meanwhile for later (mitmproxy/proxy/layer.py).
+
+        Args:
+            most: Bytes of a body that is waited for.
+
+        Returns:
+            None if it is larger, or does not come to its end, or the client leaves.
+        """
+        queue = self._stream._paused_event_queue  # noqa: SLF001 - it has no other name
+        while self.is_open:
+            data = b"".join(each.data for each in queue if isinstance(each, ResponseData))
+            if len(data) > most or any(map(_is_error, queue)):
+                return None
+            if any(isinstance(each, ResponseEndOfMessage) for each in queue):
+                return data
+            await asyncio.sleep(_LOOK)
+        return None
+
+    def forget_body(self) -> None:
+        """Forget what `body` has returned: another one is to be received in its place."""
+        queue = self._stream._paused_event_queue  # noqa: SLF001
+        errors = [*filter(_is_error, queue)]
+        queue.clear()
+        queue.extend(errors)
+
+    async def receive(self, parts: AsyncIterable[bytes]) -> None:
+        """Let mitmproxy receive *parts*, as they arrive, as the body of an answer.
+
+        Its headers are those of the flow's response, whose hook may be awaited still. If
+        *parts* raise anything, the answer breaks off.
         """
         stream = self._stream
-        return await self._send(
-            lambda: (
-                bool(data)  # an empty chunk is the end, by HTTP/1
-                and stream.server_state == stream.state_stream_response_body
-            ),
-            ResponseData(self._id, data),
-        )
+        while stream.server_state == stream.state_wait_for_response_headers:
+            await asyncio.sleep(_LOOK)
+        end: HttpEvent = ResponseEndOfMessage(self._id)
+        try:
+            async for part in parts:
+                if not self.is_open:
+                    return
+                if part:
+                    await self._receive(ResponseData(self._id, part))
+                while self.is_behind and self.is_open:
+                    await asyncio.sleep(_LOOK)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client shall see it
+            code = ErrorCode.GENERIC_SERVER_ERROR
+            end = ResponseProtocolError(self._id, str(error), code)
+        await self._receive(end)
+
+    async def _receive(self, event: "HttpEvent") -> None:
+        stream = self._stream
+
+        def act() -> Commands:
+            response = stream.flow.response
+            is_collected = stream.server_state == stream.state_consume_response_body
+            if is_collected and response is not None and response.stream:
+                # The first answer had no body, so mitmproxy does not stream it.
+                yield from stream.start_response_stream()
+            yield ReceiveHttp(event)
+
+        await self._wake(act)
 
     async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
         """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.
@@ -212,6 +302,10 @@ class Outlet:
             outer.command_sources[wakeup] = tunnel
         self._http.command_sources[wakeup] = _Woken(self._stream, act)
         await self._handler.server_event(events.Wakeup(wakeup))
+
+
+def _is_error(event: events.Event) -> bool:
+    return isinstance(event, (RequestProtocolError, ResponseProtocolError))
 
 
 def handler_of(client: connection.Client) -> server.ConnectionHandler | None:

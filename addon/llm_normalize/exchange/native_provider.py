@@ -67,8 +67,9 @@ def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Later |
     retry_body = dumps({key: body[key] for key in body if key not in _STREAMING})
 
     async def later(flow: http.HTTPFlow) -> bool:
-        reply = await send_retry(flow, retry_body)
+        reply = await send_retry(flow, retry_body, live=running.is_live)
         if isinstance(reply, Reply):
+            running.rest = reply.rest
             flow.request.content = retry_body
             replace_response(response, reply)
         running.record.request.append((NAME, "dropped", "stream"))

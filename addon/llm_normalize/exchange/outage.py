@@ -107,6 +107,7 @@ def end(
     flow: http.HTTPFlow,
     response: http.Response | None,
     close_record: Callable[[int | None], None],
+    send_rest: Callable[[], Awaitable[None]] | None = None,
 ) -> Awaitable[None] | None:
     """End a flow that has an error.
 
@@ -114,11 +115,14 @@ def end(
         flow: The flow, in the hook `error`.
         response: What its client gets, unless something has been sent already.
         close_record: Called with the status that was sent; None if it is mitmproxy's.
+        send_rest: Sends what waits in an answer that has begun, if anything does.
 
     Returns:
         What has to be awaited in the hook.
     """
     outlet, has_begun = _outlet(flow)
+    if outlet is not None and has_begun and send_rest is not None:
+        return _break(outlet, send_rest, close_record)
     if outlet is None or response is None or has_begun:
         close_record(None)
         return outlet.drain() if outlet else None
@@ -140,6 +144,18 @@ def _outlet(flow: http.HTTPFlow) -> tuple[Outlet | None, bool]:
     except Exception:  # it is made of mitmproxy's inner parts: one may be gone
         logger.exception("normalize: cannot send beside mitmproxy")
     return outlet, has_begun
+
+
+async def _break(
+    outlet: Outlet,
+    send_rest: Callable[[], Awaitable[None]],
+    close_record: Callable[[int | None], None],
+) -> None:
+    try:
+        await send_rest()
+    finally:
+        close_record(None)
+    await outlet.drain()
 
 
 async def _answer(

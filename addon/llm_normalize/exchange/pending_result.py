@@ -6,6 +6,7 @@ from mitmproxy import http
 
 from ..routing.key_headers import name_server
 from .polling import Ask, result_of
+from .running_answer import RunningAnswer
 from .second_request import is_gone, replace_response, request_with, send
 
 PENDING = "answer-pending"
@@ -24,23 +25,34 @@ def is_pending(response: http.Response) -> bool:
     return response.status_code == _ACCEPTED and bool(response.headers.get(_ID))
 
 
-async def fetch(flow: http.HTTPFlow) -> bool:
-    """Put the result in the place of the answer of *flow*; False if the client left."""
+async def fetch(flow: http.HTTPFlow, running: RunningAnswer | None = None) -> bool:
+    """Put the result in the place of the answer of *flow*; False if the client left.
+
+    Args:
+        flow: The flow.
+        running: Its answer, where that may be one that is still to come.
+    """
     response = flow.response
     assert response is not None
     name = response.headers[_ID]
     reply = await result_of(
-        _asks(flow, quote(name, safe="", errors="surrogateescape")),
+        _asks(
+            flow,
+            quote(name, safe="", errors="surrogateescape"),
+            live=running is not None and running.is_live,
+        ),
         lambda: is_gone(flow),
         name,
     )
     if reply is None:
         return False
     replace_response(response, reply)
+    if running is not None:
+        running.rest = reply.rest
     return True
 
 
-def _asks(flow: http.HTTPFlow, name: str) -> list[Ask]:
+def _asks(flow: http.HTTPFlow, name: str, *, live: bool) -> list[Ask]:
     """Return how to ask for the result: the host that answered, then NVIDIA's own.
 
     The client's key goes to the host that it was meant for, and to NVIDIA's status
@@ -52,12 +64,12 @@ def _asks(flow: http.HTTPFlow, name: str) -> list[Ask]:
         [each for each in request.headers.fields if each[0].lower() in _SENT]
     )
     request.headers["accept"] = "application/json"
-    asks: list[Ask] = [lambda: send(flow, request, _SILENCE)]
+    asks: list[Ask] = [lambda: send(flow, request, _SILENCE, live=live)]
     known = (flow.server_conn.sni or request.host).lower()  # also behind an address
     if known != _STATUS_HOST and f".{known}".endswith(f".{_HOME}"):
         home = request.copy()
         home.scheme, home.host, home.port = "https", _STATUS_HOST, 443
         name_server(home, is_absolute=False)
         home.headers.pop("proxy-authorization", None)
-        asks.append(lambda: send(flow, home, _SILENCE))
+        asks.append(lambda: send(flow, home, _SILENCE, live=live))
     return asks

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ..chat.errors import wrapped
 from ..wire.json_text import dumps
-from .second_request import Reply, UpstreamError
+from .second_request import Reply, UpstreamError, drop
 
 LIMIT = 600
 """Seconds until a result is given up."""
@@ -48,6 +48,7 @@ async def result_of(
             return None
         answer = await unless_gone(_answer(remaining[0]), is_gone, deadline)
         if is_gone():
+            await drop(answer)
             return None
         status = answer.status if isinstance(answer, Reply) else None
         if status == _NOT_READY:

@@ -24,6 +24,12 @@ def prepare_headers(
     headers.pop("content-encoding", None)
     if rename and not answers_events(response):
         headers["content-type"] = "text/event-stream"
+    frame(request, response)
+
+
+def frame(request: http.Request, response: http.Response) -> None:
+    """Make the headers say where a body ends whose length is not known."""
+    headers = response.headers
     sized = headers.pop("content-length", None) is not None
     if "HTTP/1.0" in (request.http_version, response.http_version):
         headers.pop("transfer-encoding", None)  # it ends when the connection does

@@ -22,7 +22,9 @@ from .request_facts import quoted
 from .running_answer import RunningAnswer
 from .second_request import (
     Reply,
+    Rest,
     UpstreamError,
+    drop,
     is_gone,
     replace_response,
     request_with,
@@ -60,8 +62,9 @@ def repeat_of(
 
     async def later(flow: http.HTTPFlow) -> bool:
         try:
-            return await refused.retry(flow, learned, client)
+            return await refused.retry(flow, learned, client, live=running.is_live)
         finally:
+            running.rest = refused.rest
             running.record.request.extend(refused.edits)
 
     running.pending = True
@@ -78,6 +81,7 @@ class Refused:
         echo: Finds what a refusal repeats of it.
         words: Whether a refusal's words are read.
         edits: What has been changed so far, and answered.
+        rest: What is still to come of the last answer.
     """
 
     body: Body = field(repr=False)
@@ -85,6 +89,7 @@ class Refused:
     echo: Echo = field(repr=False)
     words: bool = True
     edits: list[RequestEdit] = field(default_factory=list)
+    rest: Rest | None = None
 
     @classmethod
     def of(
@@ -112,7 +117,14 @@ class Refused:
             (LEARNED, *edit) for each in self.changes for edit in apply(each, self.body)
         ]
 
-    async def retry(self, flow: http.HTTPFlow, learned: Learned, client: bytes) -> bool:
+    async def retry(
+        self,
+        flow: http.HTTPFlow,
+        learned: Learned,
+        client: bytes,
+        *,
+        live: bool = False,
+    ) -> bool:
         """Put the answer to the changed request in the place of the refusal.
 
         Where none comes the refusal stays.
@@ -121,6 +133,7 @@ class Refused:
             flow: The flow.
             learned: Takes what has helped.
             client: Whose request it is.
+            live: Whether the last answer may be one that is still to come, see `rest`.
 
         Returns:
             False if the client has left.
@@ -130,13 +143,14 @@ class Refused:
         key, tried = key_of(request, self.body, client), list[Change]()
         for _ in range(TIMES):
             edits = self.change()
-            reply = await send_retry(flow, dumps(self.body))
+            reply = await send_retry(flow, dumps(self.body), live=live)
             if reply is None:
                 return False
             if not isinstance(reply, Reply):
                 break
             request.content = dumps(self.body)
             replace_response(response, reply)
+            self.rest = reply.rest
             self.edits += edits
             tried += self.changes
             refused = reply.status in _REFUSED
@@ -156,15 +170,18 @@ def _beginning(response: http.Response) -> bytes:
     return beginning(response.raw_content or b"", encoding, LARGE)
 
 
-async def send_retry(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
+async def send_retry(
+    flow: http.HTTPFlow, body: bytes, *, live: bool = False
+) -> Reply | str | None:
     """Return the reply to the request of *flow* with another *body*, or why there is none.
 
-    None if the client has left.
+    None if the client has left. A reply that is to be *live* may come as it arrives.
     """
     reply = await unless_gone(
-        _answer(flow, body), lambda: is_gone(flow), time.monotonic() + LIMIT
+        _answer(flow, body, live=live), lambda: is_gone(flow), time.monotonic() + LIMIT
     )
     if is_gone(flow):
+        await drop(reply)
         return None
     if not isinstance(reply, Reply):
         reply = reply or f"no answer within {LIMIT} seconds"
@@ -172,10 +189,10 @@ async def send_retry(flow: http.HTTPFlow, body: bytes) -> Reply | str | None:
     return reply
 
 
-async def _answer(flow: http.HTTPFlow, body: bytes) -> Reply | str:
+async def _answer(flow: http.HTTPFlow, body: bytes, *, live: bool) -> Reply | str:
     """Return the reply to the request of *flow* with another *body*, or why there is none."""
     try:
-        return await send(flow, request_with(flow, body), LIMIT)
+        return await send(flow, request_with(flow, body), LIMIT, live=live)
     except UpstreamError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - a bug; its text may hold the key

@@ -1,8 +1,9 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from mitmproxy import http
 from mitmproxy.flow import Error
@@ -26,6 +27,7 @@ from .flow_list import note, show_anew
 from .message_body import request_body
 from .request_facts import asked_of, place_of, secrets_of
 from .response_headers import prepare_headers
+from .stream_clock import StreamClock
 from .stream_rewriter import Rewriter, Turn
 
 logger = logging.getLogger(__name__)
@@ -54,6 +56,8 @@ class Settings:
         adaptations: What to change in requests, in order.
         words: Whether a refusal's words are read, and not only its fields for names:
             not where clients share what is learned, behind a gate.
+        keepalive: Seconds of silence after which a client gets a newline; 0 is never.
+        retry: Seconds for which a busy provider is asked again.
     """
 
     fixes: Sequence[type[Fix]]
@@ -63,6 +67,8 @@ class Settings:
     shown: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
     words: bool = True
+    keepalive: float = 0
+    retry: float = 0
 
     @property
     def learns(self) -> bool:
@@ -72,6 +78,16 @@ class Settings:
     def applies(self, name: str) -> bool:
         """Tell whether the fix *name* is to be applied, not only observed."""
         return not self.observe and any(fix.name == name for fix in self.fixes)
+
+
+class Rest(Protocol):
+    """What is still to come of a body: see `second_request.Rest`."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield what arrives."""
+
+    async def close(self) -> None:
+        """Close the connection that it comes by."""
 
 
 @dataclass
@@ -86,12 +102,16 @@ class RunningAnswer:
         snapshot: What was received of it, and what was sent.
         rewriter: What its body passes, if it is a stream.
         pending: Whether another answer will come in its place.
+        is_live: Whether that one may be sent as it arrives.
+        rest: What is still to come of that one then.
+        is_last: Whether no other one will be asked for.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has ended.
         why: How it ended, in words, where `ENDS` does not say it.
         before_repair: What was known of it before a thread began to repair it, which
             alone may be read until the thread is done.
+        clock: Sends what nothing that is received would have sent.
     """
 
     flow: http.HTTPFlow
@@ -101,11 +121,15 @@ class RunningAnswer:
     snapshot: Snapshot
     rewriter: Rewriter | None = None
     pending: bool = False
+    is_live: bool = False
+    rest: Rest | None = None
+    is_last: bool = False
     received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
     why: str = ""
     before_repair: "RunningAnswer | None" = None
+    clock: StreamClock | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
 
@@ -182,6 +206,8 @@ class RunningAnswer:
 
     def close(self, stats: Stats, status: int | None, end: str) -> Record:
         """Write the record of a stream, or of an answer that never arrived."""
+        if self.clock is not None:
+            self.clock.stop()
         if self.rewriter is not None:
             unread = self.rewriter.pipeline.raw_events
             if unread:

@@ -5,12 +5,16 @@ for it and shows it. So only what lies below is used: the layers that speak HTTP
 CONNECT, and the handler of connections. Its hooks of connections run: by them mitmproxy's
 options decide which certificates are trusted and shown, and which password a proxy gets.
 
-The answer is collected, and takes the place of the first one.
+The answer takes the place of the first one: collected, or as it arrives if it is a stream
+of events and its caller can send that.
 """
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Self
 
 from mitmproxy import connection, ctx, http
@@ -36,6 +40,7 @@ from mitmproxy.proxy.layers.http._upstream_proxy import HttpUpstreamProxy
 from mitmproxy.proxy.mode_specs import UpstreamMode
 from mitmproxy.utils import human
 
+from ..chat.endpoint import is_event_stream
 from ..chat.errors import phrase
 from ..routing.certificate_proof import has_proven, is_proven
 from ..routing.own_address import address
@@ -45,6 +50,8 @@ from .outage import reason_of
 _CONNECT = 30  # seconds
 _HEAD = 64 * 1024  # bytes
 _BODY = 64 * 1024 * 1024  # bytes
+_QUEUED = 64  # parts of an answer
+_LOOK = 0.01  # seconds
 _FINAL = 200  # a status below it is followed by another one
 _ID = 1  # of the only stream
 
@@ -71,6 +78,8 @@ class Reply:
     reason: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: bytes = b""
+    rest: "Rest | None" = None
+    """Its body as it arrives, if that is not collected: it has to be read, or closed."""
 
 
 def is_gone(flow: http.HTTPFlow) -> bool:
@@ -112,6 +121,7 @@ def replace_response(response: http.Response, reply: Reply) -> None:
         ]
     )
     response.trailers = None
+    # That of a body which is still to come is framed anew, like any that is repaired.
     response.headers["content-length"] = str(len(reply.body))
     response.data.content = reply.body
 
@@ -129,7 +139,9 @@ def _asks_proxy(flow: http.HTTPFlow) -> bool:
     return is_upstream and via is not None and flow.request.scheme == "http"
 
 
-async def send(flow: http.HTTPFlow, request: http.Request, silence: float) -> Reply:
+async def send(
+    flow: http.HTTPFlow, request: http.Request, silence: float, *, live: bool = False
+) -> Reply:
     """Return what *request* is answered with. No redirect is followed.
 
     It goes where its own host is, by the same proxy and in the same version of HTTP as the
@@ -139,26 +151,34 @@ async def send(flow: http.HTTPFlow, request: http.Request, silence: float) -> Re
         flow: The flow that it is sent for.
         request: The request.
         silence: Seconds without any byte of the answer's body after which it is given up.
+        live: Whether a stream of events is returned as it begins, see `Reply.rest`.
 
     Raises:
         UpstreamError: There is no complete reply.
     """
     place = f"{request.scheme}://{address(request.host, request.port)}"
     try:
-        async with (
-            _Handler(flow, request) as handler,
-            asyncio.timeout(_CONNECT) as patience,
-        ):
-            await handler.server_event(events.Start())
-            return await _reply(handler.stream, patience, silence)
+        async with AsyncExitStack() as stack:
+            handler = await stack.enter_async_context(_Handler(flow, request))
+            async with asyncio.timeout(_CONNECT) as patience:
+                await handler.server_event(events.Start())
+                reply = await _reply(handler.stream, patience, silence, live=live)
+            if live and _is_live(reply):
+                reply.rest = Rest(stack.pop_all(), handler.stream, place, silence)
+            return reply
     except TimeoutError:
         raise UpstreamError(f"{place}: it took too long to answer") from None
     except _FailedError as error:
         raise UpstreamError(f"{place}: {error}") from None
 
 
-async def _reply(stream: "_Stream", patience: asyncio.Timeout, silence: float) -> Reply:
-    """Return what *stream* receives, if something does before *patience* ends."""
+async def _reply(
+    stream: "_Stream", patience: asyncio.Timeout, silence: float, *, live: bool
+) -> Reply:
+    """Return what *stream* receives, if something does before *patience* ends.
+
+    Where it is to be *live* and a stream of events, that is the head.
+    """
     reply, body = Reply(), bytearray()
     most = human.parse_size(ctx.options.body_size_limit) or _BODY
     loop = asyncio.get_running_loop()
@@ -168,6 +188,8 @@ async def _reply(stream: "_Stream", patience: asyncio.Timeout, silence: float) -
             patience.reschedule(loop.time() + silence)
         if isinstance(event, ResponseHeaders):
             reply = _head(event.response)
+            if live and _is_live(reply):
+                return reply
         elif isinstance(event, ResponseData):
             body += event.data
             if len(body) > min(most, _BODY):
@@ -177,6 +199,61 @@ async def _reply(stream: "_Stream", patience: asyncio.Timeout, silence: float) -
         elif isinstance(event, ResponseEndOfMessage) and reply.status >= _FINAL:
             reply.body = bytes(body)
             return reply
+
+
+def _is_live(reply: Reply) -> bool:
+    """Tell whether *reply* is a good one that comes event by event."""
+    kinds = (value for name, value in reply.headers if name.lower() == "content-type")
+    is_good = _FINAL <= reply.status < HTTPStatus.MULTIPLE_CHOICES
+    return is_good and any(map(is_event_stream, kinds))
+
+
+class Rest:
+    """The body of an answer as it arrives, once; and the connection that it comes by.
+
+    Args:
+        connection: Closes the connection.
+        stream: Receives the body.
+        place: Names the server in errors.
+        silence: Seconds without any byte after which it is given up.
+    """
+
+    def __init__(
+        self, connection: AsyncExitStack, stream: "_Stream", place: str, silence: float
+    ) -> None:
+        self._connection = connection
+        self._stream = stream
+        self._place = place
+        self._silence = silence
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield what arrives.
+
+        Raises:
+            UpstreamError: It is not complete.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(self._silence):
+                    event = await self._stream.received.get()
+            except TimeoutError:
+                raise UpstreamError(f"{self._place}: it fell silent") from None
+            if isinstance(event, ResponseData):
+                yield event.data
+            elif isinstance(event, ResponseProtocolError):
+                raise UpstreamError(f"{self._place}: {reason_of(event.message)}")
+            elif isinstance(event, ResponseEndOfMessage):
+                return
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._connection.aclose()
+
+
+async def drop(reply: object) -> None:
+    """Close the connection of a *reply* that nobody wants, if there is one."""
+    if isinstance(reply, Reply) and reply.rest is not None:
+        await reply.rest.close()
 
 
 def _head(response: http.Response) -> Reply:
@@ -317,6 +394,12 @@ class _Handler(server.ConnectionHandler):
     async def handle_hook(self, hook: commands.StartHook) -> None:
         """Let mitmproxy's addons prepare the connection."""
         await ctx.master.addons.handle_lifecycle(hook)
+
+    async def drain_writers(self) -> None:
+        """Read no more while much has not been taken yet: the client is slow, say."""
+        await super().drain_writers()
+        while self.stream.received.qsize() > _QUEUED:
+            await asyncio.sleep(_LOOK)
 
     async def server_event(self, event: events.Event) -> None:
         """Handle *event*; a reset is not the end of an answer."""

@@ -92,6 +92,8 @@ class Rewriter:
         """Called when the first bytes have been stored, and now and then when more have."""
         self.on_break: Callable[[object], None] | None = None
         """Called with the flow when it has broken off, by an addon that was loaded later."""
+        self.on_wait: Callable[[], None] = lambda: None
+        """Called when something waits, or something else than before."""
         self.on_much: Callable[[], None] = lambda: None
         """Called when so much was received in this turn that more of it had better wait."""
         self._decoder = decoder
@@ -101,6 +103,7 @@ class Rewriter:
         self._label = label
         self.turn = turn or Turn()
         self._number = -1  # of the turn of the last read
+        self._waiting: object = None
         self._own: float = OWN  # what is still looked at, of this stream alone
         self._size = 0  # bytes that this turn's reads have inflated to
         self._corrupt = False
@@ -132,6 +135,47 @@ class Rewriter:
             self._try("its record is not closed", self.on_end)
         return [out] if out else []
 
+    @property
+    def is_between(self) -> bool:
+        """Whether what has been sent so far ends with a block."""
+        return not (self._raw or self._corrupt) and self.pipeline.is_between
+
+    @property
+    def waits(self) -> bool:
+        """Whether something that was received waits for a moment."""
+        return self._waiting is not None
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything that was received has not been sent."""
+        return self.waits or self.pipeline.holds
+
+    def release(self, *, last: bool = False) -> bytes:
+        """Return what has waited long enough. Never raises.
+
+        Args:
+            last: Whether nothing follows, since the stream breaks off.
+        """
+        if self._raw or self._corrupt:
+            return b""
+        out = b"".join(self.pipeline.release(last=last))
+        self._waiting = None
+        return self._sent(out) if self._repair else b""
+
+    def newline(self) -> bytes:
+        """Return what tells a client that the stream is still there, if that is due."""
+        return self._sent(b"\n") if self._repair and self.is_between else b""
+
+    def _sent(self, out: bytes) -> bytes:
+        self.bytes_out += len(out)
+        self._try("it is not shown", lambda: self.snapshot.add_sent(out))
+        return out
+
+    def _look_at_waiting(self) -> None:
+        before, self._waiting = self._waiting, self.pipeline.waiting
+        if self._waiting is not None and self._waiting != before:
+            self._try("what waits has no time limit", self.on_wait)
+
     def slow_down(self) -> None:
         """Have more of the answer wait, if that is possible."""
         self._try("its provider is not slowed down", self.on_much)
@@ -145,6 +189,7 @@ class Rewriter:
         spare = self._own + max(turn.spare, -1)
         pipeline.refill(spare)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
+        self._look_at_waiting()
         self._own -= spare - pipeline.spare
         if self._own < _MUCH:
             self.slow_down()
@@ -163,18 +208,17 @@ class Rewriter:
             for part in self._decoder.feed(data):
                 self._size += len(part)
                 if self._size > MOST:
-                    self._break_off(
-                        f"it inflates to more than {MOST >> 20} MiB at once"
-                    )
+                    why = f"it inflates to more than {MOST >> 20} MiB at once"
+                    out.append(self._break_off(why))
                     break
                 self.snapshot.add_received(part)
                 # One by one: what precedes a corrupt byte must be sent.
                 out.append(self._rewrite(part))
         except CorruptBodyError as error:
-            self._break_off(f"the compressed body is corrupt ({error})")
+            out.append(self._break_off(f"the compressed body is corrupt ({error})"))
         except Exception:
             logger.exception("%s: the body cannot be decoded", self._label)
-            self._break_off("the body cannot be decoded")
+            out.append(self._break_off("the body cannot be decoded"))
         return b"".join(out)
 
     def _rewrite(self, data: bytes) -> bytes:
@@ -197,15 +241,21 @@ class Rewriter:
             logger.exception("%s: what waited is lost", self._label)
             return data
 
-    def _break_off(self, reason: str) -> None:
-        """End the answer so that the client notices, as its own decoder would have."""
+    def _break_off(self, reason: str) -> bytes:
+        """End the answer so that the client notices, as its own decoder would have.
+
+        Returns:
+            What waited, to be sent before that.
+        """
+        rest = b"" if self._raw else b"".join(self.pipeline.release(last=True))
         self._corrupt = True
         if not self._repair:
             logger.warning("%s: %s", self._label, reason)
-            return
+            return rest
         logger.warning("%s: %s; the answer is broken off", self._label, reason)
         self.given_up = True
         self._try("it cannot be broken off", self._give_up)
+        return rest
 
     def _try(self, failure: str, act: Callable[[], None]) -> None:
         try:

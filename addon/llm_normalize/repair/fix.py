@@ -121,6 +121,13 @@ class Fix:
         """
 
     @property
+    def waiting(self) -> object:
+        """What it holds back, to be compared; None for nothing.
+
+        What does not change for a moment is sent then, by `end`: see `Pipeline.waiting`.
+        """
+
+    @property
     def watched(self) -> tuple[str, ...]:
         """Keys of a delta whose words it reads; of others it asks if there are any."""
         return ()

@@ -74,11 +74,18 @@ class Chain:
         self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
         self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
         self._stateful = [fix for fix in fixes if type(fix).state is not Fix.state]
+        self._holding = [fix for fix in fixes if type(fix).waiting is not Fix.waiting]
 
     @property
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
         return len(self._off), [fix.state() for fix in self._stateful]
+
+    @property
+    def waiting(self) -> list[object]:
+        """What the fixes hold back, each to be compared."""
+        held = [fix.waiting for fix in self._holding]
+        return [each for each in held if each is not None]
 
     @property
     def watched(self) -> set[str]:

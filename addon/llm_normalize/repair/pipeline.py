@@ -150,6 +150,44 @@ class Pipeline:
         self._flush(self._parser.count)
         self._ending.end(self._parser.count)
 
+    @property
+    def waiting(self) -> object:
+        """What waits for a moment only, to be compared; None if nothing does."""
+        if self._broken:
+            return None
+        held, mark = self._chain.waiting, self._ending.state.mark
+        return (held, mark) if held or mark else None
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything that was understood has not been sent."""
+        return bool(self._chain.waiting) or self._ending.state.holds
+
+    @property
+    def is_between(self) -> bool:
+        """Whether what has been sent so far ends with a block."""
+        return not (self._unread or self._parser.in_oversized)
+
+    def release(self, *, last: bool = False) -> list[bytes]:
+        """Return what has waited long enough, in the form it has by now. Never raises.
+
+        Args:
+            last: Whether nothing follows, since the stream breaks off.
+        """
+        self._guarded(self._wait_no_more, last)
+        return self._output.drain()
+
+    def _wait_no_more(self, last: bool) -> None:  # noqa: FBT001 - passed on
+        self._catch_up()
+        self._templates.forget()
+        self._output.settle()
+        if self._broken or not self.is_between:
+            return
+        self.seen.n = n = max(self._parser.count - 1, 0)
+        if last:
+            self._flush(n)
+        self._ending.release(n, last=last)
+
     def rescue(self) -> bytes:
         """Return all that waits, as received: the repair of this stream is over."""
         self._bail(None)

@@ -13,10 +13,9 @@ _STOP = chunk({}, finish="stop")
 
 
 class FinishEarly(Fix):
-    """Send it after the last words, as far as it has not left.
+    """Send it after the last words, as far as it has not been sent.
 
-    With usage asked for a finish reason is sent at once, unless it stands beside the first
-    words of its choice.
+    It waits for the next event, or a moment.
     """
 
     name = "finish-early"
@@ -27,7 +26,7 @@ class FinishEarly(Fix):
         "https://github.com/su-kaka/gcli2api/issues/403",
         "https://github.com/open-webui/open-webui/issues/16377",
     )
-    moments = (Moment.FINISH, Moment.LAST_FINISH)
+    moments = (Moment.FINISH,)
     examples = (
         Example(
             "text after it", [_OPEN, _STOP, _MORE, DONE], [_OPEN, _MORE, _STOP, DONE]
@@ -42,6 +41,5 @@ class FinishEarly(Fix):
     )
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it wait that is the last one, or one of many, or of a call that goes on."""
-        many = end.all_finished and end.is_doubtful(outgoing)
-        return moment is Moment.LAST_FINISH or end.lacks_arguments(outgoing) or many
+        """Let it wait."""
+        return True

@@ -44,6 +44,11 @@ class ToolCallNameLate(Fix):
         """Return which fragments wait, and what their chunk would be."""
         return self._unnamed.state, frozen(self._frame)
 
+    @property
+    def waiting(self) -> object:
+        """Which calls have no name yet."""
+        return self._unnamed.waiting
+
     def edit(self, chunk: Chunk) -> bool:
         """Take out what has no name, and put it to what has."""
         changed = False

@@ -14,7 +14,6 @@ what it can do. What waits:
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
 
 from ...chat.chunk import (
     ENVELOPE,
@@ -36,24 +35,13 @@ from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import EventRecord, Outgoing, Outlet
-from .moment import Moment
+from .moment import ActsAtEnd, Moment
 
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
 _THOUGHT = ("reasoning_content", "reasoning")
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
-
-
-class ActsAtEnd(Protocol):
-    """A fix, as far as the end of a stream goes: see `Fix`."""
-
-    @property
-    def moments(self) -> tuple[Moment, ...]:
-        """When it is asked."""
-
-    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
-        """Act, and answer."""
 
 
 def _fails(chunk: Chunk) -> bool:
@@ -114,6 +102,10 @@ class EndState:
         self.doubted = False
         """Whether a choice went on after a finish reason."""
         self.usage_sent = False
+        self.waited_enough = False
+        """Whether the last finish reason was sent because it had waited long enough."""
+        self._suspects = False  # that the last finish that waited is one of many
+        self._overtaken = 0  # how often a finish that waits has been overtaken
         self.done = False
         """Whether `[DONE]` has been sent."""
         self.cut = False
@@ -136,6 +128,24 @@ class EndState:
         """All that waits."""
         found = (self.opening, self.finish, self.usage)
         return [outgoing for outgoing in found if outgoing is not None]
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything waits, figures and notes among it."""
+        return bool(self.waiting or self.figures or self.notes)
+
+    @property
+    def is_usage_due(self) -> bool:
+        """Whether there are figures to be sent that nothing has to follow."""
+        has_some = self.usage is not None or counts(self.figures)
+        return has_some and self.asked.usage and self.is_over and not self._suspects
+
+    @property
+    def mark(self) -> object:
+        """What waits for a moment only, to be compared; None if nothing does."""
+        held = [id(each) for each in (self.opening, self.finish) if each is not None]
+        due = self.is_usage_due
+        return (*held, self._overtaken, due) if held or due else None
 
     @property
     def snapshot(self) -> object:
@@ -250,6 +260,7 @@ class EndState:
 
     def hold_finish(self, outgoing: Outgoing) -> None:
         """Let *outgoing* wait."""
+        self._suspects = self.is_doubtful(outgoing)
         self.finish = self.outlet.hold(outgoing)
 
     def release_finish(self) -> None:
@@ -295,6 +306,15 @@ class EndState:
         if record.fixes:
             self.outlet.close(record)
 
+    def overtake_finish(self, fix: str) -> None:
+        """Let what its choice still says be sent before the finish that waits."""
+        assert self.finish is not None
+        self.doubted = True
+        self._overtaken += 1
+        self.finish.record.fixed(fix)
+        self.finish.record.moved = True
+        self.ask(Moment.OVERTAKEN_FINISH, self.finish)
+
     def overrule(self, chunk: Chunk, fix: str) -> None:
         """Let a `stop` that waits give way to the more telling reason of *chunk*."""
         outgoing = self.finish
@@ -339,8 +359,13 @@ class EndState:
     # -- usage: figures taken off, and a chunk of its own --------------------------
 
     def keep(self, chunk: Chunk, fix: str) -> None:
-        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing."""
+        """Keep the usage of *chunk*, which *fix* takes off it; zeros replace nothing.
+
+        What was not asked for has no place once the finish has waited long enough for it.
+        """
         usage = usage_of(chunk)
+        if self.waited_enough and self.all_finished and not self.asked.usage:
+            return
         if self.finish is not None and usage_of(self.finish.chunk):
             if counts(usage):
                 self.finish.fixed(fix)
@@ -353,10 +378,6 @@ class EndState:
     def keep_repeated(self, chunk: Chunk, fix: str) -> None:
         """Keep the usage of a finish that *fix* drops."""
         self.keep(chunk, fix)
-        # Where there was one on every chunk, and where nothing is counted, more may come.
-        if self.is_over and counts(usage_of(chunk)) and not self.asked.usage:
-            self.ride_on_finish()
-            self.release_complete_finish()
 
     def take_off(self, outgoing: Outgoing, fix: str) -> None:
         """Keep the usage of *outgoing*, with choices, and take it off."""
@@ -444,6 +465,8 @@ class EndState:
         self.flush_notes(n)
         if self.notes and self.asked.usage and not self.usage_sent:
             self._send_notes(n, {**envelope, "choices": []})
+        elif self.notes and self.waited_enough:  # there is no finish to ride on
+            self._send_notes(n, {**envelope, "choices": self.bare_choices()})
         if self.figures:  # apart from notes: it does not stay on a chunk that goes on
             self._add_figures(n, envelope)
 

@@ -16,8 +16,8 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import EventRecord, Outgoing, Outlet
-from .end_state import CHOICES, ActsAtEnd, EndState
-from .moment import Moment
+from .end_state import CHOICES, EndState
+from .moment import ActsAtEnd, Moment
 
 _EARLY = "finish-early"
 
@@ -94,10 +94,7 @@ class Ending:
         if not indexes & finished_of(waiting.chunk):
             state.release_finish()
         elif not bare:
-            state.doubted = True
-            waiting.record.fixed(_EARLY)
-            waiting.record.moved = True
-            state.ask(Moment.OVERTAKEN_FINISH, waiting)
+            state.overtake_finish(_EARLY)
 
     def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
         """Take usage off a chunk with choices where OpenAI would not have put it.
@@ -145,6 +142,8 @@ class Ending:
         ):  # a fix dropped it
             state.keep_notes(outgoing.chunk, CHOICES)
         else:
+            if self._asked.usage:
+                state.release_finish()
             self._outlet.send(outgoing)
 
     def _emptied(self, outgoing: Outgoing) -> None:
@@ -155,7 +154,7 @@ class Ending:
         if usage_of(outgoing.chunk):
             self._usage(outgoing, over=False)
         else:
-            self.state.keep_rest(outgoing.chunk, CHOICES)
+            self.state.keep_notes(outgoing.chunk, CHOICES)
 
     def _usage(self, outgoing: Outgoing, *, over: bool) -> None:
         """Take in a usage chunk; *over* tells whether every choice has finished."""
@@ -225,7 +224,25 @@ class Ending:
         either is made up after it.
         """
         self.state.send_opening()
+        if self._asked.usage:  # else usage may follow, which rides on the finish
+            self.state.release_finish()
         self.state.doubtful = True
+
+    def release(self, n: int, *, last: bool) -> None:
+        """Send what has waited long enough after event *n*, in the form it has by now.
+
+        Args:
+            n: The event.
+            last: Whether nothing follows, since the stream breaks off.
+        """
+        if last:
+            self._send_all(n)
+        else:
+            self.state.waited_enough |= self.state.finish is not None
+            self._settle()
+            self.state.close_choices(n)
+        if last or self.state.is_usage_due:
+            self.state.flush_usage(n)
 
     def make_way(self, n: int, *, last: bool) -> None:
         """Send what waits before block *n*, after which nothing may be added if *last*.

@@ -1,0 +1,196 @@
+import asyncio
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.exchange import stream_clock
+from llm_normalize.exchange.stream_clock import StreamClock, send_rest
+from llm_normalize.exchange.stream_rewriter import Rewriter
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.fix import DONE, chunk, wire
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.content_encoding import Decoder, decoder_for
+from proxies import chat_flow, fail
+
+TEXT = chunk({"role": "assistant", "content": "Hi"})
+STOP = chunk({}, finish="stop")
+
+
+class Sent:
+    """What stands in for `Outlet`: it makes what is sent at once."""
+
+    def __init__(self) -> None:
+        self.out: list[bytes] = []
+        self.is_behind = False
+        self.is_there = True
+
+    def of(self, _: object) -> "Sent | None":
+        return self if self.is_there else None
+
+    async def send(self, make: Callable[[], bytes]) -> bool:
+        self.out.append(make())
+        return True
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    made = Sent()
+    monkeypatch.setattr(stream_clock, "Outlet", made)
+    monkeypatch.setattr(stream_clock, "WAIT", 0.02)
+    return made
+
+
+def rewriter(*, repair: bool = True) -> Rewriter:
+    return Rewriter(Pipeline(Asked(stream=True), FIXES), Decoder(), repair=repair)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not is_so():
+            await asyncio.sleep(0.001)
+
+
+def run(act: Callable[[StreamClock, Rewriter], Any], keepalive: float = 0) -> int:
+    """Play *act* with a clock; return how often it said that it cannot send."""
+    failures = 0
+
+    def failed() -> None:
+        nonlocal failures
+        failures += 1
+
+    async def play() -> None:
+        made = rewriter()
+        clock = StreamClock(chat_flow(), made, keepalive, failed)
+        await act(clock, made)
+        clock.stop()
+
+    asyncio.run(play())
+    return failures
+
+
+def test_what_waits_is_sent_once(sent: Sent) -> None:
+    async def act(_: StreamClock, made: Rewriter) -> None:
+        made(wire([TEXT, STOP]))
+        await until(lambda: bool(sent.out))
+        assert made(DONE) == [DONE]
+
+    assert run(act) == 0
+    assert sent.out == [wire([STOP])]
+
+
+def test_what_is_sent_in_time_has_no_other_effect(sent: Sent) -> None:
+    async def act(_: StreamClock, made: Rewriter) -> None:
+        made(wire([TEXT, STOP]))
+        made(DONE)
+        await asyncio.sleep(0.05)
+
+    run(act)
+    assert sent.out == []
+
+
+def test_what_waits_from_later_on_has_its_own_time(sent: Sent) -> None:
+    async def act(_: StreamClock, made: Rewriter) -> None:
+        made(wire([TEXT, STOP]))
+        await asyncio.sleep(0.01)
+        made(wire([chunk({"content": "!"})]))  # overtakes it
+        await until(lambda: bool(sent.out))
+
+    run(act)
+    assert sent.out == [wire([STOP])]
+
+
+def test_silence_is_bridged_but_not_in_an_event(sent: Sent) -> None:
+    async def act(_: StreamClock, made: Rewriter) -> None:
+        made(wire([TEXT]))
+        await until(lambda: len(sent.out) >= 2)
+        sent.is_behind = True
+        del sent.out[:]
+        await until(lambda: len(sent.out) >= 1)
+        assert sent.out == [b""]
+
+    assert run(act, 0.02) == 0
+    assert sent.out == [b""]
+
+
+def test_there_is_no_newline_where_no_block_has_ended() -> None:
+    made = rewriter()
+    assert made.newline() == b"\n"
+    made(b"data: " + b"x" * (8 * 1024 * 1024 + 1))
+    assert made.newline() == b""
+    assert made.release() == b""
+    assert rewriter(repair=False).newline() == b""
+
+
+def test_observed_stream_gets_nothing_by_the_clock() -> None:
+    made = rewriter(repair=False)
+    made(wire([TEXT, STOP]))
+    assert (made.waits, made.release(), made.waits) == (True, b"", False)
+
+
+def test_clock_ends_with_its_stream(sent: Sent) -> None:
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        sent.is_there = False
+        made(wire([TEXT, STOP]))
+        await until(lambda: clock._is_over)
+        clock._wait()
+        clock._look_later()
+        assert clock._waking is clock._look is None
+
+    assert run(act, 1) == 0
+    assert sent.out == []
+
+
+def test_mitmproxy_that_lacks_a_part_is_reported(
+    sent: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sent, "send", fail)
+
+    async def act(clock: StreamClock, made: Rewriter) -> None:
+        made(wire([TEXT, STOP]))
+        await until(lambda: clock._is_over)
+
+    assert run(act) == 1
+
+
+def test_rest_is_sent_before_a_break(sent: Sent) -> None:
+    made = rewriter()
+    made(wire([TEXT, STOP]))
+    assert made.holds
+    asyncio.run(send_rest(chat_flow(), made))
+    assert sent.out == [wire([STOP])]
+    sent.is_there = False
+    asyncio.run(send_rest(chat_flow(), made))
+    assert len(sent.out) == 1
+
+
+def test_newline_waits_for_a_client_that_is_gone(sent: Sent) -> None:
+    async def act(clock: StreamClock, _: Rewriter) -> None:
+        sent.is_there = False
+        assert clock._sign_of_life() == b""
+
+    run(act)
+
+
+def test_what_waits_is_sent_before_a_corrupt_body_is_broken_off() -> None:
+
+    decoder = decoder_for("gzip")
+    assert decoder is not None
+    made = Rewriter(Pipeline(Asked(stream=True), FIXES), decoder)
+    body = gzip.compress(wire([TEXT, STOP]))
+    out = b"".join(made(body[:-8])) + b"".join(made(b"\0" * 8))
+    assert out == wire([TEXT, STOP])
+    assert made.given_up
+    assert made.release(last=True) == b""
+
+
+def test_nothing_is_released_once_repair_has_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = rewriter()
+    monkeypatch.setattr(made.pipeline, "feed", fail)
+    assert made(wire([TEXT])) == [wire([TEXT])]
+    assert made.release() == b""
+    assert made.newline() == b""
