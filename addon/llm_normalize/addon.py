@@ -140,7 +140,9 @@ class Normalize:
             self._forget()
         return None
 
-    async def _send_and_end(self, rests: Iterable[Callable[[], Awaitable[None]]]) -> None:
+    async def _send_and_end(
+        self, rests: Iterable[Callable[[], Awaitable[None]]]
+    ) -> None:
         """Send what waits in open streams, and end."""
         try:
             for send_rest in rests:

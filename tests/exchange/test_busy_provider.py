@@ -100,7 +100,7 @@ def test_client_that_leaves_meanwhile_is_recorded(
 
 def test_it_waits_as_long_as_the_provider_says() -> None:
     def after(**headers: str) -> float | None:
-        return _retry_after(response_of(busy(**headers)).headers)
+        return _retry_after(response_of(busy(BUSY, 429, **headers)).headers)
 
     assert after(retry_after="7") == 7
     assert after(retry_after="7", retry_after_ms="1500") == 1.5

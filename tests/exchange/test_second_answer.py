@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 from mitmproxy import http
 
-from llm_normalize.exchange import answer_lifecycle, busy_provider, pending_result, retry
+from llm_normalize.exchange import (
+    answer_lifecycle,
+    busy_provider,
+    pending_result,
+    retry,
+)
 from llm_normalize.exchange.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps, loads
@@ -82,9 +87,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-def first(
-    monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED
-) -> FirstAnswer:
+def first(monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED) -> FirstAnswer:
     made = FirstAnswer(body)
     monkeypatch.setattr(answer_lifecycle, "Outlet", made)
     return made
@@ -118,7 +121,11 @@ def test_stream_takes_the_place_of_a_refusal(
     assert response.status_code == 200
     assert response.headers["transfer-encoding"] == "chunked"
     assert "content-length" not in response.headers
-    assert (outlet.is_forgotten, outlet.received, rest.is_closed) == (True, STREAM, True)
+    assert (outlet.is_forgotten, outlet.received, rest.is_closed) == (
+        True,
+        STREAM,
+        True,
+    )
     assert proxy.feed(made, STREAM) == STREAM
     proxy.feed(made, b"")
     proxy.addon.response(made)

@@ -49,7 +49,7 @@ def rewriter(*, repair: bool = True) -> Rewriter:
 
 async def until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
-        while not is_so():
+        while not is_so():  # noqa: ASYNC110 - it is what is tested
             await asyncio.sleep(0.001)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import logging
+import sys
 from collections.abc import (
     AsyncIterable,
     AsyncIterator,
@@ -131,8 +132,8 @@ class Answers:
             logger.warning(
                 "normalize: this mitmproxy does not let an addon send while nothing is "
                 "received: a part of an answer may wait for the next event, and a silent "
-                "stream gets no newline",
-                exc_info=True,
+                "stream gets no newline (%r)",
+                sys.exception(),
             )
 
     def second(self, exchange: Exchange) -> Awaitable[None] | None:
@@ -150,7 +151,7 @@ class Answers:
             return None
         try:
             outlet = Outlet.of(exchange.flow)
-        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self._no_clock()
             return None
         return self._second(exchange, running, outlet) if outlet is not None else None
@@ -159,56 +160,74 @@ class Answers:
         self, exchange: Exchange, running: RunningAnswer, outlet: Outlet
     ) -> None:
         """Put another answer in the place of the first one, if need be. Never raises."""
-        flow = exchange.flow
-        response = flow.response
+        response = exchange.flow.response
         assert response is not None
         try:
             first = await outlet.body(_MOST)
-        except Exception:  # as above
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self._no_clock()
             return
         if first is None:
             return  # mitmproxy collects it
         response.data.content = first
         running.is_last = running.is_live = True
+        is_fetched, running.pending = running.pending, True
+        takes = False
         try:
-            is_fetched, running.pending = running.pending, True
-            if is_fetched:
-                later: Later | None = functools.partial(fetch, running=running)
-            else:
-                later = self._later(exchange, running)
-            if later is None:
-                response.data.content = None
-                return
-            waiting = asyncio.ensure_future(later(flow))
-            if not is_fetched and response.status_code in busy_provider.STATUSES:
-                keepalive = running.settings.keepalive or None
-                await asyncio.wait({waiting}, timeout=keepalive)
-                if not waiting.done():
-                    self._commit(flow, running, outlet, waiting)
+            later = (
+                functools.partial(fetch, running=running)
+                if is_fetched
+                else self._later(exchange, running)
+            )
+            if later is not None:
+                waiting = asyncio.ensure_future(later(exchange.flow))
+                if not is_fetched and await self._commits(running, response, waiting):
+                    self._commit(exchange.flow, running, outlet, waiting)
                     return
-            if not await waiting:
-                if exchange.running is running:
-                    exchange.running = None
-                running.keep(running.close(self._stats, None, "client-left"))
-                running.on_end()
-                return
-            running.received_status = response.status_code
+                takes = await self._has_come(exchange, running, waiting)
+        except Exception:
+            logger.exception("%s: the first answer stays", running.label)
+        finally:
+            running.pending = False
+        if not takes:
+            response.data.content = None  # mitmproxy has it
+        elif not self._is_over:
             if is_fetched:
                 after = [response.raw_content] if response.raw_content else []
                 running.record.add_event(EventRecord(0, first, after, [PENDING]))
-        except Exception:
-            logger.exception("%s: the first answer stays", running.label)
-            response.data.content = None
-            return
-        finally:
-            running.pending = False
-        if not self._is_over:
             self._take(exchange, running, outlet)
 
-    def _take(
-        self, exchange: Exchange, running: RunningAnswer, outlet: Outlet
-    ) -> None:
+    async def _commits(
+        self,
+        running: RunningAnswer,
+        response: http.Response,
+        waiting: asyncio.Future[bool],
+    ) -> bool:
+        """Tell whether a busy provider has been busy for so long that the stream begins."""
+        if response.status_code not in busy_provider.STATUSES:
+            return False
+        await asyncio.wait({waiting}, timeout=running.settings.keepalive or None)
+        return not waiting.done()
+
+    async def _has_come(
+        self,
+        exchange: Exchange,
+        running: RunningAnswer,
+        waiting: asyncio.Future[bool],
+    ) -> bool:
+        """Wait for an answer; tell whether there is one, and not only no client any more."""
+        if await waiting:
+            response = exchange.flow.response
+            assert response is not None
+            running.received_status = response.status_code
+            return True
+        if exchange.running is running:
+            exchange.running = None
+        running.keep(running.close(self._stats, None, "client-left"))
+        running.on_end()
+        return False
+
+    def _take(self, exchange: Exchange, running: RunningAnswer, outlet: Outlet) -> None:
         """Let mitmproxy receive an answer that has taken the place of the first one."""
         flow = exchange.flow
         response = flow.response
@@ -470,7 +489,7 @@ class Answers:
     async def _send_rest(self, flow: http.HTTPFlow, rewriter: Rewriter) -> None:
         try:
             await send_rest(flow, rewriter)
-        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self._no_clock()
 
     def close_all(self, exchanges: Iterable[Exchange]) -> None:

@@ -29,10 +29,11 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None
         flow: The flow, whose first answer is complete.
         running: The answer.
     """
-    response = flow.response
+    response, body = flow.response, request_body(flow.request)
     assert response is not None
     if (
-        not running.settings.retry
+        body is None
+        or not running.settings.retry
         or running.settings.observe
         or response.status_code not in STATUSES
         or not flow.server_conn.timestamp_start
@@ -42,7 +43,7 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None
 
     async def later(flow: http.HTTPFlow) -> bool:
         deadline = time.monotonic() + running.settings.retry
-        body, backoff = request_body(flow.request), _FIRST_WAIT
+        backoff = _FIRST_WAIT
         while response.status_code in STATUSES:
             wait = _wait(response, backoff)
             if time.monotonic() + wait > deadline:

@@ -142,9 +142,11 @@ class Outlet:
         """Whether the client has not taken yet what has been sent."""
         transport = self._handler.transports.get(self._client)
         writer = transport and transport.writer
-        if isinstance(writer, asyncio.StreamWriter):
-            if writer.transport.get_write_buffer_size():
-                return True
+        if (
+            isinstance(writer, asyncio.StreamWriter)
+            and writer.transport.get_write_buffer_size()
+        ):
+            return True
         side = self._http.connections[self._client]
         if isinstance(side, Http2Server):
             return bool(side.h2_conn.stream_buffers.get(self._id))
@@ -163,7 +165,9 @@ class Outlet:
         """
         queue = self._stream._paused_event_queue  # noqa: SLF001 - it has no other name
         while self.is_open:
-            data = b"".join(each.data for each in queue if isinstance(each, ResponseData))
+            data = b"".join(
+                each.data for each in queue if isinstance(each, ResponseData)
+            )
             if len(data) > most or any(map(_is_error, queue)):
                 return None
             if any(isinstance(each, ResponseEndOfMessage) for each in queue):
@@ -185,7 +189,9 @@ class Outlet:
         *parts* raise anything, the answer breaks off.
         """
         stream = self._stream
-        while stream.server_state == stream.state_wait_for_response_headers:
+        while (  # noqa: ASYNC110 - mitmproxy has no event for it
+            stream.server_state == stream.state_wait_for_response_headers
+        ):
             await asyncio.sleep(_LOOK)
         end: HttpEvent = ResponseEndOfMessage(self._id)
         try:
@@ -194,7 +200,7 @@ class Outlet:
                     return
                 if part:
                     await self._receive(ResponseData(self._id, part))
-                while self.is_behind and self.is_open:
+                while self.is_behind and self.is_open:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(_LOOK)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client shall see it
             code = ErrorCode.GENERIC_SERVER_ERROR

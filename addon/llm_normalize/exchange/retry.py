@@ -19,10 +19,9 @@ from .exchange import Exchange
 from .message_body import request_body
 from .polling import LIMIT, unless_gone
 from .request_facts import quoted
-from .running_answer import RunningAnswer
+from .running_answer import Rest, RunningAnswer
 from .second_request import (
     Reply,
-    Rest,
     UpstreamError,
     drop,
     is_gone,

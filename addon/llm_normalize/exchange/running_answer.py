@@ -81,7 +81,7 @@ class Settings:
 
 
 class Rest(Protocol):
-    """What is still to come of a body: see `second_request.Rest`."""
+    """What is still to come of a body: see `second_request.LiveBody`."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield what arrives."""

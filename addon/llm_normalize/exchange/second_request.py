@@ -46,6 +46,7 @@ from ..routing.certificate_proof import has_proven, is_proven
 from ..routing.own_address import address
 from .disconnect import client_left
 from .outage import reason_of
+from .running_answer import Rest
 
 _CONNECT = 30  # seconds
 _HEAD = 64 * 1024  # bytes
@@ -78,7 +79,7 @@ class Reply:
     reason: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: bytes = b""
-    rest: "Rest | None" = None
+    rest: Rest | None = None
     """Its body as it arrives, if that is not collected: it has to be read, or closed."""
 
 
@@ -164,7 +165,7 @@ async def send(
                 await handler.server_event(events.Start())
                 reply = await _reply(handler.stream, patience, silence, live=live)
             if live and _is_live(reply):
-                reply.rest = Rest(stack.pop_all(), handler.stream, place, silence)
+                reply.rest = LiveBody(stack.pop_all(), handler.stream, place, silence)
             return reply
     except TimeoutError:
         raise UpstreamError(f"{place}: it took too long to answer") from None
@@ -208,7 +209,7 @@ def _is_live(reply: Reply) -> bool:
     return is_good and any(map(is_event_stream, kinds))
 
 
-class Rest:
+class LiveBody:
     """The body of an answer as it arrives, once; and the connection that it comes by.
 
     Args:
@@ -397,8 +398,8 @@ class _Handler(server.ConnectionHandler):
 
     async def drain_writers(self) -> None:
         """Read no more while much has not been taken yet: the client is slow, say."""
-        await super().drain_writers()
-        while self.stream.received.qsize() > _QUEUED:
+        await super().drain_writers()  # type: ignore[no-untyped-call]
+        while self.stream.received.qsize() > _QUEUED:  # noqa: ASYNC110 - a queue has none
             await asyncio.sleep(_LOOK)
 
     async def server_event(self, event: events.Event) -> None:

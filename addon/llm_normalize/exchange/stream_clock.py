@@ -113,7 +113,7 @@ class StreamClock:
                 self.stop()  # the client has left, or the stream is over
             else:
                 await outlet.send(make)
-        except Exception:  # it is made of mitmproxy's inner parts: one may be gone
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self.stop()
             self._failed()
 

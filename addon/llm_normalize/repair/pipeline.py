@@ -177,7 +177,7 @@ class Pipeline:
         self._guarded(self._wait_no_more, last)
         return self._output.drain()
 
-    def _wait_no_more(self, last: bool) -> None:  # noqa: FBT001 - passed on
+    def _wait_no_more(self, last: bool) -> None:
         self._catch_up()
         self._templates.forget()
         self._output.settle()

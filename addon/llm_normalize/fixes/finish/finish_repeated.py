@@ -63,5 +63,5 @@ class FinishRepeated(Fix):
             end.add_notes(late)
             end.outlet.send(late)
         if usage_of(outgoing.chunk):
-            end.keep_repeated(outgoing.chunk, self.name)
+            end.keep(outgoing.chunk, self.name)
         return True

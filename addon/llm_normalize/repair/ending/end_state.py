@@ -14,6 +14,7 @@ what it can do. What waits:
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from ...chat.chunk import (
     ENVELOPE,
@@ -35,13 +36,24 @@ from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import EventRecord, Outgoing, Outlet
-from .moment import ActsAtEnd, Moment
+from .moment import Moment
 
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
 _THOUGHT = ("reasoning_content", "reasoning")
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
+
+
+class ActsAtEnd(Protocol):
+    """A fix, as far as the end of a stream goes: see `Fix`."""
+
+    @property
+    def moments(self) -> tuple[Moment, ...]:
+        """When it is asked."""
+
+    def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
+        """Act, and answer."""
 
 
 def _fails(chunk: Chunk) -> bool:
@@ -374,10 +386,6 @@ class EndState:
         elif not self.usage_sent and (counts(usage) or not self.figures):
             self.figures = usage
             self.figures_fix = fix
-
-    def keep_repeated(self, chunk: Chunk, fix: str) -> None:
-        """Keep the usage of a finish that *fix* drops."""
-        self.keep(chunk, fix)
 
     def take_off(self, outgoing: Outgoing, fix: str) -> None:
         """Keep the usage of *outgoing*, with choices, and take it off."""

@@ -1,11 +1,6 @@
 """When the end of a stream asks the fixes that act there, and what their yes means."""
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from ..outcome import Outgoing
-    from .end_state import EndState
 
 
 class Moment(Enum):
@@ -51,14 +46,3 @@ class Moment(Enum):
     """Another `[DONE]`: it is dropped."""
     MISSING_DONE = auto()
     """All has finished, and `[DONE]` is missing at a clean end: it was sent (`add`)."""
-
-
-class ActsAtEnd(Protocol):
-    """A fix, as far as the end of a stream goes: see `Fix`."""
-
-    @property
-    def moments(self) -> tuple[Moment, ...]:
-        """When it is asked."""
-
-    def at_end(self, moment: Moment, end: "EndState", outgoing: "Outgoing") -> bool:
-        """Act, and answer."""

@@ -16,8 +16,8 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import EventRecord, Outgoing, Outlet
-from .end_state import CHOICES, EndState
-from .moment import ActsAtEnd, Moment
+from .end_state import CHOICES, ActsAtEnd, EndState
+from .moment import Moment
 
 _EARLY = "finish-early"
 
