@@ -35,6 +35,13 @@ ENTRIES: list[dict[str, Any]] = (
 # One recording holds two answers, and no request asks for that.
 ERROR_KEYS = {"error"}
 TWO_ANSWERS = "cerebras/zai-glm-4.7-cererebras-structured-output-tools-1.sse"
+# A finish after each call, and usage after each choice: the first one has been sent if
+# the second is late.
+ENDS_TWICE = {
+    TWO_ANSWERS,
+    "openrouter/gemini-2.5-flash-lite-object-streaming.sse",
+    "llamacpp/qwen3-1.7b-q4-k-m-two-candidates-streaming.sse",
+}
 
 pytestmark = pytest.mark.skipif(
     not ENTRIES, reason=f"no recorded answers in {FOLDER}; LLM_CAPTURES names a folder"
@@ -99,6 +106,36 @@ def test_stream_keeps_its_meaning_at_every_cut_and_gets_openais_form(
     assert form.lost(before, after) == []
 
 
+def paused(data: bytes, asked: Asked, share: float, draw: random.Random) -> bytes:
+    """Return what is sent where the provider pauses after this *share* of its lines."""
+    pipeline = Pipeline(asked, FIXES)
+    out = []
+    for line in data.splitlines(keepends=True):
+        out += pipeline.feed(line)
+        if draw.random() < share:
+            out += pipeline.release()
+            assert pipeline.waiting is None
+    return b"".join([*out, *pipeline.end()])
+
+
+@pytest.mark.parametrize("entry", select(stream=True))
+def test_stream_with_pauses_keeps_its_meaning_and_gets_openais_form(
+    entry: dict[str, Any],
+) -> None:
+    data, asked = data_of(entry), asked_of(entry)
+    draw = random.Random(entry["file"])
+    before = form.meaning_of_stream(data)
+    for share in (1, 0.1):
+        out = paused(data, asked, share, draw)
+        after = form.meaning_of_stream(out)
+        # What was not asked for has no place behind a finish that has been sent.
+        usage = before.usage if asked.usage else after.usage
+        assert form.lost(replace(before, usage=usage), after) == []
+        complete = not is_fragment(entry)
+        if entry["file"] not in ENDS_TWICE:
+            assert form.check_stream(out, request_of(entry), complete=complete) == []
+
+
 @pytest.mark.parametrize("entry", select(stream=True))
 def test_stream_that_breaks_off_loses_and_forges_nothing(
     entry: dict[str, Any],
@@ -106,12 +143,12 @@ def test_stream_that_breaks_off_loses_and_forges_nothing(
     data, asked = data_of(entry), asked_of(entry)
     draw = random.Random(entry["file"])
     for at in draw.sample(range(len(data)), min(5, len(data))):
-        out = b"".join(feed([data[:at]], asked, ended=False))
-        # Half an event has no meaning yet, and nothing can be sent after a break.
+        pipeline = Pipeline(asked, FIXES)
+        out = b"".join([*pipeline.feed(data[:at]), *pipeline.release(last=True)])
+        # Half an event has no meaning yet.
         ends = [each.end() for each in re.finditer(rb"(\r?\n){2}", data[:at])]
         before = form.meaning_of_stream(data[: max(ends, default=0)])
-        # Usage has its place at the end: before it, there is none to send it in.
-        before = replace(before, usage=form.meaning_of_stream(out).usage, unread=[])
+        before = replace(before, unread=[])
         assert form.lost(before, form.meaning_of_stream(out), broke=True) == []
 
 
