@@ -17,7 +17,7 @@ from llm_normalize.commands import EVERY
 from llm_normalize.exchange import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     BAD,
     BAD_BODY,
@@ -221,6 +221,29 @@ def test_stats_count_what_was_repaired(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
     rows = cast(list[list[str]], proxy.addon.stats_command())
     assert rows[1:] == [[HOST, "m", "2", "1", "data-space-missing", "4"]]
+
+
+def test_an_adaptation_is_made_for_a_host_of_ones_own(proxy: Proxy) -> None:
+    proxy.set(normalize_hosts=["127.0.0.1"])
+    name = "developer-role-unknown"
+    asked = {"model": "m", "messages": [{"role": "developer", "content": "Hi"}]}
+
+    def sent(place: str) -> str:
+        made = chat_flow(host=place, request=asked)
+        made.response = None
+        proxy.addon.requestheaders(made)
+        proxy.addon.request(made)
+        return str(loads(made.request.content or b"")["messages"][0]["role"])
+
+    assert sent("127.0.0.1:8000") == "developer"
+    proxy.set(normalize_adapt=[f"127.0.0.1:8000:{name}"])
+    assert sent("127.0.0.1:8000") == "system"
+    assert sent("127.0.0.1:8001") == "developer"
+    rows = proxy.addon.fixes_command(name)
+    hosts = next(row[1] for row in rows if row[0] == "in requests to")
+    assert hosts.endswith("api.cloudflare.com, 127.0.0.1:8000")
+    proxy.set(normalize_skip=[name])
+    assert sent("127.0.0.1:8000") == "developer"
 
 
 def test_fixes_lists_all_and_says_where_one_is_skipped(proxy: Proxy) -> None:

@@ -62,6 +62,7 @@ class Normalize:
     def __init__(self) -> None:
         self.hosts = Hosts.parse(PROVIDERS)
         self.skips: list[tuple[HostPattern | None, str]] = []
+        self.adapted: list[tuple[HostPattern, str]] = []
         self.stats = Stats()
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
@@ -104,6 +105,10 @@ class Normalize:
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
+        if "normalize_adapt" in updated:
+            self.adapted = [
+                options.adapted(each) for each in ctx.options.normalize_adapt
+            ]
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -149,7 +154,7 @@ class Normalize:
     def fixes_command(self, name: str = "") -> types.Data:
         """Show all fixes, and which of them are skipped; or all about one."""
         named = [fix for fix in EVERY if fix.name == name]
-        rows = [row for fix in named for row in one_fix(fix, self.skips)]
+        rows = [row for fix in named for row in one_fix(fix, self.skips, self.adapted)]
         return _table(rows or fix_rows(EVERY, self.skips))
 
     @command.command("normalize.fixes.names")
@@ -322,15 +327,7 @@ class Normalize:
 
     def _off(self, flow: http.HTTPFlow) -> set[str]:
         """Return the names of what is not to be done to *flow*."""
-        request = flow.request
-        # Either may be the name that the user knows: behind a kept host header, say.
-        hosts = {request.host, request.pretty_host}
-        return {
-            name
-            for pattern, name in self.skips
-            if pattern is None
-            or any(pattern.matches(host, request.port) for host in hosts)
-        }
+        return _named(self.skips, flow.request)
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
         off = self._off(flow)
@@ -341,6 +338,7 @@ class Normalize:
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
+            adapted=_named(self.adapted, flow.request) - off,
             words=self._routing.gate is None,
         )
 
@@ -364,6 +362,19 @@ class Normalize:
             )
         log.size = size
         return log
+
+
+def _named(
+    given: Iterable[tuple[HostPattern | None, str]], request: http.Request
+) -> set[str]:
+    """Return the names that are *given* for the host of *request*, or for all."""
+    # Either may be the name that the user knows: behind a kept host header, say.
+    hosts = {request.host, request.pretty_host}
+    return {
+        name
+        for pattern, name in given
+        if pattern is None or any(pattern.matches(host, request.port) for host in hosts)
+    }
 
 
 def _table(rows: Iterable[Sequence[str]]) -> types.Data:

@@ -11,6 +11,8 @@ from mitmproxy.utils import human
 
 from .commands import EVERY
 from .exchange.routing_policy import Routing
+from .request.adaptation import LEARNED
+from .request.adaptations import ADAPTATIONS
 from .routing.cors import origins
 from .routing.hosts import PROVIDERS, HostPattern, Hosts
 from .routing.keys import Keys, Secret
@@ -48,6 +50,12 @@ def declare(loader: addonmanager.Loader) -> None:
         Sequence[str],
         [],
         "Fixes and adaptations not to apply: fix-name or host:fix-name.",
+    )
+    loader.add_option(
+        "normalize_adapt",
+        Sequence[str],
+        [],
+        "Changes of requests for hosts of your own: host:adaptation-name.",
     )
     loader.add_option(
         "normalize_strict",
@@ -178,6 +186,24 @@ def skip(text: str) -> tuple[HostPattern | None, str]:
         return (HostPattern.parse(host) if host else None), name
     except ValueError as error:
         raise exceptions.OptionsError(f"normalize_skip: {text!r}: {error}") from None
+
+
+def adapted(text: str) -> tuple[HostPattern, str]:
+    """Return the host and the adaptation that *text* names.
+
+    Raises:
+        OptionsError: It names no adaptation that a host may be given, or no host.
+    """
+    host, _, name = text.strip().rpartition(":")
+    if name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
+        raise exceptions.OptionsError(
+            f"normalize_adapt: {text!r} names no adaptation to be made for a host; "
+            "give host:adaptation-name, the command normalize.fixes lists the names"
+        )
+    try:
+        return HostPattern.parse(host), name
+    except ValueError as error:
+        raise exceptions.OptionsError(f"normalize_adapt: {text!r}: {error}") from None
 
 
 def size(text: str) -> int:

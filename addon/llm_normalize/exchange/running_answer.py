@@ -1,7 +1,7 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from mitmproxy import http
@@ -52,6 +52,7 @@ class Settings:
         log: The pairs log, if there is one.
         shown: Whether anybody can look at a flow's metadata once it is over.
         adaptations: What to change in requests, in order.
+        adapted: The names of those that the user wants for this host, whatever the model.
         words: Whether a refusal's words are read, and not only its fields for names:
             not where clients share what is learned, behind a gate.
     """
@@ -62,6 +63,7 @@ class Settings:
     log: PairsLog | None
     shown: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
+    adapted: Collection[str] = ()
     words: bool = True
 
     @property
