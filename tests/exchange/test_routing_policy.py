@@ -95,6 +95,41 @@ def test_routed_answer_that_never_came_looks_as_it_was(
     assert f"{OPENAI} has a route to https://{HOST}/base/v1" in messages(caplog)[-1]
 
 
+def upgrade(proxy: Proxy, *, reverse: bool = False, **more: Any) -> http.HTTPFlow:
+    """Ask for a WebSocket in the place of a POST to Responses."""
+    made = chat_flow(**{"method": "GET", "path": "/v1/responses?a=b"} | more)
+    made.response = None
+    made.request.headers["upgrade"] = "WebSocket"
+    if reverse:
+        made.client_conn.proxy_mode = REVERSE
+    send(proxy, made)
+    return made
+
+
+def test_websocket_of_responses_is_answered_where_the_proxy_answers(
+    proxy: Proxy,
+) -> None:
+    assert upgrade(proxy).response is None  # a host of the client's own choice
+    proxy.set(normalize_routes=[ROUTE], normalize_mode="observe")
+    assert upgrade(proxy, reverse=True).response is None
+    proxy.set(normalize_mode="repair")
+    for made in (upgrade(proxy, host=OPENAI), upgrade(proxy, reverse=True)):
+        response = response_of(made)
+        assert (response.status_code, response.headers["upgrade"]) == (426, "HTTP/1.1")
+        assert set(loads(response.content or b"")["error"]) == {
+            *("message", "type", "param", "code")
+        }
+    assert upgrade(proxy, reverse=True, path="/v1/realtime").response is None
+    proxy.set(normalize_gate="env:A_TOKEN")
+    assert response_of(upgrade(proxy)).status_code == 401
+    made = chat_flow(method="GET", path="/v1/responses")
+    made.response = None
+    made.request.headers["upgrade"] = "h2c, websocket"
+    made.request.headers["authorization"] = "Bearer token-0815"
+    send(proxy, made)
+    assert response_of(made).status_code == 426
+
+
 def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
     proxy.set(normalize_routes=[ROUTE])
     for host in (HOST, "other.test"):

@@ -15,10 +15,12 @@ from ..routing.gate import (
     is_asked,
     is_list,
     is_plain,
+    is_upgrade,
     key_refused,
     not_found,
     refusal,
     refused,
+    upgrade_refused,
     wants_key,
 )
 from ..routing.hosts import Hosts
@@ -151,6 +153,9 @@ class Routing:
             return True
         if answer is not None:
             flow.response = answer
+            return True
+        if is_upgrade(request) and (target or self.gate or _may_answer(flow)):
+            flow.response = upgrade_refused()
             return True
         exchange.is_let_in = self.gate is not None
         if target is not None and target.is_native and not is_asked(request):
@@ -331,6 +336,14 @@ class Routing:
                 exchange.key.close()
         unguard_flows()
         self._log_filter.logger.removeFilter(self._log_filter)
+
+
+def _may_answer(flow: http.HTTPFlow) -> bool:
+    """Tell whether the proxy may answer in the place of a host without a route."""
+    return (
+        is_reverse(flow.client_conn.proxy_mode)
+        and ctx.options.normalize_mode == "repair"
+    )
 
 
 def _plain(request: http.Request) -> bytes:
