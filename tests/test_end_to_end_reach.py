@@ -266,3 +266,34 @@ def test_client_that_wants_a_websocket_posts_at_once(
         with Http1Client(raw, OPENAI) as client:  # the same connection
             assert client.post(path, ASKED).status == 200
     assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("way", ["tunnel", "h2", "reverse"])
+def test_one_address_serves_two_providers_by_model(
+    start: Start, provider: Provider, way: str
+) -> None:
+    first, second = provider.script(*STREAM), provider.script(*STREAM)
+    host = "nowhere.test"  # it cannot be connected to
+    routes = [
+        routed(provider, first, f"{host}/one-*"),
+        routed(provider, second, host),
+    ]
+    args = ("--mode", f"reverse:https://{host}") if way == "reverse" else ()
+    mitmdump = start(*args, normalize_routes=routes)
+    for model, script in (("one-1", first), ("two", second), ("one-2", first)):
+        asked = {**ASKED, "model": model}
+        client: Http1Client | Http2Client
+        if way == "reverse":
+            client = Http1Client(connect(mitmdump.port))
+        else:
+            alpn = "h2" if way == "h2" else "http/1.1"
+            tunnel = f"{host}:443"
+            raw = connect(mitmdump.port, tunnel=tunnel, ca=mitmdump.ca, alpn=[alpn])
+            is_http2 = alpn == "h2"
+            client = Http2Client(raw, host) if is_http2 else Http1Client(raw, host)
+        with client:
+            body = client.post("/v1/chat/completions", asked).rest()
+        assert body.endswith(b"data: [DONE]\n\n")
+        assert b'"role":null' not in body
+        assert json.loads(script.requests[-1].body)["model"] == model
+    assert (len(first.requests), len(second.requests)) == (2, 1)

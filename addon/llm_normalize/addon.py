@@ -101,6 +101,8 @@ class Normalize:
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.set_routing(self._routing, updated)
+        if updated & {"normalize_routes", "mode"}:
+            options.connect_late(self._routing.routes)
         self._home.hosts, self._home.routes = self.hosts, self._routing.routes
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
@@ -236,15 +238,16 @@ class Normalize:
         exchange = self._exchanges.begin(flow)
         if self._routing.answers(exchange):
             return
-        if exchange.is_chat:
-            exchange.expect()
-            if ctx.options.normalize_mode == "repair":
-                flow.request.headers["accept-encoding"] = "identity"
+        if exchange.is_chat and not exchange.waits_for_model:
+            _expect(exchange)
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it leaves after this."""
         exchange = self._exchanges.of(flow)
+        waited = exchange.waits_for_model
         self._routing.send(exchange)
+        if waited and exchange.is_chat:
+            _expect(exchange)
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
 
@@ -362,6 +365,13 @@ class Normalize:
             )
         log.size = size
         return log
+
+
+def _expect(exchange: Exchange) -> None:
+    """Have a record of an answer, and ask for one that is not compressed."""
+    exchange.expect()
+    if ctx.options.normalize_mode == "repair":
+        exchange.flow.request.headers["accept-encoding"] = "identity"
 
 
 def _named(

@@ -1,12 +1,13 @@
 """The addon's options: their declarations, and what their values mean."""
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mitmproxy import addonmanager, ctx, exceptions
-from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
@@ -19,6 +20,8 @@ from .routing.keys import Keys, Secret
 from .routing.model_names import Models
 from .routing.own_address import is_here
 from .routing.routes import Routes
+
+logger = logging.getLogger(__name__)
 
 _MODES = ("repair", "observe")
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
@@ -85,7 +88,8 @@ def declare(loader: addonmanager.Loader) -> None:
         "normalize_routes",
         Sequence[str],
         [],
-        "Where requests to a host go instead: api.openai.com=https://host/v1.",
+        "Where requests to a host go instead: api.openai.com=https://host/v1; those for "
+        "some models: api.openai.com/model-pattern=https://host/v1.",
     )
     loader.add_option(
         "normalize_keys",
@@ -129,12 +133,29 @@ def _routes(texts: Sequence[str]) -> Routes:
     made = Routes.parse(texts)
     modes = map(ProxyMode.parse, ctx.options.mode)
     own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
-    for pattern, target in made.routes:
-        if is_here(target.host) and target.port in own:
-            raise ValueError(
-                f"'{pattern}={target}' leads to this proxy: that is a loop"
-            )
+    for route in made.routes:
+        if is_here(route.target.host) and route.target.port in own:
+            raise ValueError(f"'{route}' leads to this proxy: that is a loop")
     return made
+
+
+def connect_late(routes: Routes) -> None:
+    """Let mitmproxy connect to no host before it is known that a request goes there.
+
+    Otherwise a reverse proxy connects to its upstream as soon as a client connects to it,
+    and lets the client down where that fails, though a route leads elsewhere.
+    """
+    modes = map(ProxyMode.parse, ctx.options.mode)
+    places = (each.address for each in modes if isinstance(each, ReverseMode))
+    if ctx.options.connection_strategy == "lazy" or not any(
+        routes.has(host, port) for host, port in places
+    ):
+        return
+    ctx.options.update(connection_strategy="lazy")
+    logger.info(
+        "normalize: connection_strategy is lazy now: the upstream has a route, and "
+        "mitmproxy would connect to it first"
+    )
 
 
 _ROUTING_OPTIONS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (

@@ -42,7 +42,8 @@ _ASKED = (
 _SAYS = re.compile(
     rf"\b{_ROOM}[^;]{{0,120}}?(?<!\w){_MORE}(?!\w)"
     rf"|(?<!\w){_MORE}[^;]{{0,60}}?\b{_ROOM}"
-    rf"|\b{_ASKED} (?:is |are |was |were )?(?:much |way )?too (?:long|large)\b"
+    rf"|\b{_ASKED} (?:is |are |was |were )?(?:much |way )?too long\b"
+    rf"|\b(?!request){_ASKED} (?:is |are |was |were )?(?:much |way )?too large\b"
     rf"|\b{_ASKED}[^.;]{{0,40}}?\bexceed(?:s|ed)?[^.;]{{0,40}}?\b(?:tokens?|length|limit of \d+)\b"
     r"|\bexceed(?:s|ed)? (?:the )?(?:input |prompt )?(?:token )?limit of [\d,]+ (?:input |prompt )?tokens?"
     r"|\btoo many (?:input |prompt )?tokens\b"
