@@ -22,6 +22,7 @@ from proxies import (
     BAD,
     BAD_BODY,
     GOOD,
+    GOOD_BODY,
     HOST,
     SSE,
     Proxy,
@@ -221,6 +222,45 @@ def test_stats_count_what_was_repaired(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
     rows = cast(list[list[str]], proxy.addon.stats_command())
     assert rows[1:] == [[HOST, "m", "2", "1", "data-space-missing", "4"]]
+
+
+USAGE = b'{"prompt_tokens":7,"completion_tokens":%d,"total_tokens":9}'
+CHUNK = (
+    b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":'
+    b'[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}],"usage":%b}\n\n'
+)
+
+
+@pytest.mark.parametrize("mode", ["repair", "observe"])
+def test_tokens_are_in_the_record_and_in_the_statistics(
+    proxy: Proxy, mode: str
+) -> None:
+    proxy.set(normalize_mode=mode)
+    usage = b"".join(CHUNK % (USAGE % n) for n in range(1, 9))
+    made = chat_flow(request={"model": "m", "stream": True})
+    proxy.stream(made, usage)
+    body = chat_flow(
+        request={"model": "m"}, headers={"content-type": "application/json"}
+    )
+    response_of(body).raw_content = dumps({**GOOD_BODY, "usage": loads(USAGE % 2)})
+    proxy.addon.responseheaders(body)
+    proxy.respond(body)
+    uncounted = {key: GOOD_BODY[key] for key in GOOD_BODY if key != "usage"}
+    body = chat_flow(
+        request={"model": "m"}, headers={"content-type": "application/json"}
+    )
+    response_of(body).raw_content = dumps(uncounted)
+    proxy.addon.responseheaders(body)
+    proxy.respond(body)
+    first, second, third = proxy.records("flow")
+    assert (first["prompt_tokens"], first["completion_tokens"]) == (7, 8)
+    assert (second["prompt_tokens"], second["completion_tokens"]) == (7, 2)
+    assert "prompt_tokens" not in third
+    rows = cast(list[list[str]], proxy.addon.stats_command())
+    assert [row[4:] for row in rows[-2:]] == [
+        ["prompt_tokens", "14"],
+        ["completion_tokens", "10"],
+    ]
 
 
 def test_an_adaptation_is_made_for_a_host_of_ones_own(proxy: Proxy) -> None:

@@ -119,6 +119,7 @@ def repair_response(
         logger.exception("%s: repair failed, the body stays as it is", label)
     if repaired is not None:
         running.record.add_event(repaired)
+        running.record.tokens = repaired.tokens
         running.snapshot.add_received(content or b"")
         running.snapshot.add_sent(
             content or b"" if settings.observe else repaired.after[0]

@@ -207,9 +207,11 @@ class RunningAnswer:
     ) -> Record:
         """Write the record, with its *figures*: events, bytes in, bytes out."""
         record = self.record
+        if self.rewriter is not None:
+            record.tokens = self.rewriter.pipeline.seen.tokens
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
-        stats.add(record.host, record.model, line["fixes"], names)
+        stats.add(record.host, record.model, line["fixes"], names, record.tokens)
         if summary := self._summary(line):
             host, model = brief(record.host), brief(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)

@@ -4,7 +4,14 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ..chat.chunk import choices, is_chunk, is_error, is_flat, is_readable
+from ..chat.chunk import (
+    choices,
+    is_chunk,
+    is_error,
+    is_flat,
+    is_readable,
+    tokens_of,
+)
 from ..chat.errors import failures_in, status_of
 from ..chat.failed_body import says_any, tells_only_failure
 from ..chat.stream_state import Asked, Seen
@@ -18,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 STATUS = "error-status"
 STREAM = "stream-in-body"
+_USAGE = "usage-missing"
 _FAILURE = 400
 LARGE = 1024 * 1024
 """Bytes of a body that is not repaired where other streams would wait for it."""
@@ -70,6 +78,9 @@ def repair_body(
             break
     if data.startswith(BOM) and not isinstance(value, str | None):
         record.fixed("bom-sent")
+    if _USAGE not in record.fixes:  # else it is made up
+        usage = value.get("usage") if isinstance(value, dict) else None
+        record.tokens = tokens_of(usage)
     record.after.append(dumps(value, by_parts=by_parts) if record.fixes else data)
     if due:
         record.status = due
