@@ -50,7 +50,8 @@ def repair_body(
     record = EventRecord(0, data)
     by_parts = len(data) > LARGE
     source = _assembled(data, status, asked, fixes, label)
-    due = _status_due(source, status, fixes) if status < _FAILURE else None
+    gives_status = status < _FAILURE and any(fix.name == STATUS for fix in fixes)
+    due = status_due(source, status) if gives_status else None
     status = due or status
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
@@ -108,10 +109,11 @@ def _is_answer(value: Json) -> bool:
     return is_answer and is_readable(value)
 
 
-def _status_due(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
-    """Return the status that an error under a good one should have had."""
-    if not any(fix.name == STATUS for fix in fixes):
-        return None
+def status_due(data: bytes, status: int) -> int | None:
+    """Return the status that an error under a good one should have had.
+
+    None where it is none.
+    """
     value = _read(data, text=False)
     # Words alone come with 202, too, and with a redirect.
     failed = tells_only_failure(value) if status == HTTPStatus.OK else is_error(value)
