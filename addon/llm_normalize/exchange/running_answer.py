@@ -14,7 +14,7 @@ from ..records.record_line import Record
 from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
 from ..repair.fix import Fix
-from ..repair.pipeline import Pipeline
+from ..repair.words_in_stream import WordsInStream
 from ..request.adaptation import LEARNED, Adaptation
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
@@ -158,7 +158,7 @@ class RunningAnswer:
         """
         settings, record, flow = self.settings, self.record, self.flow
         self.rewriter = Rewriter(
-            Pipeline(
+            WordsInStream(
                 self.asked, settings.fixes, record.add_event, self.label, record.count
             ),
             decoder,
