@@ -528,7 +528,9 @@ def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
     assert [each["end"] for each in proxy.records()] == ends
 
 
-@pytest.mark.parametrize("name", ["Rewriter", "WordsInStream", "asked_of", "AnswerRecord"])
+@pytest.mark.parametrize(
+    "name", ["Rewriter", "WordsInStream", "asked_of", "AnswerRecord"]
+)
 def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     proxy: Proxy,
     monkeypatch: pytest.MonkeyPatch,

@@ -19,9 +19,7 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
         yield made
 
 
-def play(
-    proxy: Proxy, body: bytes, kind: str = "application/json", **more: Any
-) -> Any:
+def play(proxy: Proxy, body: bytes, kind: str = "application/json", **more: Any) -> Any:
     """Let an answer whose length is known pass all hooks; return it."""
     headers = {"content-type": kind, "content-length": str(len(body))}
     made = chat_flow(request=ASKED, headers=headers | more)

@@ -9,9 +9,7 @@ from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.words_in_stream import WordsInStream
 from proxies import BAD, GOOD
 
-ERROR = (
-    b'data: {"error":{"message":"%b","type":"server_error","param":null,"code":null}}\n\n'
-)
+ERROR = b'data: {"error":{"message":"%b","type":"server_error","param":null,"code":null}}\n\n'
 
 
 class Stream:
@@ -33,7 +31,10 @@ class Stream:
 
 def ways(data: bytes) -> list[list[bytes]]:
     """Return *data* in one read, and in reads of one byte and of five."""
-    return [[data], *([data[i : i + n] for i in range(0, len(data), n)] for n in (1, 5))]
+    return [
+        [data],
+        *([data[i : i + n] for i in range(0, len(data), n)] for n in (1, 5)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -55,12 +56,18 @@ def test_words_become_an_error_event(data: bytes, words: bytes) -> None:
         assert stream.pipeline.events == 1
 
 
-@pytest.mark.parametrize("before", [b"", b"\n\n", b": ping\n\n", b"\xef\xbb\xbf", b"\r\n"])
+@pytest.mark.parametrize(
+    "before", [b"", b"\n\n", b": ping\n\n", b"\xef\xbb\xbf", b"\r\n"]
+)
 @pytest.mark.parametrize("data", [GOOD, BAD, GOOD.replace(b"data: ", b"data:")])
 def test_event_leaves_when_it_is_complete(before: bytes, data: bytes) -> None:
     first, _, rest = data.partition(b"\n\n")
     stream = Stream()
-    sent = stream.feed(before, first + b"\n\n", rest) if before else stream.feed(first + b"\n\n", rest)
+    sent = (
+        stream.feed(before, first + b"\n\n", rest)
+        if before
+        else stream.feed(first + b"\n\n", rest)
+    )
     assert b'"delta"' in sent[-2] or b'"delta"' in sent[-1]
     whole = {Stream().all(parts) for parts in ways(before + data)}
     assert len(whole) == 1
@@ -68,7 +75,13 @@ def test_event_leaves_when_it_is_complete(before: bytes, data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [b"Notice: x\n" + GOOD, b"Warning\n\ndata: [DONE]\n\n", b'OK {"choices": []}', b"\xff\xfe a", b"..."],
+    [
+        b"Notice: x\n" + GOOD,
+        b"Warning\n\ndata: [DONE]\n\n",
+        b'OK {"choices": []}',
+        b"\xff\xfe a",
+        b"...",
+    ],
 )
 def test_what_may_be_an_answer_passes(data: bytes) -> None:
     stream = Stream()

@@ -29,7 +29,9 @@ _FAILED = (
 )  # fmt: skip
 
 
-_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|title|h1|center|pre|p)\b", re.IGNORECASE)
+_PAGE = re.compile(
+    r"\s*<(?:!doctype|html|head|body|title|h1|center|pre|p)\b", re.IGNORECASE
+)
 _UNPRINTED = re.compile(r"[\0-\x08\x0e-\x1f]")
 _ANSWER_BEGINS = re.compile(
     r"\A\s*(?:[\[{\"]|null\b)|^(?:data|event|id|retry)? ?:|\"choices\"",

@@ -66,9 +66,8 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
             quoted(flow, encoding),
         )
         return Path.PASSED
-    if may_wait(response, observe=running.settings.observe):
-        return Path.BUFFERED
-    return Path.STREAMED
+    waits = may_wait(response, observe=running.settings.observe)
+    return Path.BUFFERED if waits else Path.STREAMED
 
 
 def is_good(response: http.Response) -> bool:

@@ -98,7 +98,8 @@ PROVIDERS = (
 """Hosts that serve chat/completions nearly, but not quite, as OpenAI does.
 
 Not those that carry much else, such as a database's (Databricks, Snowflake): opening
-them would lock out clients that do not trust mitmproxy's CA.
+them would lock out clients that do not trust mitmproxy's CA. (Vertex AI's carry more,
+too, but its OpenAI endpoint has no host of its own.)
 """
 
 
