@@ -123,3 +123,9 @@ def test_page_in_the_place_of_a_body_is_an_error_too(
     proxy.respond(made)
     assert response_of(made).status_code == status
     assert (response_of(made).content == body) is (status == 200)
+
+
+def test_body_that_cannot_be_decoded_passes_as_it_is(proxy: Proxy) -> None:
+    response = play(proxy, b"no gzip", **{"content-encoding": "gzip"})
+    assert (response.status_code, response.raw_content) == (200, b"no gzip")
+    assert response.headers["content-encoding"] == "gzip"
