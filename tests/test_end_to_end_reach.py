@@ -297,3 +297,29 @@ def test_one_address_serves_two_providers_by_model(
         assert b'"role":null' not in body
         assert json.loads(script.requests[-1].body)["model"] == model
     assert (len(first.requests), len(second.requests)) == (2, 1)
+
+
+def test_native_provider_behind_a_reverse_proxy_of_its_own_host(
+    start: Start, provider: Provider
+) -> None:
+    kind = {"content-type": "application/json"}
+    body = json.dumps({"result": {"response": "Hi"}, "success": True}).encode()
+    script = provider.script(body, headers=kind, framing="length")
+    path = f"/ai/run/{script.path.strip('/').replace('/', '-')}"
+    provider.alias(script, path)
+    host = f"{LOOPBACK}:{provider.port}"
+    mitmdump = start(
+        *("--mode", f"reverse:http://{host}"),
+        normalize_routes=f"{host}=workers-ai:http://{host}",
+        normalize_models=f"own={path.removeprefix('/ai/run/')}",
+        normalize_keys=f"{host}=env:A_KEY",
+    )
+    with Http1Client(connect(mitmdump.port)) as client:
+        answer = client.post("/v1/chat/completions", {**ASKED, "model": "own"}).rest()
+    assert form.meaning_of_stream(answer).choices[0].text == "Hi"
+    assert script.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    with connect(mitmdump.port) as raw:
+        raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+    (listed,) = json.loads(answer.partition(b"\r\n\r\n")[2])["data"]
+    assert listed["id"] == "own"
