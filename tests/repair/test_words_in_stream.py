@@ -7,7 +7,6 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.errors.error_unwrapped import ErrorUnwrapped
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.words_in_stream import WordsInStream
-from proxies import BAD, GOOD
 
 ERROR = b'data: {"error":{"message":"%b","type":"server_error","param":null,"code":null}}\n\n'
 
