@@ -5,9 +5,13 @@ import pytest
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.errors.error_unwrapped import ErrorUnwrapped
+from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.words_in_stream import WordsInStream
 
+LATER = wire([chunk({"content": "Hi"}), chunk({}, finish="stop"), DONE])
+GOOD = wire([chunk({"role": "assistant", "content": ""})]) + LATER
+BAD = wire([chunk({"role": "assistant", "content": None})]) + LATER
 ERROR = b'data: {"error":{"message":"%b","type":"server_error","param":null,"code":null}}\n\n'
 
 
