@@ -17,11 +17,12 @@ from llm_normalize.commands import EVERY
 from llm_normalize.exchange import running_answer
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
-from llm_normalize.wire.json_text import dumps
+from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     BAD,
     BAD_BODY,
     GOOD,
+    GOOD_BODY,
     HOST,
     SSE,
     Proxy,
@@ -221,6 +222,68 @@ def test_stats_count_what_was_repaired(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
     rows = cast(list[list[str]], proxy.addon.stats_command())
     assert rows[1:] == [[HOST, "m", "2", "1", "data-space-missing", "4"]]
+
+
+USAGE = b'{"prompt_tokens":7,"completion_tokens":%d,"total_tokens":9}'
+CHUNK = (
+    b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":'
+    b'[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}],"usage":%b}\n\n'
+)
+
+
+@pytest.mark.parametrize("mode", ["repair", "observe"])
+def test_tokens_are_in_the_record_and_in_the_statistics(
+    proxy: Proxy, mode: str
+) -> None:
+    proxy.set(normalize_mode=mode)
+    usage = b"".join(CHUNK % (USAGE % n) for n in range(1, 9))
+    made = chat_flow(request={"model": "m", "stream": True})
+    proxy.stream(made, usage)
+    body = chat_flow(
+        request={"model": "m"}, headers={"content-type": "application/json"}
+    )
+    response_of(body).raw_content = dumps({**GOOD_BODY, "usage": loads(USAGE % 2)})
+    proxy.addon.responseheaders(body)
+    proxy.respond(body)
+    uncounted = {key: GOOD_BODY[key] for key in GOOD_BODY if key != "usage"}
+    body = chat_flow(
+        request={"model": "m"}, headers={"content-type": "application/json"}
+    )
+    response_of(body).raw_content = dumps(uncounted)
+    proxy.addon.responseheaders(body)
+    proxy.respond(body)
+    first, second, third = proxy.records("flow")
+    assert (first["prompt_tokens"], first["completion_tokens"]) == (7, 8)
+    assert (second["prompt_tokens"], second["completion_tokens"]) == (7, 2)
+    assert "prompt_tokens" not in third
+    rows = cast(list[list[str]], proxy.addon.stats_command())
+    assert [row[4:] for row in rows[-2:]] == [
+        ["prompt_tokens", "14"],
+        ["completion_tokens", "10"],
+    ]
+
+
+def test_an_adaptation_is_made_for_a_host_of_ones_own(proxy: Proxy) -> None:
+    proxy.set(normalize_hosts=["127.0.0.1"])
+    name = "developer-role-unknown"
+    asked = {"model": "m", "messages": [{"role": "developer", "content": "Hi"}]}
+
+    def sent(place: str) -> str:
+        made = chat_flow(host=place, request=asked)
+        made.response = None
+        proxy.addon.requestheaders(made)
+        proxy.addon.request(made)
+        return str(loads(made.request.content or b"")["messages"][0]["role"])
+
+    assert sent("127.0.0.1:8000") == "developer"
+    proxy.set(normalize_adapt=[f"127.0.0.1:8000:{name}"])
+    assert sent("127.0.0.1:8000") == "system"
+    assert sent("127.0.0.1:8001") == "developer"
+    rows = proxy.addon.fixes_command(name)
+    hosts = next(row[1] for row in rows if row[0] == "in requests to")
+    assert hosts.endswith("api.cloudflare.com, 127.0.0.1:8000")
+    proxy.set(normalize_skip=[name])
+    assert sent("127.0.0.1:8000") == "developer"
 
 
 def test_fixes_lists_all_and_says_where_one_is_skipped(proxy: Proxy) -> None:
@@ -465,7 +528,9 @@ def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
     assert [each["end"] for each in proxy.records()] == ends
 
 
-@pytest.mark.parametrize("name", ["Rewriter", "Pipeline", "asked_of", "AnswerRecord"])
+@pytest.mark.parametrize(
+    "name", ["Rewriter", "WordsInStream", "asked_of", "AnswerRecord"]
+)
 def test_a_bug_at_the_start_lets_the_answer_pass_as_it_is(
     proxy: Proxy,
     monkeypatch: pytest.MonkeyPatch,

@@ -110,7 +110,10 @@ def test_name_like_no_other_gets_all_of_them(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     (said,) = errors(proxy, caplog, "normalize_brook=1", "anonymize_hosts=b", "foo")
-    assert "no option normalize_brook: there are normalize_gate, normalize_cors" in said
+    assert (
+        "no option normalize_brook: there are normalize_gate, normalize_adapt, normalize_cors"
+        in said
+    )
     assert "normalize_outbound_headers" not in said  # it is mitmproxy's own
 
 

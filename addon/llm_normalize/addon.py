@@ -62,6 +62,7 @@ class Normalize:
     def __init__(self) -> None:
         self.hosts = Hosts.parse(PROVIDERS)
         self.skips: list[tuple[HostPattern | None, str]] = []
+        self.adapted: list[tuple[HostPattern, str]] = []
         self.stats = Stats()
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
@@ -100,12 +101,18 @@ class Normalize:
         if "normalize_hosts" in updated:
             self.hosts = options.hosts(ctx.options.normalize_hosts)
         options.set_routing(self._routing, updated)
+        if updated & {"normalize_routes", "mode"}:
+            options.connect_late(self._routing.routes)
         self._home.hosts, self._home.routes = self.hosts, self._routing.routes
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         for name in updated & {"normalize_keepalive", "normalize_retry"}:
             options.check_seconds(name, getattr(ctx.options, name))
+        if "normalize_adapt" in updated:
+            self.adapted = [
+                options.adapted(each) for each in ctx.options.normalize_adapt
+            ]
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -175,7 +182,7 @@ class Normalize:
     def fixes_command(self, name: str = "") -> types.Data:
         """Show all fixes, and which of them are skipped; or all about one."""
         named = [fix for fix in EVERY if fix.name == name]
-        rows = [row for fix in named for row in one_fix(fix, self.skips)]
+        rows = [row for fix in named for row in one_fix(fix, self.skips, self.adapted)]
         return _table(rows or fix_rows(EVERY, self.skips))
 
     @command.command("normalize.fixes.names")
@@ -257,15 +264,16 @@ class Normalize:
         exchange = self._exchanges.begin(flow)
         if self._routing.answers(exchange):
             return
-        if exchange.is_chat:
-            exchange.expect()
-            if ctx.options.normalize_mode == "repair":
-                flow.request.headers["accept-encoding"] = "identity"
+        if exchange.is_chat and not exchange.waits_for_model:
+            _expect(exchange)
 
     def request(self, flow: http.HTTPFlow) -> None:
         """Change a request to what its provider accepts; it is sent after this."""
         exchange = self._exchanges.of(flow)
+        waited = exchange.waits_for_model
         self._routing.send(exchange)
+        if waited and exchange.is_chat:
+            _expect(exchange)
         if flow.response is None and exchange.is_chat:
             self._answers.adapt(exchange, self._settings(flow))
 
@@ -358,15 +366,7 @@ class Normalize:
 
     def _off(self, flow: http.HTTPFlow) -> set[str]:
         """Return the names of what is not to be done to *flow*."""
-        request = flow.request
-        # Either may be the name that the user knows: with `keep_host_header`, say.
-        hosts = {request.host, request.pretty_host}
-        return {
-            name
-            for pattern, name in self.skips
-            if pattern is None
-            or any(pattern.matches(host, request.port) for host in hosts)
-        }
+        return _named(self.skips, flow.request)
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
         off = self._off(flow)
@@ -377,6 +377,7 @@ class Normalize:
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
+            adapted=_named(self.adapted, flow.request) - off,
             words=self._routing.gate is None,
             keepalive=ctx.options.normalize_keepalive,
             retry=ctx.options.normalize_retry,
@@ -402,6 +403,26 @@ class Normalize:
             )
         log.size = size
         return log
+
+
+def _expect(exchange: Exchange) -> None:
+    """Have a record of an answer, and ask for one that is not compressed."""
+    exchange.expect()
+    if ctx.options.normalize_mode == "repair":
+        exchange.flow.request.headers["accept-encoding"] = "identity"
+
+
+def _named(
+    given: Iterable[tuple[HostPattern | None, str]], request: http.Request
+) -> set[str]:
+    """Return the names that are *given* for the host of *request*, or for all."""
+    # Either may be the name that the user knows: behind a kept host header, say.
+    hosts = {request.host, request.pretty_host}
+    return {
+        name
+        for pattern, name in given
+        if pattern is None or any(pattern.matches(host, request.port) for host in hosts)
+    }
 
 
 def _table(rows: Iterable[Sequence[str]]) -> types.Data:

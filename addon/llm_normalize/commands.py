@@ -34,7 +34,11 @@ def fix_rows(
         yield [fix.name, _skipped(fix.name, skips), fix.changes]
 
 
-def one_fix(fix: Repair, skips: Sequence[tuple[HostPattern | None, str]]) -> Rows:
+def one_fix(
+    fix: Repair,
+    skips: Sequence[tuple[HostPattern | None, str]],
+    adapted: Sequence[tuple[HostPattern, str]] = (),
+) -> Rows:
     """Yield all there is to know of one fix or adaptation."""
     yield ["fix", fix.name]
     yield ["change", fix.changes]
@@ -43,7 +47,8 @@ def one_fix(fix: Repair, skips: Sequence[tuple[HostPattern | None, str]]) -> Row
         yield ["seen at", ", ".join(fix.providers)]
     else:
         yield ["otherwise", fix.why]
-        yield ["in requests to", ", ".join(fix.hosts) or "all hosts"]
+        own = (str(host) for host, name in adapted if name == fix.name)
+        yield ["in requests to", ", ".join((*fix.hosts, *own)) or "all hosts"]
     yield ["skipped", _skipped(fix.name, skips) or "nowhere"]
     yield from (["source", source] for source in fix.sources)
 

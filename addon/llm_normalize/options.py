@@ -1,22 +1,27 @@
 """The addon's options: their declarations, and what their values mean."""
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mitmproxy import addonmanager, ctx, exceptions
-from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.proxy.mode_specs import ProxyMode, ReverseMode
 from mitmproxy.utils import human
 
 from .commands import EVERY
 from .exchange.routing_policy import Routing
+from .request.adaptation import LEARNED
+from .request.adaptations import ADAPTATIONS
 from .routing.cors import origins
 from .routing.hosts import PROVIDERS, HostPattern, Hosts
 from .routing.keys import Keys, Secret
 from .routing.model_names import Models
 from .routing.own_address import is_here
 from .routing.routes import Routes
+
+logger = logging.getLogger(__name__)
 
 _MODES = ("repair", "observe")
 DEFAULT_PAIRS = "CONFDIR/normalize/pairs-PORT.jsonl"
@@ -48,6 +53,12 @@ def declare(loader: addonmanager.Loader) -> None:
         Sequence[str],
         [],
         "Fixes and adaptations not to apply: fix-name or host:fix-name.",
+    )
+    loader.add_option(
+        "normalize_adapt",
+        Sequence[str],
+        [],
+        "Changes of requests for hosts of your own: host:adaptation-name.",
     )
     loader.add_option(
         "normalize_strict",
@@ -89,7 +100,8 @@ def declare(loader: addonmanager.Loader) -> None:
         "normalize_routes",
         Sequence[str],
         [],
-        "Where requests to a host go instead: api.openai.com=https://host/v1.",
+        "Where requests to a host go instead: api.openai.com=https://host/v1; those for "
+        "some models: api.openai.com/model-pattern=https://host/v1.",
     )
     loader.add_option(
         "normalize_keys",
@@ -133,12 +145,29 @@ def _routes(texts: Sequence[str]) -> Routes:
     made = Routes.parse(texts)
     modes = map(ProxyMode.parse, ctx.options.mode)
     own = {mode.listen_port(ctx.options.listen_port) for mode in modes}
-    for pattern, target in made.routes:
-        if is_here(target.host) and target.port in own:
-            raise ValueError(
-                f"'{pattern}={target}' leads to this proxy: that is a loop"
-            )
+    for route in made.routes:
+        if is_here(route.target.host) and route.target.port in own:
+            raise ValueError(f"'{route}' leads to this proxy: that is a loop")
     return made
+
+
+def connect_late(routes: Routes) -> None:
+    """Let mitmproxy connect to no host before it is known that a request goes there.
+
+    Otherwise a reverse proxy connects to its upstream as soon as a client connects to it,
+    and lets the client down where that fails, though a route leads elsewhere.
+    """
+    modes = map(ProxyMode.parse, ctx.options.mode)
+    places = (each.address for each in modes if isinstance(each, ReverseMode))
+    if ctx.options.connection_strategy == "lazy" or not any(
+        routes.has(host, port) for host, port in places
+    ):
+        return
+    ctx.options.update(connection_strategy="lazy")
+    logger.info(
+        "normalize: connection_strategy is lazy now: the upstream has a route, and "
+        "mitmproxy would connect to it first"
+    )
 
 
 _ROUTING_OPTIONS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
@@ -202,6 +231,24 @@ def check_seconds(option: str, seconds: int) -> None:
         raise exceptions.OptionsError(
             f"{option}: {seconds} is no time; give a number of seconds, or 0 for never"
         )
+
+
+def adapted(text: str) -> tuple[HostPattern, str]:
+    """Return the host and the adaptation that *text* names.
+
+    Raises:
+        OptionsError: It names no adaptation that a host may be given, or no host.
+    """
+    host, _, name = text.strip().rpartition(":")
+    if name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
+        raise exceptions.OptionsError(
+            f"normalize_adapt: {text!r} names no adaptation to be made for a host; "
+            "give host:adaptation-name, the command normalize.fixes lists the names"
+        )
+    try:
+        return HostPattern.parse(host), name
+    except ValueError as error:
+        raise exceptions.OptionsError(f"normalize_adapt: {text!r}: {error}") from None
 
 
 def size(text: str) -> int:

@@ -289,3 +289,17 @@ def test_an_envelope_that_is_too_long_is_not_the_streams() -> None:
     assert sorted(seen.envelope) == ["created", "model"]
     seen.note(chunk({}, id="b", model="c"))
     assert (seen.envelope["id"], seen.envelope["model"]) == ("b", "m" * 256)
+
+
+def test_last_usage_that_counted_is_remembered() -> None:
+    seen = Seen()
+    for usage in (
+        {"prompt_tokens": 7, "completion_tokens": 1},
+        None,
+        {"prompt_tokens": 7, "completion_tokens": 2},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+    ):
+        seen.note({"choices": [], "usage": usage})
+    assert seen.tokens == (7, 2)
+    seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
+    assert [*map(str, seen.tokens)] == ["None", "None"]

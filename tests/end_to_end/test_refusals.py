@@ -356,3 +356,73 @@ def test_behind_another_proxy_it_is_asked_again_through_that(
     words = [each.headers["proxy-authorization"] for each in script.requests]
     assert words == ["Basic dXNlcjpjYW5hcnktd29yZA=="] * 2
     assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2
+
+
+# -- refusals of another form --------------------------------------------------------
+
+
+def test_role_that_a_template_refuses_is_sent_as_system_from_then_on(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    role = refusal("Unexpected message role.", 500)
+    parts = refusal(
+        "no",
+        422,
+        errors=[
+            {"type": "string_type", "loc": ["body", "messages", 1, "content"]}
+            | {"msg": "Input should be a valid string"}
+        ],
+    )
+    script = provider.script(GOOD, turns=[role, parts])
+    said: list[Json] = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": PROMPT}]},
+    ]
+    body = asked("template", messages=said)
+    for _ in range(2):
+        status, _, answer = ask(reverse, script, body)
+        assert (status, answer) == (200, GOOD)
+    first, _, *rest = bodies(script)
+    assert first == body
+    system, user = rest[0]["messages"]
+    assert (system["role"], user["content"]) == ("system", PROMPT)
+    assert rest[0] == rest[1]
+    assert len(script.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status", "words"),
+    [
+        (b'{"message":"No permission invoke API","success":false}', "application/json", 403, b"No permission invoke API"),
+        (b"<html><title>Log in</title></html>", "text/html; charset=utf-8", 502, b"Log in"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_stream_that_is_none_says_why(
+    reverse: Mitmdump,
+    provider: Provider,
+    body: bytes,
+    kind: str,
+    status: int,
+    words: bytes,
+    framing: Any,
+) -> None:
+    script = provider.script(body, headers={"content-type": kind}, framing=framing)
+    found, headers, answer = ask(reverse, script, asked("none"))
+    if framing == "length":
+        assert (found, headers["content-type"]) == (status, "application/json")
+        assert b'{"error":{"message":"%b"' % words in answer
+    else:
+        assert (found, headers["content-type"]) == (200, "text/event-stream")
+        assert answer.startswith(b'data: {"error":{"message":"%b"' % words)
+        assert b"[DONE]" not in answer
+
+
+def test_completion_whose_length_is_known_is_streamed(
+    reverse: Mitmdump, provider: Provider
+) -> None:
+    kind = {"content-type": "application/json"}
+    script = provider.script(BODY, headers=kind, framing="length")
+    status, headers, answer = ask(reverse, script, asked("body"))
+    assert (status, headers["content-type"]) == (200, "text/event-stream")
+    assert answer.endswith(DONE)

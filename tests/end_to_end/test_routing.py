@@ -230,3 +230,89 @@ def test_key_is_on_a_request_that_is_made_again(
         assert got.headers["authorization"] == f"Bearer {KEY}"
     mitmdump.terminate()
     nowhere_in(tmp_path, KEY)
+
+
+@pytest.mark.parametrize("way", ["routed", "reverse"])
+def test_client_that_wants_a_websocket_posts_at_once(
+    start: Start, provider: Provider, way: str
+) -> None:
+    script = provider.script(*STREAM)
+    path = script.path
+    if way == "routed":
+        mitmdump = start(normalize_routes=routed(provider, script))
+        raw = connect(mitmdump.port, tunnel=f"{OPENAI}:443", ca=mitmdump.ca)
+        path = "/v1/chat/completions"
+    else:
+        mode = f"reverse:http://{LOOPBACK}:{provider.port}"
+        raw = connect(start("--mode", mode).port)
+    with raw:
+        raw.sendall(
+            f"GET /v1/responses HTTP/1.1\r\nhost: {OPENAI}\r\nupgrade: websocket\r\n"
+            "connection: Upgrade\r\nsec-websocket-version: 13\r\n"
+            "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+        )
+        answer = b""
+        while not answer.endswith(b"}"):
+            answer += raw.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 426 Upgrade Required\r\n")
+        assert b"\r\nupgrade: HTTP/1.1\r\n" in answer
+        with Http1Client(raw, OPENAI) as client:  # the same connection
+            assert client.post(path, ASKED).status == 200
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize("way", ["tunnel", "h2", "reverse"])
+def test_one_address_serves_two_providers_by_model(
+    start: Start, provider: Provider, way: str
+) -> None:
+    first, second = provider.script(*STREAM), provider.script(*STREAM)
+    host = "nowhere.test"  # it cannot be connected to
+    routes = [
+        routed(provider, first, f"{host}/one-*"),
+        routed(provider, second, host),
+    ]
+    args = ("--mode", f"reverse:https://{host}") if way == "reverse" else ()
+    mitmdump = start(*args, normalize_routes=routes)
+    for model, script in (("one-1", first), ("two", second), ("one-2", first)):
+        asked = {**ASKED, "model": model}
+        client: Http1Client | Http2Client
+        if way == "reverse":
+            client = Http1Client(connect(mitmdump.port))
+        else:
+            alpn = "h2" if way == "h2" else "http/1.1"
+            tunnel = f"{host}:443"
+            raw = connect(mitmdump.port, tunnel=tunnel, ca=mitmdump.ca, alpn=[alpn])
+            is_http2 = alpn == "h2"
+            client = Http2Client(raw, host) if is_http2 else Http1Client(raw, host)
+        with client:
+            body = client.post("/v1/chat/completions", asked).rest()
+        assert body.endswith(b"data: [DONE]\n\n")
+        assert b'"role":null' not in body
+        assert json.loads(script.requests[-1].body)["model"] == model
+    assert (len(first.requests), len(second.requests)) == (2, 1)
+
+
+def test_native_provider_behind_a_reverse_proxy_of_its_own_host(
+    start: Start, provider: Provider
+) -> None:
+    kind = {"content-type": "application/json"}
+    body = json.dumps({"result": {"response": "Hi"}, "success": True}).encode()
+    script = provider.script(body, headers=kind, framing="length")
+    path = f"/ai/run/{script.path.strip('/').replace('/', '-')}"
+    provider.alias(script, path)
+    host = f"{LOOPBACK}:{provider.port}"
+    mitmdump = start(
+        *("--mode", f"reverse:http://{host}"),
+        normalize_routes=f"{host}=workers-ai:http://{host}",
+        normalize_models=f"own={path.removeprefix('/ai/run/')}",
+        normalize_keys=f"{host}=env:A_KEY",
+    )
+    with Http1Client(connect(mitmdump.port)) as client:
+        answer = client.post("/v1/chat/completions", {**ASKED, "model": "own"}).rest()
+    assert form.meaning_of_stream(answer).choices[0].text == "Hi"
+    assert script.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    with connect(mitmdump.port) as raw:
+        raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+    (listed,) = json.loads(answer.partition(b"\r\n\r\n")[2])["data"]
+    assert listed["id"] == "own"

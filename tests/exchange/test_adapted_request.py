@@ -62,6 +62,15 @@ def test_what_is_for_other_models_is_left() -> None:
     assert adapted(chat_flow(request=asked | {"model": "mistral-7b"}))
 
 
+def test_what_is_wanted_for_a_host_is_changed_for_any_model() -> None:
+    asked = {"model": "llama", "stream_options": {"include_usage": True}}
+    made = chat_flow(host="127.0.0.1:8000", request=asked)
+    wanted = {"stream-options-refused"}
+    found = adapt(made, ADAPTATIONS, Learned(), b"", wanted=wanted, observe=False)
+    assert found
+    assert found.edits == [("stream-options-refused", "dropped", "stream_options")]
+
+
 def test_what_is_skipped_is_not_changed() -> None:
     made = chat_flow(request=KEYED)
     assert adapted(made, but=("prompt-cache-key-refused",)) is None

@@ -287,3 +287,56 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     known = learned.of(key_of(made.request, {"model": "m"}, b"me"))
     assert [each.path for each in known] == [("seed",), ("a",), ("b",)]
     assert b"'c'" in (response_of(made).content or b"")
+
+
+ROLE = b'{"error":{"code":400,"message":"Unexpected message role."}}'
+PARTS = (
+    b'{"detail":[{"type":"string_type","loc":["body","messages",1,"content"],'
+    b'"msg":"Input should be a valid string"}]}'
+)
+NULL = b'{"error":{"message":"messages[2].content: expected a string, got null"}}'
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+SAID: list[Any] = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Hi"}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+]
+
+
+def test_form_of_messages_does_not_use_up_the_tries(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    names = ["a", "b", "c"]
+    asked = {"model": "m", "messages": SAID, "stream": True} | dict.fromkeys(names, 1)
+    refusals = [PARTS, *(SEED.replace(b"seed", each.encode()) for each in names), NULL]
+    upstream.replies = [
+        *(Reply(400, "", JSON, each) for each in refusals),
+        Reply(200, "OK", JSON, dumps(GOOD_BODY)),
+    ]
+    response = play(proxy, refused(ROLE, asked))
+    assert (response.status_code, len(upstream.asked)) == (200, 6)
+    assert b"data: [DONE]" in response.content
+    system, user, assistant = upstream.bodies[-1]["messages"]
+    assert (system["role"], user["content"]) == ("system", "Hi")
+    assert (assistant["content"], assistant["tool_calls"]) == ("", [CALL])
+    (request,) = proxy.records("request")
+    assert request["changed"] == ["messages[*].role", "messages[*].content"]
+    assert request["dropped"] == names
+    # The next request is right at once.
+    made = refused(request=asked)
+    made.response = None
+    proxy.addon.requestheaders(made)
+    proxy.addon.request(made)
+    assert loads(made.request.content) == upstream.bodies[-1]
+
+
+def test_role_that_a_template_fails_at_is_changed(
+    proxy: Proxy, upstream: Upstream
+) -> None:
+    upstream.replies = [Reply(200, "OK", JSON, dumps(GOOD_BODY))]
+    made = refused(ROLE.replace(b"400", b"500"), {"model": "m", "messages": SAID})
+    response_of(made).status_code = 500
+    assert play(proxy, made).status_code == 200
+    failed = refused()  # a parameter that a failure names is none that is refused
+    response_of(failed).status_code = 500
+    assert play(proxy, failed).status_code == 500

@@ -95,6 +95,154 @@ def test_routed_answer_that_never_came_looks_as_it_was(
     assert f"{OPENAI} has a route to https://{HOST}/base/v1" in messages(caplog)[-1]
 
 
+BY_MODEL = [
+    f"{OPENAI}/deepseek-*=https://other.test/v1",
+    f"{OPENAI}/exact=https://other.test/v1",
+    ROUTE,
+]
+
+
+def model(name: str, **more: Any) -> Any:
+    return {"request": {"model": name, "stream": True}, "host": OPENAI, **more}
+
+
+def test_model_says_where_its_request_goes(proxy: Proxy) -> None:
+    keys = [f"{HOST}=env:A_KEY", "other.test=env:A_TOKEN"]
+    proxy.set(normalize_routes=BY_MODEL, normalize_keys=keys)
+    made = ask(proxy, **model("deepseek-chat"))
+    assert made.request.url == "https://other.test/v1/chat/completions"
+    assert made.request.headers["authorization"] == "Bearer token-0815"
+    assert made.request.headers["accept-encoding"] == "identity"
+    out = answer(proxy, made, GOOD.replace(b"data: ", b"data:"))
+    assert out == GOOD
+    assert made.request.host == OPENAI
+    assert made.metadata[NOTED]["host"] == "other.test"
+    made = ask(proxy, **model("llama"))
+    assert made.request.host == HOST
+    assert made.request.headers["authorization"] == f"Bearer {KEY}"
+    # An embedding, too: the body names the model.
+    made = ask(proxy, **model("exact", path="/v1/embeddings"))
+    assert made.request.url == "https://other.test/v1/embeddings"
+
+
+def test_model_by_its_other_name_says_it_too(proxy: Proxy) -> None:
+    names = ["gpt-4o=deepseek-chat", "deepseek-x=y"]
+    proxy.set(normalize_routes=BY_MODEL, normalize_models=names)
+    for asked, sent in (("gpt-4o", "deepseek-chat"), ("deepseek-x", "y")):
+        made = ask(proxy, **model(asked))
+        assert made.request.host == "other.test"
+        assert loads(made.request.content or b"")["model"] == sent
+
+
+def test_request_of_no_routed_model_stays_as_it_is(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=BY_MODEL[:1], normalize_models=["gpt-4o=x"])
+    made = chat_flow(**model("gpt-4o"))
+    made.response = None
+    before = made.request.headers.copy(), made.request.raw_content
+    send(proxy, made)
+    assert made.request.host == OPENAI
+    assert (made.request.headers, made.request.raw_content) == before
+    made.response = chat_flow().response
+    proxy.addon.responseheaders(made)
+    proxy.respond(made)
+    assert NOTED not in made.metadata
+    streamed = chat_flow(**model("deepseek-chat"))
+    streamed.response, streamed.request.stream = None, True
+    send(proxy, streamed)
+    assert streamed.request.host == OPENAI  # it is sent before its model is known
+
+
+def test_body_that_cannot_be_read_goes_nowhere(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=BY_MODEL[:1])
+    made = chat_flow(**model("deepseek-chat"))
+    made.response = None
+    made.request.headers["content-encoding"] = "gzip"
+    send(proxy, made)
+    assert response_of(made).status_code == 400
+    for body in (b"\xff", b"[]", b""):
+        made = chat_flow(**model("deepseek-chat"))
+        made.response, made.request.raw_content = None, body
+        send(proxy, made)
+        assert (made.response, made.request.host) == (None, OPENAI)
+
+
+def test_list_of_models_has_those_that_routes_name(proxy: Proxy) -> None:
+    proxy.set(normalize_routes=BY_MODEL, normalize_models=["gpt-4o=m", "exact=n"])
+    made = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    assert made.request.host == HOST
+    made.response = http.Response.make(200, dumps({"data": [{"id": "x"}]}))
+    proxy.respond(made)
+    listed = loads(response_of(made).content or b"")["data"]
+    assert [each["id"] for each in listed] == ["x", "gpt-4o", "exact"]
+    proxy.set(normalize_models=[])
+    made = ask(proxy, host=OPENAI, path="/v1/models", method="GET")
+    made.response = http.Response.make(200, dumps({"data": []}))
+    proxy.respond(made)
+    (found,) = loads(response_of(made).content or b"")["data"]
+    assert (found["id"], found["owned_by"]) == ("exact", "other.test")
+
+
+def test_model_may_be_served_by_a_native_provider(proxy: Proxy) -> None:
+    native = f"{OPENAI}/@cf/*=workers-ai:https://cf.test/accounts/1"
+    proxy.set(normalize_routes=[native, ROUTE])
+    said = {"model": "@cf/meta/llama", "messages": [{"role": "user", "content": "Hi"}]}
+    made = ask(proxy, host=OPENAI, request=said)
+    path = "/accounts/1/ai/run/@cf/meta/llama"
+    assert (made.request.host, made.request.path) == ("cf.test", path)
+    made = ask(proxy, host=OPENAI, request=said, path="/v1/embeddings")
+    assert response_of(made).status_code == 404
+
+
+def test_upstream_with_a_route_is_not_connected_to_first(
+    proxy: Proxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    options = proxy.context.options
+    caplog.set_level("INFO")
+    proxy.set(mode=["reverse:https://other.test"], normalize_routes=[ROUTE])
+    assert options.connection_strategy == "eager"
+    proxy.set(mode=[f"reverse:https://{OPENAI}"])
+    assert options.connection_strategy == "lazy"
+    assert "connection_strategy is lazy now" in caplog.text
+    caplog.clear()
+    proxy.set(normalize_routes=[ROUTE, "x.test=https://y.test"])
+    assert "lazy" not in caplog.text
+
+
+def upgrade(proxy: Proxy, *, reverse: bool = False, **more: Any) -> http.HTTPFlow:
+    """Ask for a WebSocket in the place of a POST to Responses."""
+    made = chat_flow(**{"method": "GET", "path": "/v1/responses?a=b"} | more)
+    made.response = None
+    made.request.headers["upgrade"] = "WebSocket"
+    if reverse:
+        made.client_conn.proxy_mode = REVERSE
+    send(proxy, made)
+    return made
+
+
+def test_websocket_of_responses_is_answered_where_the_proxy_answers(
+    proxy: Proxy,
+) -> None:
+    assert upgrade(proxy).response is None  # a host of the client's own choice
+    proxy.set(normalize_routes=[ROUTE], normalize_mode="observe")
+    assert upgrade(proxy, reverse=True).response is None
+    proxy.set(normalize_mode="repair")
+    for made in (upgrade(proxy, host=OPENAI), upgrade(proxy, reverse=True)):
+        response = response_of(made)
+        assert (response.status_code, response.headers["upgrade"]) == (426, "HTTP/1.1")
+        assert set(loads(response.content or b"")["error"]) == {
+            *("message", "type", "param", "code")
+        }
+    assert upgrade(proxy, reverse=True, path="/v1/realtime").response is None
+    proxy.set(normalize_gate="env:A_TOKEN")
+    assert response_of(upgrade(proxy)).status_code == 401
+    made = chat_flow(method="GET", path="/v1/responses")
+    made.response = None
+    made.request.headers["upgrade"] = "h2c, websocket"
+    made.request.headers["authorization"] = "Bearer token-0815"
+    send(proxy, made)
+    assert response_of(made).status_code == 426
+
+
 def test_other_requests_go_where_they_went(proxy: Proxy) -> None:
     proxy.set(normalize_routes=[ROUTE])
     for host in (HOST, "other.test"):

@@ -122,8 +122,13 @@ def test_proxy_does_not_ask_itself_for_ever(
 
 def test_status_is_for_programs(proxy: Proxy) -> None:
     proxy.set(normalize_hosts=["api.test"], normalize_mode="observe")
-    proxy.addon.stats.add("api.test", "m", {"role-null": 2})
+    proxy.addon.stats.add("api.test", "m", {"role-null": 2}, (), (1200, 3))
     status, page = get(proxy, "/status.json")
+    assert "1,200 prompt and 3 completion tokens" in get(proxy, headers=HTML)[1]
+    assert (
+        "prompt_tokens 1200, completion_tokens 3"
+        in get(proxy, headers={"accept": "*/*"})[1]
+    )
     told = json.loads(page)
     assert status == 200
     assert (told["hosts"], told["mode"], told["ca_sha256"]) == (
@@ -132,6 +137,7 @@ def test_status_is_for_programs(proxy: Proxy) -> None:
         "",
     )
     assert told["counters"][0]["fixes"] == {"role-null": 2}
+    assert told["counters"][0]["prompt_tokens"] == 1200
     assert told["confdir"] == str(proxy.folder)
     assert told["probe"].startswith(f"{HOST}/")
 

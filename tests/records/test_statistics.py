@@ -74,3 +74,16 @@ def test_names_are_cut_and_escaped() -> None:
     stats.add("a\n", "m" * 1000, {})
     _, (host, model, *_) = stats.rows()
     assert (host, len(model)) == (r"a\n", 200)
+
+
+def test_tokens_are_summed_where_they_were_counted() -> None:
+    stats = Stats()
+    stats.add("a.test", "m", {"content-null": 1}, (), (7, None))
+    stats.add("a.test", "m", {}, (), (5, 3))
+    stats.add("b.test", "m", {}, (), (None, None))
+    assert list(stats.rows())[1:] == [
+        ["a.test", "m", "2", "1", "content-null", "1"],
+        ["a.test", "m", "2", "1", "prompt_tokens", "12"],
+        ["a.test", "m", "2", "1", "completion_tokens", "3"],
+        ["b.test", "m", "1", "0", "", ""],
+    ]

@@ -326,3 +326,17 @@ def test_json_has_all_of_it(tmp_path: Path) -> None:
             "fixes": {"content-null": {"events": 4, "flows": 2}},
         }
     ]
+
+
+def test_tokens_are_summed_in_every_form(tmp_path: Path) -> None:
+    counted = {"prompt_tokens": 1500, "completion_tokens": 20}
+    (tmp_path / "a.jsonl").write_bytes(lines(flow(**counted), flow(**counted)))
+    summary, notes = summed(tmp_path)
+    (group,) = json.loads(as_json(summary, notes))["groups"]
+    assert (group["prompt_tokens"], group["completion_tokens"]) == (3000, 40)
+    text = list(as_text(*summed(tmp_path)))
+    assert "3,000" in text[3]
+    assert "40" in text[3].split()
+    table = list(as_markdown(*summed(tmp_path)))
+    assert "| prompt\\_tokens | completion\\_tokens |" in table[2]
+    assert "| 3000 | 40 |" in table[4]

@@ -257,10 +257,108 @@ def test_what_names_nothing(body: Any) -> None:
         "messages[0].role: unknown variant `developer`, expected one of `system`, `user`",
         "invalid parameter 'messages[0].role': invalid role 'developer', must be one of",
         "developer is not one of ['system', 'assistant'] - 'messages.[6].role'",
+        "Unexpected message role.",
+        "Jinja Exception: Unexpected message role.",
+        "chat template rejected the request: Unexpected message role.",
+        "[1214] Incorrect role information",
+        "角色信息不正确",
+        "Only user, assistant and system roles are supported!",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+        "Input tag 'developer' found using 'role' does not match any of the expected tags",
+        "Invalid value: 'developer'. Supported values are: 'system', 'assistant'",
+        "'messages.0' : discriminator property 'role' has invalid value",
+        "This model does not support developer messages",
+        "The developer role is not supported by this endpoint",
+        "'role' must be one of 'system', 'assistant', 'tool', or 'function'",
     ],
 )
 def test_role_that_is_unknown(message: str) -> None:
     assert refusal_of(json.dumps(error(message)).encode()).developer
+
+
+ROLE = "Input should be 'system', 'user', 'assistant', 'function' or 'tool'"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": [detail("messages", 2, "role", kind="enum", msg=ROLE)]},
+        error(str([{"type": "enum", "loc": ("body", "messages", 2, "X", "role")}])),
+        error("Invalid value", param="messages[2].role"),
+        error(f"messages.2.ChatCompletionUserMessageParam.role\n  {ROLE}"),
+        error(f"body -> messages -> 2 -> role\n  {ROLE}"),
+    ],
+    ids=str,
+)
+def test_role_is_refused_by_its_place(body: Any) -> None:
+    assert refusal_of(json.dumps(body).encode()).roles == ("2",)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Invalid role: 'tool'", "messages with role 'tool' must follow 'tool_calls'"],
+)
+def test_another_role_is_refused(message: str) -> None:
+    assert refusal_of(json.dumps(error(message)).encode()) == Refusal()
+
+
+STRING = "Input should be a valid string"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"detail": [detail("messages", 1, "content", msg=STRING, kind="string_type")]}, ("1", True, True)),
+        ({"detail": [detail("messages", 1, "X", "content", "str", msg="str type expected", kind="x")]}, ("1", True, True)),
+        ({"detail": [detail("messages", "assistant", "content", msg=STRING, kind="x")]}, ("*", True, True)),
+        (error(json.dumps([{"path": ["messages", 1, "content"], "message": "Expected string, received array"}])), ("1", True, True)),
+        (error(str([{"type": "string_type", "loc": ("body", "messages", 1, "X", "content", "str"), "msg": STRING}])), ("1", True, True)),
+        (error(f"messages.1.content\n  {STRING} [type=string_type, input_type=list]"), ("1", True, False)),
+        (error(f"body -> messages -> 1 -> content\n  {STRING}"), ("1", True, True)),
+        (error("Invalid type for 'messages[1].content': expected a string, but got an array instead."), ("1", True, False)),
+        (error("Invalid value for 'content': expected a string, got null."), ("*", False, True)),
+        (error("Invalid 'content': 'content' field must be a string or an array of objects."), ("*", False, True)),
+        (error("Type mismatch of '/messages/1/content', 'array' not in 'string'"), ("1", True, False)),
+        (error("json: cannot unmarshal array into Go struct field Message.messages.content of type string"), ("*", True, False)),
+        (error("messages[1]: invalid type: sequence, expected a string at line 1 column 9"), ("1", True, False)),
+        (error("messages[1]: data did not match any variant of untagged enum MessageContent"), ("1", True, True)),
+        (error('can only concatenate str (not "list") to str'), ("*", True, False)),
+        (error('can only concatenate str (not "NoneType") to str'), ("*", False, True)),
+        (error("[('messages.1.content' : value must be a string)]"), ("1", True, True)),
+        (error('Cannot deserialize value of type `java.lang.String` from Array value (token `JsonToken.START_ARRAY`) (through reference chain: R["messages"]->java.util.ArrayList[1]->M["content"])'), ("1", True, False)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_content_that_has_to_be_a_string(body: Any, expected: Any) -> None:
+    assert expected in refusal_of(json.dumps(body).encode()).content
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": [detail("messages", 1, "content", 0, "text", msg=STRING, kind="x")]},
+        {"detail": [detail("messages", 1, "content", 0, msg=STRING, kind="x")]},
+        {"detail": [detail("messages", 1, "name", msg=STRING, kind="x")]},
+        {"detail": [detail("messages", 1, "content", msg="Field required", kind="x")]},
+        {"detail": [{"loc": ["body", "messages", 1, "content"], "msg": 7}]},
+        error(f"messages.1.content.0.text\n  {STRING}"),
+        error("'user' must be a string"),
+    ],
+    ids=str,
+)
+def test_another_field_has_to_be_a_string(body: Any) -> None:
+    assert refusal_of(json.dumps(body).encode()).content == ()
+
+
+@pytest.mark.parametrize(
+    "said", ["content must be a string", "messages[0].role is bad", STRING]
+)
+def test_what_repeats_the_request_says_nothing_of_its_form(said: str) -> None:
+    place = [
+        detail("messages", 0, key, msg=said, kind="x") for key in ("role", "content")
+    ]
+    for body in (error(f"bad: {said}"), {"detail": place}):
+        assert refusal_of(json.dumps(body).encode(), echo(said)) == Refusal()
 
 
 def test_role_that_is_only_spoken_of() -> None:

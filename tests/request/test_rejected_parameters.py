@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from llm_normalize.request.message_refusals import RefusedContent
 from llm_normalize.request.refusal_parser import Refusal
 from llm_normalize.request.rejected_parameters import Change, apply, changes_for
 from llm_normalize.wire.json_text import Number
@@ -188,3 +189,37 @@ def test_one_field_that_is_named_for_each_message_is_one_change() -> None:
     body = {"messages": [{"x": 1}, {"x": 2}]}
     refusal = Refusal((("messages", "0", "x"), ("messages", "1", "x")))
     assert changes_for(refusal, body) == [Change(("messages", "*", "x"))]
+
+
+PARTS = [{"type": "text", "text": "Hi"}]
+CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+@pytest.mark.parametrize(
+    ("content", "edits"),
+    [
+        (("1", True, True), 1),
+        (("2", True, True), 1),
+        (("*", True, True), 2),
+        (("*", False, True), 1),
+        (("0", True, True), 0),
+        (("7", True, True), 0),
+    ],
+)
+def test_content_takes_the_form_that_is_wanted(content: Any, edits: int) -> None:
+    user = {"role": "user", "content": PARTS}
+    body: Any = {"messages": [*HI, user, {**CALLING}]}
+    found = changes_for(Refusal(content=(RefusedContent(*content),)), body)
+    assert all(each.is_form for each in found)
+    made = [edit for each in found for edit in apply(each, body)]
+    assert made == [("changed", "messages[*].content")] * edits
+    assert changes_for(Refusal(content=(RefusedContent(*content),)), body) == []
+
+
+def test_role_at_a_place_is_changed_where_it_is_the_developers() -> None:
+    body: Any = {"messages": [{"role": "developer", "content": "x"}, *HI]}
+    assert changes_for(Refusal(roles=("1",)), body) == []
+    (found,) = changes_for(Refusal(roles=("1", "0")), body)
+    assert apply(found, body) == [("changed", "messages[*].role")]
+    assert body["messages"][0]["role"] == "system"
+    assert changes_for(Refusal(developer=True), {"messages": "developer"}) == []

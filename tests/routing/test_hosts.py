@@ -110,6 +110,42 @@ def test_every_built_in_host_is_a_pattern_that_means_itself() -> None:
     assert not hosts.include("api.openai.com", 443)
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "api.kimi.com",
+        "api.xiaomimimo.com",
+        "token-plan-sgp.xiaomimimo.com",
+        "inference.baseten.co",
+        "model-abcd1234.api.baseten.co",
+        "dashscope-us.aliyuncs.com",
+        "cn-hongkong.dashscope.aliyuncs.com",
+        "ws-1.ap-southeast-1.maas.aliyuncs.com",
+        "hyper.charm.land",
+        "us-south.ml.cloud.ibm.com",
+        "ap-south-1.aws.wxai.ibm.com",
+        "ark.cn-beijing.volces.com",
+        "ark.ap-southeast.bytepluses.com",
+        "api.hunyuan.cloud.tencent.com",
+        "qianfan.baidubce.com",
+        "api.stepfun.com",
+        "api.stepfun.ai",
+        "aiplatform.googleapis.com",
+        "us-central1-aiplatform.googleapis.com",
+        "aiplatform.eu.rep.googleapis.com",
+    ],
+)
+def test_what_documents_of_a_provider_name_is_built_in(host: str) -> None:
+    assert Hosts.parse(PROVIDERS).include(host, 443)
+
+
+@pytest.mark.parametrize(
+    "host", ["storage.googleapis.com", "cloud.ibm.com", "tos-cn-beijing.volces.com"]
+)
+def test_what_a_provider_has_beside_is_not(host: str) -> None:
+    assert not Hosts.parse(PROVIDERS).include(host, 443)
+
+
 @pytest.mark.parametrize("text", ["*", "a b", "a,b", "ex\u00e4mple.com", "a.*b.c", ""])
 def test_what_is_no_host_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="give `host`"):

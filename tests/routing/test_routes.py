@@ -84,8 +84,56 @@ def test_first_route_that_fits_counts() -> None:
         (["a.test=c.test"], "no URL"),
         (["a.test=https://a.test/v1"], "that is a loop"),
         (["a.test=https://b.test", "b.test=https://c.test"], "that is a loop"),
+        (["a.test/m=https://b.test", "b.test/m=https://c.test"], "that is a loop"),
+        (["a.test/m=https://b.test", "b.test=https://b.test"], "that is a loop"),
+        (["a.test/=https://b.test"], "'a.test/=https://b.test': give a host, not"),
+        (["a.test/v1=https://b.test"], "give a host, not a URL, or host/model-pattern"),
+        (["https://a.test/m=https://b.test"], "give a host, not a URL"),
     ],
 )
 def test_what_is_no_route_is_refused(texts: list[str], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         Routes.parse(texts)
+
+
+def test_route_is_for_the_models_that_its_pattern_means() -> None:
+    routes = Routes.parse(
+        [
+            "a.test/deepseek-*=https://b.test/v1",
+            "a.test/org/m-1=https://c.test/v1",
+            "a.test=https://d.test",
+        ]
+    )
+
+    def host(*models: str) -> str | None:
+        found = routes.target("a.test", 443, *models)
+        return None if found is None else found.host
+
+    assert host("deepseek-chat") == "b.test"
+    assert host("org/m-1") == "c.test"
+    assert host("other", "org/m-1") == "c.test"  # what is asked for, and what is sent
+    assert host("org/m-12") == host() == "d.test"
+    assert routes.by_model("a.test", 443)
+    assert not routes.by_model("b.test", 443)
+    assert routes.has("a.test", 443)
+    assert not Routes.parse(["a.test/m=https://b.test"]).target("a.test", 443)
+    assert routes.names("a.test", 1) == [
+        ("deepseek-*", "b.test"),
+        ("org/m-1", "c.test"),
+    ]
+    assert str(routes.routes[0]) == "a.test/deepseek-*=https://b.test/v1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.test=workers-ai:https://a.test/accounts/1",
+        "*.test=workers-ai:https://a.test/accounts/1",
+        "a.test/m*=https://a.test/v1",
+        "a.test/m*=workers-ai:https://a.test/x",
+    ],
+)
+def test_route_from_its_own_host_in_another_form_is_no_loop(text: str) -> None:
+    (route,) = Routes.parse([text]).routes
+    assert route.stays
+    assert len(Routes.parse([text, "a.test/n=https://b.example"]).routes) == 2

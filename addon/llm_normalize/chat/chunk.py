@@ -241,6 +241,20 @@ def name_of(call: Chunk) -> Json:
     return named or function(call).get("name") or None
 
 
+type Tokens = tuple[int | None, int | None]
+"""Tokens of a prompt and of a completion, as far as a provider counts them."""
+
+
+def tokens_of(usage: Json) -> Tokens:
+    """Return the figures that *usage* has."""
+    found = usage if isinstance(usage, dict) else {}
+    prompt, completion = (
+        value if isinstance(value, int) and not isinstance(value, bool) else None
+        for value in (found.get("prompt_tokens"), found.get("completion_tokens"))
+    )
+    return prompt, completion
+
+
 def usage_of(chunk: Chunk) -> Json:
     """Return the usage that *chunk* carries, None where it says nothing."""
     return chunk.get("usage") or None

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from ..text.html_text import shown
 from ..wire.json_text import Json, dumps
 from .chunk import Chunk, choices, is_chunk
+from .context_overflow import is_overflow
 from .finish_words import FAILED, finish_word, meaning
 
 _LONG = 2000
@@ -212,6 +213,8 @@ def status_of(body: Chunk) -> int:
         known = [_INTERNAL[each] for each in internal if each in _INTERNAL]
         if known:
             return known[0]
+    if is_overflow({"message": message}, HTTPStatus.OK):
+        return HTTPStatus.BAD_REQUEST
     return _status_in((" ".join(codes), message))
 
 

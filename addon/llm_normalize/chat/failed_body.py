@@ -1,6 +1,9 @@
 """Whether a whole body has no answer, and says what went wrong."""
 
+import re
+
 from ..wire.json_text import Json
+from ..wire.sse import BOM
 from .chunk import (
     ENVELOPE,
     FAILURE,
@@ -26,6 +29,16 @@ _FAILED = (
 )  # fmt: skip
 
 
+_PAGE = re.compile(
+    r"\s*<(?:!doctype|html|head|body|title|h1|center|pre|p)\b", re.IGNORECASE
+)
+_UNPRINTED = re.compile(r"[\0-\x08\x0e-\x1f]")
+_ANSWER_BEGINS = re.compile(
+    r"\A\s*(?:[\[{\"]|null\b)|^(?:data|event|id|retry)? ?:|\"choices\"",
+    re.MULTILINE,
+)
+
+
 def tells_only_failure(value: Json) -> bool:
     """Tell whether *value*, a whole body, has no answer and says what went wrong.
 
@@ -46,6 +59,26 @@ def tells_only_failure(value: Json) -> bool:
         return False
     words = [text_in(value.get(key)) or "" for key in _FAILED]
     return any(map(str.isalpha, "".join(words)))
+
+
+def is_page_or_words(data: bytes, kind: str) -> bool:
+    """Tell whether *data*, a whole body, is a web page or plain words.
+
+    What begins like JSON or has the fields of an event stream is a broken answer.
+
+    Args:
+        data: The body.
+        kind: Its content type.
+    """
+    try:
+        text = data.removeprefix(BOM).decode()
+    except UnicodeDecodeError:
+        return False
+    if _PAGE.match(text):
+        return True
+    is_text = any(map(str.isalpha, text)) and not _UNPRINTED.search(text)
+    is_named = kind.strip().lower().startswith("text/")
+    return is_text and is_named and not _ANSWER_BEGINS.search(text)
 
 
 def fails_instead(value: Json, *, has_begun: bool) -> bool:

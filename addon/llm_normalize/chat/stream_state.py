@@ -11,7 +11,19 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from ..wire.json_text import Json, RepeatedKeyError, dumps, loads
-from .chunk import LONG, Chunk, calls, deltas, errors_in, function, index_of, name_of
+from .chunk import (
+    LONG,
+    Chunk,
+    Tokens,
+    calls,
+    deltas,
+    errors_in,
+    function,
+    has_counted,
+    index_of,
+    name_of,
+    tokens_of,
+)
 from .finish_words import FAILED, meaning
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
@@ -213,6 +225,8 @@ class Seen:
         """Whether the event at hand stood without a field name, as a body does."""
         self.n = 0
         """The number of the event at hand."""
+        self.tokens: Tokens = (None, None)
+        """What the last usage counted."""
         self._calls = 0
 
     @property
@@ -243,6 +257,8 @@ class Seen:
         """Record a chunk as it is sent."""
         if len(self.envelope) < len(_SHARED):
             self._note_envelope(chunk)
+        if has_counted(chunk):
+            self.tokens = tokens_of(chunk["usage"])
         self.error = self.error or bool(errors_in(chunk))
         for index, choice, delta in deltas(chunk):
             seen = self.choices.get(index)

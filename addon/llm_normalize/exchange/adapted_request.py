@@ -1,7 +1,7 @@
 """Requests on their way: changed to what their provider accepts."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -45,6 +45,7 @@ def adapt(
     learned: Learned,
     client: bytes,
     *,
+    wanted: Collection[str] = (),
     observe: bool,
 ) -> Adapted | None:
     """Change the request of *flow* to what its provider accepts. Never raises.
@@ -54,13 +55,14 @@ def adapt(
         adaptations: Those that are not skipped, in order.
         learned: What providers have refused.
         client: Whose request it is, see `client_of`.
+        wanted: Names of those that are for this host, whatever they are for otherwise.
         observe: Change nothing, tell what would be changed.
 
     Returns:
         What was changed; None where nothing was.
     """
     try:
-        return _adapt(flow, adaptations, learned, client, observe=observe)
+        return _adapt(flow, adaptations, learned, client, wanted, observe=observe)
     except Exception:
         host = brief(place_of(flow.request))
         logger.exception("normalize: a request to %s passes as it is", host)
@@ -72,6 +74,7 @@ def _adapt(
     adaptations: Sequence[type[Adaptation]],
     learned: Learned,
     client: bytes,
+    wanted: Collection[str],
     *,
     observe: bool,
 ) -> Adapted | None:
@@ -92,7 +95,8 @@ def _adapt(
     fitting = [  # to look for a key is quicker than to read a long prompt
         each
         for each in adaptations
-        if any(each.is_for(host, port) for host in hosts) and each.key.encode() in text
+        if (each.name in wanted or any(each.is_for(host, port) for host in hosts))
+        and each.key.encode() in text
     ]
     learns = any(each.name == LEARNED for each in adaptations)
     knows = learns and learned.knows(request.host, port)
@@ -101,7 +105,7 @@ def _adapt(
         return None
     edits: list[RequestEdit] = []
     for each in fitting:
-        if each.is_for_model(body.get("model")):
+        if each.name in wanted or each.is_for_model(body.get("model")):
             edits += [(each.name, *edit) for edit in each().edit(body)]
     for change in learned.of(key_of(request, body, client)) if knows else ():
         edits += [(LEARNED, *edit) for edit in apply(change, body)]

@@ -24,7 +24,7 @@ from ..repair.outcome import EventRecord
 from ..request.learned_rejections import Learned
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
-from . import busy_provider
+from . import busy_provider, retry
 from .adapted_request import Adapted, adapt
 from .answer_path import Path, path_of
 from .buffered_answer import Figures, is_slow, repair
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 _MOST = 1024 * 1024
 """Bytes of an answer that may be replaced before it is sent."""
-_REPEATED = (400, 422, *busy_provider.STATUSES)
+_REPEATED = (*retry.STATUSES, *busy_provider.STATUSES)
 """Status of answers after which another request may be sent."""
 _THREADS = 2
 """Large answers that are repaired at a time."""
@@ -80,6 +80,7 @@ class Answers:
                 settings.adaptations,
                 self._learned,
                 exchange.client,
+                wanted=settings.adapted,
                 observe=settings.observe,
             )
         if made is not None and found is not None:

@@ -12,6 +12,7 @@ from mitmproxy import http
 from ..text.printable import brief
 from ..wire.content_encoding import decoder_for
 from .exchange import Exchange
+from .length_known import may_wait
 from .pending_result import PENDING, is_pending
 from .request_facts import quoted
 from .response_headers import answers_events
@@ -65,7 +66,8 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
             quoted(flow, encoding),
         )
         return Path.PASSED
-    return Path.STREAMED
+    waits = may_wait(response, observe=running.settings.observe)
+    return Path.BUFFERED if waits else Path.STREAMED
 
 
 def is_good(response: http.Response) -> bool:

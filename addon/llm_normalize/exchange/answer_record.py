@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..chat.chunk import Tokens
 from ..records.pair_rows import Row, Rows
 from ..records.record_line import Entry, Form, Known, Record
 from ..records.snapshot import VERSION, Snapshot
+from ..records.statistics import TOKENS
 from ..repair.fast_path.template import Template
 from ..repair.outcome import EventRecord
 from ..text.echo import Echo
@@ -33,6 +35,7 @@ class AnswerRecord:
         is_error: Whether the status says that the answer is one.
         shown: Whether anybody can look at the pairs once the answer is over.
         rows: Those pairs.
+        tokens: What the provider counted: of the prompt, of the completion.
         request: What was changed in the request: an adaptation's name, what it did, and
             the path of a field.
     """
@@ -50,6 +53,7 @@ class AnswerRecord:
     is_error: bool = False
     shown: bool = True
     rows: Rows = field(default_factory=Rows)
+    tokens: Tokens = (None, None)
     request: list[tuple[str, str, str]] = field(default_factory=list)
     fixes: Counter[str] = field(default_factory=Counter)
     changed: int = 0
@@ -202,6 +206,7 @@ class AnswerRecord:
             bytes_out: Bytes sent to the client.
         """
         self._changed_alike()
+        counted = zip(TOKENS, self.tokens, strict=True)
         return self._mode(
             {
                 "type": "flow",
@@ -221,6 +226,7 @@ class AnswerRecord:
                 "first_ms": self.first_ms,
                 "total_ms": self._since_asked(),
                 "end": end,
+                **{name: count for name, count in counted if count is not None},
             }
         )
 

@@ -7,7 +7,8 @@ from http import HTTPStatus
 from mitmproxy import http
 
 from ..chat.errors import phrase
-from ..repair.body import LARGE, repair_body
+from ..chat.failed_body import is_page_or_words
+from ..repair.body import LARGE, STATUS, repair_body, status_due
 from ..repair.outcome import EventRecord
 from ..wire.content_encoding import Decoder, LargeBodyError, decode
 from ..wire.event_boundary import EVENT
@@ -71,10 +72,29 @@ def _make_stream(
         return
     if exchange.is_native and not is_answer(response):
         return
+    if running.settings.applies(STATUS) and _has_failed(response):
+        return  # it gets a status of its own
     with contextlib.suppress(ValueError):
         response.data.content = content_of(response)
         running.stream_through(Decoder())
         running.prepare_headers(response)
+
+
+def _has_failed(response: http.Response) -> bool:
+    """Tell whether the body of *response* is nothing but an error, a page or words."""
+    try:
+        content = content_of(response)
+        due = status_due(content, response.status_code)
+        return due is not None or _is_page(response, content)
+    except ValueError:
+        return False
+
+
+def _is_page(response: http.Response, content: bytes) -> bool:
+    """Tell whether *response* has a page or words in the place of an answer."""
+    kind = response.headers.get("content-type", "")
+    is_ok = response.status_code == HTTPStatus.OK
+    return is_ok and is_page_or_words(content, kind)
 
 
 def is_slow(response: http.Response) -> bool:
@@ -105,11 +125,17 @@ def repair_response(
         # What has been streamed has been sent already.
         content = None if response.stream else content_of(response, _CONTAINERS)
         status = response.status_code
+        gives_status = any(fix.name == STATUS for fix in settings.fixes)
+        is_page = gives_status and bool(content) and _is_page(response, content or b"")
+        status = HTTPStatus.BAD_GATEWAY if is_page else status
         if content or (content is not None and status >= HTTPStatus.BAD_REQUEST):
             running.record.is_error = status >= HTTPStatus.BAD_REQUEST
             repaired = repair_body(
                 content, status, running.asked, settings.fixes, label
             )
+            if is_page:
+                repaired.status = status
+                repaired.fixed(STATUS)
     except ValueError as error:
         why = quoted(
             running.flow, str(error)
@@ -119,6 +145,7 @@ def repair_response(
         logger.exception("%s: repair failed, the body stays as it is", label)
     if repaired is not None:
         running.record.add_event(repaired)
+        running.record.tokens = repaired.tokens
         running.snapshot.add_received(content or b"")
         running.snapshot.add_sent(
             content or b"" if settings.observe else repaired.after[0]

@@ -29,6 +29,7 @@ class Exchange:
         is_on_selected_host: Whether its client asks a host whose answers are repaired;
             decided once, see `open_exchanges`.
         route: Where its client sent it and where it goes, if it has a route.
+        waits_for_model: Whether its model, which is not known yet, may give it another.
         is_let_in: Whether its client has presented the token of the gate.
         wants_models: Whether it asks for a list of models that gets more names.
         key: The proxy's key on its request, if there is one.
@@ -42,6 +43,7 @@ class Exchange:
     flow: http.HTTPFlow
     is_on_selected_host: bool = False
     route: Routed | None = None
+    waits_for_model: bool = False
     is_let_in: bool = False
     wants_models: bool = False
     key: GuardedKey | None = None
@@ -55,7 +57,8 @@ class Exchange:
     @property
     def is_selected(self) -> bool:
         """Whether the answers of its host are repaired; those of a route's target are."""
-        return self.is_on_selected_host or self.route is not None
+        is_routed = self.route is not None or self.waits_for_model
+        return self.is_on_selected_host or is_routed
 
     @property
     def is_native(self) -> bool:

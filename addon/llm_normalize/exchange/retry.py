@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from mitmproxy import http
@@ -33,9 +33,12 @@ from .second_request import (
 logger = logging.getLogger(__name__)
 
 TIMES = 3
-"""How often one request is sent once more, at most."""
+"""How often one request is sent once more without a parameter, at most."""
 
 _REFUSED = (400, 422)
+_FAILED = 500  # of llama.cpp, whose template refuses a role
+STATUSES = (*_REFUSED, _FAILED)
+"""Of answers after which a changed request may be sent."""
 type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
 
@@ -100,15 +103,26 @@ class Refused:
         """
         request, response = flow.request, flow.response
         assert response is not None
-        if response.status_code not in _REFUSED or not flow.server_conn.timestamp_start:
+        is_read = response.status_code in STATUSES
+        if not is_read or not flow.server_conn.timestamp_start:
             return None
         body = body_of(request)
         if body is None:
             return None
-        echo = echo or Echo(request_body(request))
-        refusal = refusal_of(_beginning(response), echo, words=words)
-        found = changes_for(refusal, body)
-        return cls(body, found, echo, words) if found else None
+        made = cls(body, [], echo or Echo(request_body(request)), words)
+        made.changes = made._changes_for(response)
+        return made if made.changes else None
+
+    def _changes_for(
+        self, response: http.Response, tried: Sequence[Change] = ()
+    ) -> list[Change]:
+        """Return what may be changed after *response*, and what was *tried*."""
+        status = response.status_code
+        if status not in STATUSES:
+            return []
+        refusal = refusal_of(_beginning(response), self.echo, words=self.words)
+        found = changes_for(refusal, self.body, tried)
+        return [each for each in found if status in _REFUSED or each.is_form]
 
     def change(self) -> list[RequestEdit]:
         """Change the request, and return what was changed."""
@@ -139,8 +153,9 @@ class Refused:
         """
         request, response = flow.request, flow.response
         assert response is not None
-        key, tried = key_of(request, self.body, client), list[Change]()
-        for _ in range(TIMES):
+        key, tried, times = key_of(request, self.body, client), list[Change](), 0
+        while self.changes:
+            times += not all(each.is_form for each in self.changes)
             edits = self.change()
             reply = await send_retry(flow, dumps(self.body), live=live)
             if reply is None:
@@ -152,14 +167,11 @@ class Refused:
             self.rest = reply.rest
             self.edits += edits
             tried += self.changes
-            refused = reply.status in _REFUSED
-            beginning = _beginning(response) if refused else b""
-            refusal = refusal_of(beginning, self.echo, words=self.words)
-            self.changes = changes_for(refusal, self.body, tried)
+            self.changes = self._changes_for(response, tried)
             if self.changes or 200 <= reply.status < 300:  # noqa: PLR2004
                 learned.add(key, tried)
-            if not self.changes:
-                break
+            if times >= TIMES:
+                self.changes = [each for each in self.changes if each.is_form]
         return True
 
 

@@ -15,19 +15,21 @@ from ..routing.gate import (
     is_asked,
     is_list,
     is_plain,
+    is_upgrade,
     key_refused,
     not_found,
     refusal,
     refused,
+    upgrade_refused,
     wants_key,
 )
 from ..routing.hosts import Hosts
 from ..routing.key_echo import LogFilter
 from ..routing.key_headers import without_credentials
 from ..routing.keys import Keys, Secret
-from ..routing.model_names import Models
+from ..routing.model_names import Models, model_in
 from ..routing.own_address import asked_host, is_address, is_here
-from ..routing.routes import Routed, Routes, is_reverse
+from ..routing.routes import Routed, Routes, Target, is_reverse
 from ..routing.saved_flow_guard import GuardedKey, unguard_flows
 from ..text.printable import brief
 from ..wire.content_encoding import LargeBodyError
@@ -81,7 +83,7 @@ class Routing:
 
     def is_routed(self, host: str | None, port: int | None) -> bool:
         """Tell whether requests to *host* go somewhere else."""
-        return self.routes.target(host, port) is not None
+        return self.routes.has(host, port)
 
     def connect(self, flow: http.HTTPFlow) -> None:
         """Do not connect to a host that has a route: nothing is asked of it.
@@ -132,41 +134,82 @@ class Routing:
     def _answers(self, exchange: Exchange) -> bool:
         flow = exchange.flow
         request = flow.request
-        target = self.routes.target(request.host, request.port) or self.routes.target(
-            request.pretty_host, request.port
-        )
+        target = self._target(request)
+        by_model = any(self.routes.by_model(*place) for place in _places(request))
         if target is None and getattr(flow.client_conn, _OPENED, False):
             # It was opened for a route: TLS is what its client wants all the same.
             request.scheme = "https"
-        if not (exchange.is_selected or target is not None):
+        if not (exchange.is_selected or target is not None or by_model):
             return False
-        secret = self.keys.secret(request.host, request.port)
-        answer = refused(request, self.gate) if self.gate is not None else None
-        if (target or self.gate or secret) and not is_plain(request.path):
-            flow.response = not_found(request)
-            return True
-        origin = self._origin(flow)
-        if origin is not None and cors.is_preflight(request):
-            flow.response = cors.preflight(request, origin)
-            return True
+        answer = self._own_answer(flow, target, by_model=by_model)
         if answer is not None:
             flow.response = answer
             return True
         exchange.is_let_in = self.gate is not None
-        if target is not None and target.is_native and not is_asked(request):
-            flow.response = self._unknown(request)
-            return True
         if target is not None:
             exchange.route = Routed.send(request, target)
+        # One that mitmproxy streams is sent before its model is known.
+        exchange.waits_for_model = by_model and not request.stream
         return False
+
+    def _own_answer(
+        self, flow: http.HTTPFlow, target: Target | None, *, by_model: bool
+    ) -> http.Response | None:
+        """Return what the proxy answers itself; None to what it sends on.
+
+        Args:
+            flow: The flow.
+            target: Where its request goes, if it has a route.
+            by_model: Whether its model may give it another.
+        """
+        request = flow.request
+        is_routed = target is not None or by_model
+        secret = self.keys.secret(request.host, request.port)
+        answer = refused(request, self.gate) if self.gate is not None else None
+        if (is_routed or self.gate or secret) and not is_plain(request.path):
+            return not_found(request)
+        origin = self._origin(flow)
+        if origin is not None and cors.is_preflight(request):
+            return cors.preflight(request, origin)
+        if answer is not None:
+            return answer
+        if is_upgrade(request) and (is_routed or self.gate or _may_answer(flow)):
+            return upgrade_refused()
+        if target is not None and target.is_native and not is_asked(request):
+            return self._unknown(request)
+        return None
+
+    def _target(self, request: http.Request, *models: str) -> Target | None:
+        """Return where *request* goes, None if that is where its client sent it."""
+        found = (self.routes.target(*place, *models) for place in _places(request))
+        return next(filter(None, found), None)
+
+    def _send_by_model(self, exchange: Exchange, content: bytes) -> None:
+        """Send a request where its model is served, whose name is known by now."""
+        request, asked = exchange.flow.request, model_in(content) or ""
+        exchange.waits_for_model = False
+        names = filter(None, (asked, self.models.sent(asked)))
+        if exchange.route is not None:
+            exchange.route.restore(request)
+            exchange.route = None
+        target = self._target(request, *names)
+        if target is not None and target.is_native and not is_asked(request):
+            exchange.flow.response = self._unknown(request)
+        elif target is not None:
+            exchange.route = Routed.send(request, target)
 
     def _unknown(self, request: http.Request) -> http.Response:
         """Return what a native provider has for anything but a chat completion."""
         if not is_list(request):
             return not_found(request)
-        listed = self.models.listed(b'{"object":"list","data":[]}')
-        body = listed or b'{"object":"list","data":[]}'
+        body = b'{"object":"list","data":[]}'
+        body = self.models.listed(body, self._names(request)) or body
         return http.Response.make(200, body, {"content-type": "application/json"})
+
+    def _names(self, request: http.Request) -> list[tuple[str, str]]:
+        """Return the models that routes of the host of *request* name."""
+        places = _places(request)
+        return [name for place in places for name in self.routes.names(*place)]
 
     def _origin(self, flow: http.HTTPFlow) -> str | None:
         if not (self.origins and is_reverse(flow.client_conn.proxy_mode)):
@@ -191,21 +234,31 @@ class Routing:
             exchange.adapted = None  # it is not sent
 
     def _send(self, exchange: Exchange) -> None:
-        flow, routed = exchange.flow, exchange.route
-        request = flow.request
-        exchange.wants_models = bool(self.models.names) and is_list(request)
-        secret = self.keys.secret(request.host, request.port)
-        is_native_target = routed is not None and routed.target.is_native
-        is_read = is_asked(request) and (self.models.names or is_native_target)
+        flow, request = exchange.flow, exchange.flow.request
+        waits = exchange.waits_for_model
+        exchange.wants_models = is_list(request) and bool(self.models.names or waits)
+        is_native_target = (
+            exchange.route is not None and exchange.route.target.is_native
+        )
+        is_read = is_asked(request) and (self.models.names or is_native_target or waits)
         try:
             content = content_of(request) if is_read else _plain(request)
+            if waits:
+                self._send_by_model(exchange, content)
         except ValueError as error:
-            if routed or secret or self.gate:  # nobody knows what would go there
+            secret = self.keys.secret(request.host, request.port)
+            # Nobody knows what would go there.
+            if exchange.route or waits or secret or self.gate:
                 status = 413 if isinstance(error, LargeBodyError) else 400
                 message = f"The body of the request is not read: {error}."
                 flow.response = refusal(status, message, None)
                 return
             content = b""
+        is_ours = exchange.is_selected or exchange.is_let_in
+        if flow.response is not None or not is_ours:
+            return
+        routed = exchange.route
+        secret = self.keys.secret(request.host, request.port)
         renamed = content and self.models.rename(content)
         if renamed:
             exchange.adapted = Adapted(content, [(MAPPED, "changed", "model")])
@@ -259,7 +312,7 @@ class Routing:
         client = flow.client_conn
         listens = client.proxy_mode.listen_host(ctx.options.listen_host or None)
         here = flow.request.host, client.sockname[0], listens
-        routed = (pattern for pattern, _ in self.routes.routes)
+        routed = (each.host for each in self.routes.routes)
         return host.lower() in here or any(
             each.matches(host, each.port) for each in (*self.hosts.patterns, *routed)
         )
@@ -310,7 +363,8 @@ class Routing:
         if response is None or not response.raw_content:
             return
         try:
-            listed = self.models.listed(content_of(response))
+            names = self._names(flow.request)
+            listed = self.models.listed(content_of(response), names)
         except ValueError as error:
             host, why = brief(flow.request.host), brief(str(error))
             message = "normalize: the list of models of %s passes as it is (%s)"
@@ -331,6 +385,19 @@ class Routing:
                 exchange.key.close()
         unguard_flows()
         self._log_filter.logger.removeFilter(self._log_filter)
+
+
+def _places(request: http.Request) -> list[tuple[str, int]]:
+    """Return by which names a route may know the host of *request*, with its port."""
+    return [(host, request.port) for host in (request.host, request.pretty_host)]
+
+
+def _may_answer(flow: http.HTTPFlow) -> bool:
+    """Tell whether the proxy may answer in the place of a host without a route."""
+    return (
+        is_reverse(flow.client_conn.proxy_mode)
+        and ctx.options.normalize_mode == "repair"
+    )
 
 
 def _plain(request: http.Request) -> bytes:

@@ -1,7 +1,7 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from ..records.record_line import Record
 from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
 from ..repair.fix import Fix
-from ..repair.pipeline import Pipeline
+from ..repair.words_in_stream import WordsInStream
 from ..request.adaptation import LEARNED, Adaptation
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
@@ -54,6 +54,7 @@ class Settings:
         log: The pairs log, if there is one.
         shown: Whether anybody can look at a flow's metadata once it is over.
         adaptations: What to change in requests, in order.
+        adapted: The names of those that the user wants for this host, whatever the model.
         words: Whether a refusal's words are read, and not only its fields for names:
             not where clients share what is learned, behind a gate.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
@@ -66,6 +67,7 @@ class Settings:
     log: PairsLog | None
     shown: bool = True
     adaptations: Sequence[type[Adaptation]] = ()
+    adapted: Collection[str] = ()
     words: bool = True
     keepalive: float = 0
     retry: float = 0
@@ -180,7 +182,7 @@ class RunningAnswer:
         """
         settings, record, flow = self.settings, self.record, self.flow
         self.rewriter = Rewriter(
-            Pipeline(
+            WordsInStream(
                 self.asked, settings.fixes, record.add_event, self.label, record.count
             ),
             decoder,
@@ -231,9 +233,11 @@ class RunningAnswer:
     ) -> Record:
         """Write the record, with its *figures*: events, bytes in, bytes out."""
         record = self.record
+        if self.rewriter is not None:
+            record.tokens = self.rewriter.pipeline.seen.tokens
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
-        stats.add(record.host, record.model, line["fixes"], names)
+        stats.add(record.host, record.model, line["fixes"], names, record.tokens)
         if summary := self._summary(line):
             host, model = brief(record.host), brief(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)

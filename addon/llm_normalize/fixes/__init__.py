@@ -52,6 +52,7 @@ from .envelope.model_missing import ModelMissing
 from .envelope.object_wrong import ObjectWrong
 from .envelope.service_tier_unknown import ServiceTierUnknown
 from .envelope.system_fingerprint_not_text import SystemFingerprintNotText
+from .errors.context_overflow_unnamed import ContextOverflowUnnamed
 from .errors.error_fields import ErrorFields
 from .errors.error_status import ErrorStatus
 from .errors.error_unwrapped import ErrorUnwrapped
@@ -240,6 +241,7 @@ FIXES: tuple[type[Fix], ...] = (
     ErrorStatus,
     ErrorUnwrapped,
     ErrorFields,
+    ContextOverflowUnnamed,
 )
 
 LEFT_ALONE: tuple[tuple[str, str], ...] = (

@@ -173,6 +173,10 @@ def _lost_usage(before: Meaning, after: Meaning) -> Iterator[str]:
             yield f"usage: {name} {value} became {new.get(name)}"
 
 
+# OpenAI's code for it, whatever a provider's is: agents shorten what they send.
+_TOO_LONG = "context_length_exceeded"
+
+
 def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
     messages = [error.message for error in after.errors]
     for error in before.errors:
@@ -183,7 +187,7 @@ def _lost_errors(before: Meaning, after: Meaning) -> Iterator[str]:
         ]
         if not same:
             yield f"error: {_show(error.message)} was lost"
-        elif error.code and all(other.code != error.code for other in same):
+        elif error.code and not {error.code, _TOO_LONG} & {each.code for each in same}:
             yield f"error: code {error.code!r} became {same[0].code!r}"
     for text in before.unread:
         if text not in after.unread and not any(text in other for other in messages):

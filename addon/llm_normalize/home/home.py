@@ -171,7 +171,7 @@ class Home:
         return _HTML if is_html else _TEXT, page
 
     def _pac(self, mode: mode_specs.ProxyMode, visit: Visit) -> str:
-        routed = [pattern for pattern, _ in self.routes.routes]
+        routed = [each.host for each in self.routes.routes]
         patterns = [*self.hosts.patterns, *routed, PATTERN]
         if isinstance(mode, mode_specs.UpstreamMode):
             otherwise = pac.upstream(mode.scheme, *mode.address)
@@ -191,7 +191,7 @@ class Home:
             mode=ctx.options.normalize_mode,
             seconds=time.monotonic() - self._begun,
             hosts=[str(each) for each in self.hosts.patterns],
-            routes=[(str(host), str(target)) for host, target in self.routes.routes],
+            routes=[(each.asked, str(each.target)) for each in self.routes.routes],
             opens="allowed" if ctx.options.allow_hosts else others,
             ca_sha256=fingerprint(_der(pem)) if pem else "",
             probe=self._probe.place,

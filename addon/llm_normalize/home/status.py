@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
+from ..records.statistics import TOKENS
 from ..wire.json_text import dumps
 
 ROWS = 100
@@ -25,6 +26,7 @@ class Row:
         repaired: How many of them were repaired.
         fixes: How many events each fix changed, the most first; what was done to
             requests as `request: NAME`.
+        tokens: How many there were, by their names in OpenAI's usage.
     """
 
     host: str
@@ -32,6 +34,7 @@ class Row:
     responses: int
     repaired: int
     fixes: Mapping[str, int]
+    tokens: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class Facts:
                     "responses": row.responses,
                     "repaired": row.repaired,
                     "fixes": dict(row.fixes),
+                    **row.tokens,
                 }
                 for row in self.rows
             ],
@@ -121,7 +125,8 @@ def grouped(table: Iterable[Sequence[str]]) -> tuple[list[Row], int]:
     for key, group in groupby(lines, key=lambda line: line[:4]):
         host, model, responses, repaired = key
         fixes = {fix: int(count) for *_, fix, count in group if fix}
-        rows.append(Row(host, model, int(responses), int(repaired), fixes))
+        tokens = {name: fixes.pop(name) for name in TOKENS if name in fixes}
+        rows.append(Row(host, model, int(responses), int(repaired), fixes, tokens))
     return rows[:ROWS], max(0, len(rows) - ROWS)
 
 

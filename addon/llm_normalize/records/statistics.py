@@ -1,12 +1,15 @@
 """Counters: what was repaired, by host, model and fix."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..text.printable import brief
 
 PAIRS = 1000
 """Pairs of host and model that are counted apart; whoever asks chooses both names."""
+
+TOKENS = ("prompt_tokens", "completion_tokens")
+"""What is counted of an answer's usage."""
 
 OTHER_MODELS = "other models"
 OTHER_HOSTS = "other hosts"
@@ -25,6 +28,7 @@ class Stats:
         self.repaired: Counter[tuple[str, str]] = Counter()
         self.fixes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self.requests: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        self.tokens: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
     def add(
         self,
@@ -32,8 +36,12 @@ class Stats:
         model: str,
         fixes: dict[str, int],
         adaptations: Iterable[str] = (),
+        tokens: Sequence[int | None] = (),
     ) -> None:
-        """Count one response, the *fixes* that changed it, and its request's changes."""
+        """Count one response: the *fixes* that changed it, its request's changes, *tokens*.
+
+        Of the prompt and of the completion; None where the provider did not count.
+        """
         pair = self._pair(brief(host), brief(model))
         self.responses[pair] += 1
         if fixes:
@@ -41,6 +49,12 @@ class Stats:
             self.fixes[pair].update(fixes)
         if names := list(adaptations):
             self.requests[pair].update(names)
+        for kind, count in zip(TOKENS, tokens, strict=False):
+            if count is not None:
+                self.tokens[pair][kind] += count
+
+    def _tokens(self, pair: tuple[str, str]) -> Iterable[tuple[str, int]]:
+        return self.tokens[pair].items() if pair in self.tokens else ()
 
     def _pair(self, host: str, model: str) -> tuple[str, str]:
         for pair, room in (((host, model), PAIRS), ((host, OTHER_MODELS), 2 * PAIRS)):
@@ -51,7 +65,8 @@ class Stats:
     def rows(self) -> Iterable[list[str]]:
         """Yield the table: host, model, responses, repaired, fix, count.
 
-        Changes of requests are rows named `request: NAME`, with their count.
+        Changes of requests are rows named `request: NAME`, with their count; tokens are
+        rows named as in OpenAI's usage.
         """
         yield ["host", "model", "responses", "repaired", "fix", "events"]
         for pair, count in sorted(self.responses.items()):
@@ -59,6 +74,10 @@ class Stats:
             repairs = [
                 *_sorted(self.fixes.get(pair), ""),
                 *_sorted(self.requests.get(pair), "request: "),
+                *(
+                    [name, str(n)]
+                    for name, n in sorted(self._tokens(pair), reverse=True)
+                ),
             ]
             yield from ([*line, *each] for each in repairs or [["", ""]])
 

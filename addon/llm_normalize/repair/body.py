@@ -4,7 +4,14 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ..chat.chunk import choices, is_chunk, is_error, is_flat, is_readable
+from ..chat.chunk import (
+    choices,
+    is_chunk,
+    is_error,
+    is_flat,
+    is_readable,
+    tokens_of,
+)
 from ..chat.errors import failures_in, status_of
 from ..chat.failed_body import says_any, tells_only_failure
 from ..chat.stream_state import Asked, Seen
@@ -18,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 STATUS = "error-status"
 STREAM = "stream-in-body"
+_USAGE = "usage-missing"
 _FAILURE = 400
 LARGE = 1024 * 1024
 """Bytes of a body that is not repaired where other streams would wait for it."""
@@ -42,7 +50,8 @@ def repair_body(
     record = EventRecord(0, data)
     by_parts = len(data) > LARGE
     source = _assembled(data, status, asked, fixes, label)
-    due = _status_due(source, status, fixes) if status < _FAILURE else None
+    gives_status = status < _FAILURE and any(fix.name == STATUS for fix in fixes)
+    due = status_due(source, status) if gives_status else None
     status = due or status
     is_failure = status >= _FAILURE
     off: set[type[Fix]] = set()
@@ -70,6 +79,9 @@ def repair_body(
             break
     if data.startswith(BOM) and not isinstance(value, str | None):
         record.fixed("bom-sent")
+    if _USAGE not in record.fixes:  # else it is made up
+        usage = value.get("usage") if isinstance(value, dict) else None
+        record.tokens = tokens_of(usage)
     record.after.append(dumps(value, by_parts=by_parts) if record.fixes else data)
     if due:
         record.status = due
@@ -97,10 +109,11 @@ def _is_answer(value: Json) -> bool:
     return is_answer and is_readable(value)
 
 
-def _status_due(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | None:
-    """Return the status that an error under a good one should have had."""
-    if not any(fix.name == STATUS for fix in fixes):
-        return None
+def status_due(data: bytes, status: int) -> int | None:
+    """Return the status that an error under a good one should have had.
+
+    None where it is none.
+    """
     value = _read(data, text=False)
     # Words alone come with 202, too, and with a redirect.
     failed = tells_only_failure(value) if status == HTTPStatus.OK else is_error(value)

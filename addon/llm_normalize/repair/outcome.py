@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..chat.chunk import Chunk
+from ..chat.chunk import Chunk, Tokens
 from ..wire.json_text import dumps
 from ..wire.sse import encode
 
@@ -40,6 +40,7 @@ class EventRecord:
         waiting: Parts of it that have not been sent yet.
         moved: Whether a later block was sent before it.
         status: The HTTP status that a body should have had, if another one.
+        tokens: What a body's usage counts.
     """
 
     n: int
@@ -49,6 +50,7 @@ class EventRecord:
     waiting: int = 0
     moved: bool = False
     status: int | None = None
+    tokens: Tokens = (None, None)
 
     def fixed(self, name: str) -> None:
         """Record that the fix *name* changed this block."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..records.statistics import TOKENS
 from ..text.printable import visible
 from . import log_reader as reader
 from .collected import Collected
@@ -29,6 +30,7 @@ def _models(found: Collected) -> Iterator[list[str]]:
     more = ["requests"] if overall.requests else []
     ends = [end for end in (*ENDS, OTHER_END) if overall.ends[end]]
     first = ["first ms p50", "p99"]
+    counted = [name for name in TOKENS if overall.tokens[name]]
     yield [
         "host",
         "model",
@@ -38,12 +40,14 @@ def _models(found: Collected) -> Iterator[list[str]]:
         "changed",
         *more,
         *ends,
+        *counted,
         *first,
     ]
     for (host, model, mode), group in sorted(found.groups.items()):
         counts = [group.flows, group.events, group.changed]
         counts += [group.requests] if more else []
         counts += [group.ends[end] for end in ends]
+        counts += [group.tokens[name] for name in counted]
         times = [group.begin.at(part) for part in (0.5, 0.99)]
         shown = ["-" if each is None else f"{each:.1f}" for each in times]
         yield [host, model or "-", mode, *map(str, counts), *shown]

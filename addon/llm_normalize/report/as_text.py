@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..records.statistics import TOKENS
 from . import figures as text
 from . import log_reader as reader
 from .collected import Collected
@@ -30,8 +31,14 @@ def as_text(found: Collected, notes: reader.Notes) -> Iterator[str]:
 
 def _models(found: Collected) -> Iterator[str]:
     rows = found.rows()
+    tokens = found.overall().tokens
+    counted = [name for name in TOKENS if tokens[name]]
     table = [
-        ["host", "model", "most needed", "answers", "repaired", "first p50", "p99"]
+        [
+            *("host", "model", "most needed", "answers", "repaired"),
+            *counted,
+            *("first p50", "p99"),
+        ]
     ]
     for (host, model, mode), group in rows[:MODELS]:
         table.append(
@@ -41,6 +48,7 @@ def _models(found: Collected) -> Iterator[str]:
                 _needed(group, mode),
                 text.number(group.flows),
                 text.share(group.repaired, group.flows),
+                *(text.number(group.tokens[name]) for name in counted),
                 text.duration(group.begin.at(0.5)),
                 text.duration(group.begin.at(0.99)),
             ]

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+from ..records.statistics import TOKENS
 from .histogram import Histogram
 from .log_reader import Record, number_of, text_of, time_of
 
@@ -22,6 +23,7 @@ class Group:
         ends: How often each end.
         fixes: Events that each fix changed.
         fixed: Answers that each fix changed.
+        tokens: Tokens, by their names in OpenAI's usage.
         begin: Milliseconds until the first event.
         total: Milliseconds until an answer was over.
     """
@@ -31,6 +33,7 @@ class Group:
         self.ends: Counter[str] = Counter()
         self.fixes: Counter[str] = Counter()
         self.fixed: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
         self.begin = Histogram()
         self.total = Histogram()
 
@@ -45,6 +48,8 @@ class Group:
         for name in fixes:
             self.fixes[name] += number_of(fixes, name)
             self.fixed[name] += 1
+        for name in TOKENS:
+            self.tokens[name] += number_of(record, name)
         for times, key in ((self.begin, "first_ms"), (self.total, "total_ms")):
             ms = time_of(record, key)
             if ms is not None:
@@ -60,6 +65,7 @@ class Group:
         self.ends.update(other.ends)
         self.fixes.update(other.fixes)
         self.fixed.update(other.fixed)
+        self.tokens.update(other.tokens)
         self.begin.merge(other.begin)
         self.total.merge(other.total)
 
@@ -77,6 +83,7 @@ class Group:
                 for name, count in ranked(self.fixes)
             },
             "repaired": self.repaired,
+            **+self.tokens,
             "total_ms": _times(self.total),
         }
 

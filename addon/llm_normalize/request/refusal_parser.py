@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..text.echo import Echo
 from ..wire.json_text import Json, loads
+from . import message_refusals as form
 
 _DEEP = 8  # levels of nesting
 _LONG = 4096  # characters of a text that is looked at
@@ -83,12 +84,6 @@ _PRINTED = re.compile(
     r"'type': '(?:extra_forbidden|value_error\.extra)', ?'loc': [(\[]([^)\]]{0,400})[)\]]"
     r"|'loc': [(\[]([^)\]]{0,400})[)\]], ?'msg': 'extra fields not permitted'"
 )
-_DEVELOPER = re.compile(
-    r"(?:unknown variant|(?:invalid|unsupported|unknown) (?:message )?role:?)"
-    r" ?[\"'`]?developer\b"
-    r"|\bdeveloper\b[\"'`]? (?:is not one of|role is not|is not (?:a )?(?:valid|supp))",
-    re.IGNORECASE,
-)
 _ONE = re.compile(_NAME)
 _SEPARATOR = re.compile(r" -> |[.\[\]]+")
 _WHITE = re.compile(r"\s+")
@@ -105,11 +100,15 @@ class Refusal:
     Attributes:
         paths: Names of parameters, and paths to them, as the provider spells them; one
             may be of something that the request does not have.
-        developer: Whether it is the role `developer`.
+        developer: Whether it may be the role `developer`.
+        roles: The messages, by their indexes, whose role it is.
+        content: Content of messages that has to be a text.
     """
 
     paths: tuple[Path, ...] = ()
     developer: bool = False
+    roles: tuple[str, ...] = ()
+    content: tuple[form.RefusedContent, ...] = ()
 
 
 def refusal_of(body: bytes, echo: Echo = _NOTHING, *, words: bool = True) -> Refusal:
@@ -138,16 +137,32 @@ class _Reader:
         self._words = words
         self._paths: list[Path] = []
         self._texts: list[str] = []
+        self._roles: list[str] = []
+        self._content: list[form.RefusedContent] = []
 
     def read(self, body: Json) -> Refusal:
         """Return what *body* says."""
         self._read(body, _DEEP)
         for text in self._texts:
             self._paths.extend(self._named(text))
+            self._read_form(text)
         developer = any(map(self._names_developer, self._texts))
         return Refusal(
-            tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST], developer
+            tuple(dict.fromkeys(filter(None, self._paths)))[:_MOST],
+            developer,
+            tuple(dict.fromkeys(self._roles))[:_MOST],
+            tuple(dict.fromkeys(self._content))[:_MOST],
         )
+
+    def _read_form(self, text: str) -> None:
+        """Collect what *text* says against the form of messages."""
+        for found in form.ROLE_AT.finditer(text):
+            if not self._repeats(found):
+                self._roles.append(found[1])
+        for found in form.TEXT.finditer(text):
+            content = None if self._repeats(found) else form.content_in(found)
+            if content is not None:
+                self._content.append(content)
 
     def _read(self, value: Json, deep: int) -> None:
         """Collect what *value* names in fields of their own, and the texts in it."""
@@ -160,6 +175,7 @@ class _Reader:
             for each in value[:_MOST]:
                 self._read(each, deep - 1)
         elif isinstance(value, dict):
+            self._read_place(value)
             if (named := self._field(value)) is not None:
                 self._paths.append(named)
                 return
@@ -183,6 +199,21 @@ class _Reader:
             and _PLACE.search(text, span.start, span.end)
             for span in self._echo.spans(text)
         )
+
+    def _read_place(self, error: dict[str, Json]) -> None:
+        """Collect what *error* says against the form of messages, by their place."""
+        listed = error.get("loc") or error.get("path")
+        said = error.get("msg") or error.get("message")
+        if not isinstance(listed, list) or not isinstance(said, str):
+            return
+        path, said = _without_root(tuple(map(str, listed))), said[:_LONG]
+        if path[:1] != ("messages",) or self._echo.is_own(said):
+            return
+        if path[-1] == "role":
+            self._roles.append(path[1])
+        content = form.content_at(path, said)
+        if content is not None:
+            self._content.append(content)
 
     def _field(self, error: dict[str, Json]) -> Path | None:
         """Return what *error* names in fields of its own; None if it does not."""
@@ -233,7 +264,7 @@ class _Reader:
                             yield _path_of(each[0])
 
     def _names_developer(self, text: str) -> bool:
-        return any(not self._repeats(each) for each in _DEVELOPER.finditer(text))
+        return any(not self._repeats(each) for each in form.DEVELOPER.finditer(text))
 
     def _repeats(self, found: re.Match[str], name: re.Match[str] | None = None) -> bool:
         """Tell whether what was *found*, or a *name* in it, is the request's own."""

@@ -8,7 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..wire.json_text import Json, Number
-from .adaptation import CHANGED, DROPPED, Body, Edit, messages, renamed
+from .adaptation import CHANGED, DROPPED, Adaptation, Body, Edit, renamed
+from .adaptations.assistant_content_null import AssistantContentNull
+from .adaptations.content_parts_refused import ContentPartsRefused
+from .adaptations.developer_role_unknown import DeveloperRoleUnknown
+from .message_refusals import ANY
 from .refusal_parser import Path, Refusal
 
 _LIMITS = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
@@ -31,7 +35,6 @@ _DEFAULTS: dict[str, tuple[Json, ...]] = {
     "modalities": (None, ["text"]),
 }
 _LISTED = "*"
-_ROLE: Path = ("messages", _LISTED, "role")
 _DEEP = 8  # levels of a path
 _HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
 
@@ -41,11 +44,28 @@ class Change(NamedTuple):
 
     Attributes:
         path: Where, from the top; `*` is any place of a list.
-        to: The new name of a limit, or the new role; None where it is dropped.
+        to: The new name of a limit, or what a message has there instead; None where it
+            is dropped.
     """
 
     path: Path
     to: str | None = None
+
+    @property
+    def is_form(self) -> bool:
+        """Whether messages only say the same in another form."""
+        return self in _FORMS
+
+
+_ROLE = Change(("messages", _LISTED, "role"), "system")
+_PARTS = Change(("messages", _LISTED, "content"), "a string")
+_NULL = Change(("messages", _LISTED, "content"), "an empty string")
+_FORMS: dict[Change, type[Adaptation]] = {
+    _ROLE: DeveloperRoleUnknown,
+    _PARTS: ContentPartsRefused,
+    _NULL: AssistantContentNull,
+}
+"""What does the same for hosts that are known to want it."""
 
 
 def changes_for(
@@ -70,20 +90,37 @@ def changes_for(
             found.append(Change(path))
         elif (other,) not in before:
             found.append(Change(path, other))
-    if refusal.developer and any(messages(body, "developer")):
-        found.append(Change(_ROLE, "system"))
+    found += _forms(refusal, body)
     return list(dict.fromkeys(found))
+
+
+def _forms(refusal: Refusal, body: Body) -> Iterator[Change]:
+    """Yield what of the form of messages is refused, and may be changed in *body*."""
+    places = [ANY] * refusal.developer + [*refusal.roles]
+    if any(_is_changed(_ROLE, body, place) for place in places):
+        yield _ROLE
+    for place, parts, null in refusal.content:
+        if parts and _is_changed(_PARTS, body, place):
+            yield _PARTS
+        if null and _is_changed(_NULL, body, place):
+            yield _NULL
+
+
+def _is_changed(form: Change, body: Body, place: str) -> bool:
+    """Tell whether *form* changes the message of *body* at *place*."""
+    listed = body.get("messages")
+    listed = listed if isinstance(listed, list) else []
+    some = listed if place == ANY else listed[int(place) :][:1]
+    copies: list[Json] = [{**each} for each in some if isinstance(each, dict)]
+    return bool(_FORMS[form]().edit({"messages": copies}))
 
 
 def apply(change: Change, body: Body) -> list[Edit]:
     """Do to *body* what once helped, unless it would now say something else."""
+    if change in _FORMS:
+        return _FORMS[change]().edit(body)
     path, to = change
     name = _spelled(path)
-    if path == _ROLE:
-        found = list(messages(body, "developer"))
-        for each in found:
-            each["role"] = to
-        return [(CHANGED, name)] if found else []
     if to is not None:
         if body.get(path[0]) is None or body.get(to) is not None:
             return []

@@ -38,7 +38,8 @@ def refused(request: http.Request, gate: Secret) -> http.Response | None:
     if not known:
         message = "Incorrect API key provided. This proxy wants a token of its own."
         return refusal(401, message, "invalid_api_key")
-    return None if is_asked(request) or is_list(request) else not_found(request)
+    is_served = is_asked(request) or is_list(request) or is_upgrade(request)
+    return None if is_served else not_found(request)
 
 
 def not_found(request: http.Request) -> http.Response:
@@ -73,6 +74,25 @@ def is_list(request: http.Request) -> bool:
 def is_asked(request: http.Request) -> bool:
     """Tell whether *request* asks for a chat completion."""
     return is_chat_request(request.method, request.path)
+
+
+def is_upgrade(request: http.Request) -> bool:
+    """Tell whether *request* asks for a WebSocket instead of a POST to Responses."""
+    asked = request.headers.get("upgrade", "").lower()
+    is_socket = "websocket" in (each.strip() for each in asked.split(","))
+    return is_socket and _path(request).rstrip("/").endswith("/responses")
+
+
+def upgrade_refused() -> http.Response:
+    """Return the answer to a request for a WebSocket; clients post at once then.
+
+    To any other they ask again, seven times.
+    """
+    message = "This proxy serves no WebSockets. Send the request with POST."
+    response = refusal(426, message, None)
+    response.headers["upgrade"] = "HTTP/1.1"  # RFC 9110, 15.5.22
+    response.headers["connection"] = "upgrade"
+    return response
 
 
 def wants_key(request: http.Request, *, is_native: bool) -> bool:

@@ -4,6 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+# Of Google Cloud, whose hosts are `REGION-aiplatform.googleapis.com`.
+_REGIONS = (
+    "africa-south1", "asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2",
+    "asia-northeast3", "asia-south1", "asia-southeast1", "asia-southeast2",
+    "australia-southeast1", "australia-southeast2", "europe-central2", "europe-north1",
+    "europe-southwest1", "europe-west1", "europe-west2", "europe-west3", "europe-west4",
+    "europe-west6", "europe-west8", "europe-west9", "europe-west12", "me-central1",
+    "me-central2", "me-west1", "northamerica-northeast1", "northamerica-northeast2",
+    "southamerica-east1", "southamerica-west1", "us-central1", "us-east1", "us-east4",
+    "us-east5", "us-south1", "us-west1", "us-west2", "us-west3", "us-west4",
+)  # fmt: skip
 PROVIDERS = (
     "integrate.api.nvidia.com",
     "ai.api.nvidia.com",
@@ -24,7 +35,12 @@ PROVIDERS = (
     "*.openai.azure.com",
     "*.cognitiveservices.azure.com",
     "*.services.ai.azure.com",
+    "inference.baseten.co",
+    "*.api.baseten.co",
     "generativelanguage.googleapis.com",
+    "aiplatform.googleapis.com",
+    "aiplatform.*.rep.googleapis.com",
+    *(f"{region}-aiplatform.googleapis.com" for region in _REGIONS),
     "api.groq.com",
     "router.huggingface.co",
     "api-inference.huggingface.co",
@@ -37,6 +53,7 @@ PROVIDERS = (
     "api.mistral.ai",
     "api.moonshot.ai",
     "api.moonshot.cn",
+    "api.kimi.com",
     "api.studio.nebius.com",
     "api.tokenfactory.nebius.com",
     "api.novita.ai",
@@ -52,11 +69,27 @@ PROVIDERS = (
     "api.x.ai",
     "api.z.ai",
     "open.bigmodel.cn",
+    "ark.*.volces.com",
+    "ark.*.bytepluses.com",
+    "api.hunyuan.cloud.tencent.com",
+    "qianfan.baidubce.com",
+    "api.stepfun.com",
+    "api.stepfun.ai",
+    "api.xiaomimimo.com",
+    "token-plan-cn.xiaomimimo.com",
+    "token-plan-sgp.xiaomimimo.com",
+    "token-plan-ams.xiaomimimo.com",
     "dashscope.aliyuncs.com",
     "dashscope-intl.aliyuncs.com",
+    "dashscope-us.aliyuncs.com",
+    "*.dashscope.aliyuncs.com",
+    "*.maas.aliyuncs.com",
     "llm.chutes.ai",
     "opencode.ai",
+    "hyper.charm.land",
     "*.inference.heroku.com",
+    "*.ml.cloud.ibm.com",
+    "*.wxai.ibm.com",
     "bedrock-runtime.*.amazonaws.com",
     "bedrock-mantle.*.api.aws",
     "api.inference.crusoecloud.com",
@@ -65,7 +98,8 @@ PROVIDERS = (
 """Hosts that serve chat/completions nearly, but not quite, as OpenAI does.
 
 Not those that carry much else, such as a database's (Databricks, Snowflake): opening
-them would lock out clients that do not trust mitmproxy's CA.
+them would lock out clients that do not trust mitmproxy's CA. (Vertex AI's carry more,
+too, but its OpenAI endpoint has no host of its own.)
 """
 
 

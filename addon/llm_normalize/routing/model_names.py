@@ -9,6 +9,12 @@ from ..wire.json_scanner import text_at
 from ..wire.json_text import Json, dumps, loads
 
 
+def fits(pattern: str, name: str) -> bool:
+    """Tell whether *name* is one that *pattern* means, in which `*` is anything."""
+    parts = map(re.escape, pattern.split("*"))
+    return bool(re.fullmatch(".*".join(parts), name, re.DOTALL))
+
+
 @dataclass(frozen=True)
 class Models:
     """The model that is sent for each that is asked for; the first that fits counts."""
@@ -35,8 +41,7 @@ class Models:
     def sent(self, asked: str) -> str | None:
         """Return what is sent for the model *asked*, None if that is it."""
         for pattern, sent in self.names:
-            parts = map(re.escape, pattern.split("*"))
-            if re.fullmatch(".*".join(parts), asked, re.DOTALL):
+            if fits(pattern, asked):
                 return sent if sent != asked else None
         return None
 
@@ -59,10 +64,14 @@ class Models:
         spelled = json.dumps(sent, ensure_ascii=False)[1:-1]
         return f"{text[:start]}{spelled}{text[end:]}".encode(), asked
 
-    def listed(self, body: bytes) -> bytes | None:
+    def listed(self, body: bytes, more: Iterable[tuple[str, str]] = ()) -> bytes | None:
         """Return a list of models (`GET /models`) with the names that may be asked for.
 
         None if it is no such list, or has them all.
+
+        Args:
+            body: The list.
+            more: Names beside those of the mapping, and who serves them.
         """
         try:
             value = loads(body)
@@ -73,15 +82,27 @@ class Models:
             return None
         names = (each.get("id") for each in listed if isinstance(each, dict))
         known = {name for name in names if isinstance(name, str)}
-        added: list[Json] = [
-            {"id": asked, "object": "model", "created": 0, "owned_by": sent}
-            for asked, sent in self.names
-            if "*" not in asked and asked not in known
-        ]
+        added: list[Json] = []
+        for asked, owner in (*self.names, *more):
+            if "*" not in asked and asked not in known:
+                known.add(asked)
+                added.append(
+                    {"id": asked, "object": "model", "created": 0, "owned_by": owner}
+                )
         if not added:
             return None
         value["data"] = [*listed, *added]
         return dumps(value)
+
+
+def model_in(body: bytes) -> str | None:
+    """Return the model that a request's *body* asks for; None if it names none."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        return None
+    start, end = text_at(text, "model") or (0, 0)
+    return _read(text[start:end]) or None
 
 
 def _read(raw: str) -> str | None:

@@ -1,25 +1,27 @@
 """Where requests go instead: `api.openai.com=https://integrate.api.nvidia.com/v1`.
 
-Clients that have a host wired in ask for OpenAI's paths below `/v1`; a route puts them
+A route may be for some models alone: `api.openai.com/gpt-*=https://…`. Clients that have a host wired in ask for OpenAI's paths below `/v1`; a route puts them
 below the base of its target.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
 
 from .hosts import HostPattern
+from .model_names import fits
 
 NATIVE = "workers-ai:"
 """What a target begins with that speaks a protocol of its own."""
 
 _PORTS = {"http": 80, "https": 443}
 _ROOT = re.compile(r"/v1(?=/|\?|$)")
+_VERSION = re.compile(r"(?:api/)?v\d+/?\Z")  # a base path, and no model
 
 
 def is_reverse(mode: mode_specs.ProxyMode) -> bool:
@@ -148,11 +150,60 @@ class Routed:
         return cls(scheme, host, port, path, host_header, Target.parse(target))
 
 
+class Route(NamedTuple):
+    """Where requests to a host go, or those for some of its models.
+
+    Attributes:
+        host: The host.
+        target: Where they go.
+        model: A pattern of the models that it is for; empty for all.
+    """
+
+    host: HostPattern
+    target: Target
+    model: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the route that *text* spells.
+
+        Raises:
+            ValueError: It spells none; the message names it.
+        """
+        asked, equals, url = text.partition("=")
+        host, slash, model = (part.strip() for part in asked.partition("/"))
+        try:
+            if not equals:
+                raise ValueError("give host=https://host/base")  # noqa: TRY301
+            if slash and (not model or model.startswith("/") or _VERSION.match(model)):
+                raise ValueError("give a host, not a URL, or host/model-pattern")  # noqa: TRY301
+            return cls(HostPattern.parse(host), Target.parse(url.strip()), model)
+        except ValueError as error:
+            raise ValueError(f"{shown(text)!r}: {error}") from None
+
+    @property
+    def asked(self) -> str:
+        """What is asked for, as it is given."""
+        return f"{self.host}/{self.model}" if self.model else str(self.host)
+
+    @property
+    def stays(self) -> bool:
+        """Whether it leads to its own host, where its requests are in another form.
+
+        It is no loop: a request takes one route.
+        """
+        is_own = self.host.matches(self.target.host, self.target.port)
+        return is_own and (self.target.is_native or bool(self.model))
+
+    def __str__(self) -> str:
+        return f"{self.asked}={self.target}"
+
+
 @dataclass(frozen=True)
 class Routes:
     """All routes, the first that fits counts."""
 
-    routes: Sequence[tuple[HostPattern, Target]] = ()
+    routes: Sequence[Route] = ()
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> "Routes":
@@ -162,29 +213,46 @@ class Routes:
             ValueError: One of them spells none, or leads to a host that has a route
                 itself; the message names it.
         """
-        routes = []
-        for text in texts:
-            host, equals, url = text.partition("=")
-            try:
-                if not equals:
-                    raise ValueError("give host=https://host/base")  # noqa: TRY301
-                routes.append((HostPattern.parse(host), Target.parse(url.strip())))
-            except ValueError as error:
-                raise ValueError(f"{shown(text)!r}: {error}") from None
-        made = cls(routes)
-        for pattern, target in routes:
-            if made.target(target.host, target.port) is not None:
+        made = cls([Route.parse(text) for text in texts])
+        for route in made.routes:
+            target = route.target
+            if made.has(target.host, target.port) and not route.stays:
                 raise ValueError(
-                    f"'{pattern}={target}' leads to a host that has a route itself: "
-                    "that is a loop"
+                    f"'{route}' leads to a host that has a route itself: that is a loop"
                 )
         return made
 
-    def target(self, host: str | None, port: int | None) -> Target | None:
-        """Return where requests to *host* go, None if that is where they go."""
-        if not host:
-            return None
+    def _of(self, host: str | None, port: int | None) -> Iterator[Route]:
+        """Yield the routes of *host*."""
+        if host:
+            yield from (each for each in self.routes if each.host.matches(host, port))
+
+    def has(self, host: str | None, port: int | None) -> bool:
+        """Tell whether any requests to *host* go somewhere else."""
+        return any(True for _ in self._of(host, port))
+
+    def by_model(self, host: str | None, port: int | None) -> bool:
+        """Tell whether it is for the model to say where requests to *host* go."""
+        return any(each.model for each in self._of(host, port))
+
+    def target(self, host: str | None, port: int | None, *models: str) -> Target | None:
+        """Return where requests to *host* go, None if that is where they go.
+
+        Args:
+            host: The host.
+            port: Its port.
+            models: Names of the model that is asked for, if one is known.
+        """
         return next(
-            (target for pattern, target in self.routes if pattern.matches(host, port)),
+            (
+                each.target
+                for each in self._of(host, port)
+                if not each.model or any(fits(each.model, name) for name in models)
+            ),
             None,
         )
+
+    def names(self, host: str | None, port: int | None) -> list[tuple[str, str]]:
+        """Return the patterns of models of *host*, and who serves them."""
+        found = [each for each in self._of(host, port) if each.model]
+        return [(each.model, each.target.host) for each in found]

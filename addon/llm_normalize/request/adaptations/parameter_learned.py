@@ -10,12 +10,17 @@ _TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
 class ParameterLearned(Adaptation):
     """Drop what a 400 or 422 names, retry, and remember it. request/refusal_parser.py reads it.
 
-    At most three times for one request. Remembered for this host, model and client
-    until mitmproxy ends. What an error repeats of the request names nothing.
+    At most three times for one request. A role, parts and null that are refused take the
+    form that every server reads, and do not count among those. Remembered for this host,
+    model and client until mitmproxy ends. What an error repeats of the request names
+    nothing.
     """
 
     name = LEARNED
-    changes = "a parameter that the provider's 400 or 422 names -> removed or renamed"
+    changes = (
+        "a parameter that the provider's 400 or 422 names -> removed or renamed; role "
+        '`developer` -> `system`, text in parts -> a string, `content: null` -> `""`'
+    )
     why = "Each provider refuses fields of its own, and more with each client's update."
     hosts = ()
     sources = (
@@ -37,6 +42,23 @@ class ParameterLearned(Adaptation):
             {"model": "m", "max_tokens": 9, "messages": HI},
             b'{"detail":[{"type":"extra_forbidden","loc":["body","max_completion_tokens"],'
             b'"msg":"Extra inputs are not permitted"}]}',
+        ),
+        RequestExample(
+            "a role",
+            {"messages": [{"role": "developer", "content": "Be brief."}, *HI]},
+            {"messages": [{"role": "system", "content": "Be brief."}, *HI]},
+            b'{"error":{"message":"Unexpected message role.","code":400}}',
+        ),
+        RequestExample(
+            "content in parts",
+            {
+                "messages": [
+                    {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+                ]
+            },
+            {"messages": HI},
+            b'{"detail":[{"type":"string_type","loc":["body","messages",0,"content"],'
+            b'"msg":"Input should be a valid string"}]}',
         ),
         RequestExample.untouched(
             "what the answer depends on",
