@@ -142,7 +142,9 @@ def test_body_takes_the_place_of_a_refusal(
     made = refused()
     response = play(proxy, made)
     assert outlet.received == body
-    assert callable(response.stream)
+    response.raw_content = outlet.received
+    proxy.addon.response(made)
+    assert response.content.startswith(b"data: ")
 
 
 def test_another_refusal_stays_as_it_is(
