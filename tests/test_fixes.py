@@ -252,6 +252,7 @@ def test_examples_are_not_changed_by_running_them() -> None:
 
 # What the examples leave out: they are documentation, and stay short.
 NULL = {"role": "assistant", "content": None}
+CALLS_END = chunk({}, finish="tool_calls")
 NAMELESS = {"index": 0, "type": "function", "function": {"arguments": ""}}
 MORE: list[tuple[str, str, Wire, Wire]] = [
     (
@@ -335,6 +336,34 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
         "reasoning that opens is alone in its delta",
         [chunk({**NULL, "reasoning_content": "so"})],
         [chunk({"role": "assistant", "reasoning_content": "so"})],
+    ),
+    (
+        "finish-without-call",
+        "a call may follow its finish",
+        [CALLS_END, calling(head()), calling(rest()), DONE],
+        [calling(head()), calling(rest()), CALLS_END, DONE],
+    ),
+    (
+        "finish-without-call",
+        "a finish beside another choice waits for nothing",
+        [
+            chunk(
+                None,
+                choices=[
+                    {"index": 0, "delta": {}, "finish_reason": "tool_calls"},
+                    {"index": 1, "delta": {"content": "Hi"}, "finish_reason": None},
+                ],
+            )
+        ],
+        [
+            chunk(
+                None,
+                choices=[
+                    {"index": 0, "delta": {}, "finish_reason": "stop"},
+                    {"index": 1, "delta": {"content": "Hi"}, "finish_reason": None},
+                ],
+            )
+        ],
     ),
     (
         "message-in-stream",

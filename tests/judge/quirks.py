@@ -740,6 +740,14 @@ def finish_stop_with_calls(stream: Stream) -> None:
             choice["finish_reason"] = "stop"
 
 
+@quirk("plain")
+def finish_without_call(stream: Stream) -> None:
+    """GitHub Copilot, Gemini gateways: a text ends with `tool_calls`."""
+    for _, choice, _ in stream.finishes():
+        if choice["finish_reason"] == "stop":
+            choice["finish_reason"] = "tool_calls"
+
+
 @quirk()
 def finish_synonym(stream: Stream) -> None:
     """Together, Gemini and Claude bridges, Cohere: reasons in words of their own."""
@@ -1397,6 +1405,7 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("error-late", "finish-absent", "an error: no end is added to what it broke"),
     ("error-late", "native-text/bare", "an error: no end is added to what it broke"),
     ("error-late", "native-call/bare", "an error: no end is added to what it broke"),
+    ("finish-without-call", "finish-early", "the first reason counts, whatever it is"),
     ("json-lines", "comment", "they contradict each other"),
     ("json-lines", "data-comment", "they contradict each other"),
     ("json-lines", "data-doubled", "they contradict each other"),
@@ -1677,6 +1686,14 @@ def body_finish_stop_with_calls(body: Body) -> None:
     for _, choice, _ in body.choices():
         if choice.get("finish_reason") == "tool_calls":
             choice["finish_reason"] = "stop"
+
+
+@body_quirk("plain")
+def body_finish_without_call(body: Body) -> None:
+    """GitHub Copilot, Gemini gateways: a text ends with `tool_calls`."""
+    for _, choice, _ in body.choices():
+        if choice.get("finish_reason") == "stop":
+            choice["finish_reason"] = "tool_calls"
 
 
 @body_quirk()

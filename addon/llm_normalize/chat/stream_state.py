@@ -187,6 +187,11 @@ class ChoiceSeen:
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
+    def has_call(self) -> bool:
+        """Whether anything of a call was sent, with a name or without."""
+        return bool(self.calls) or self.has_legacy
+
+    @property
     def called(self) -> bool:
         """Whether a function was called by name."""
         return any(call.name is not None for call in self.calls.values())

@@ -66,6 +66,7 @@ from .finish.finish_repeated import FinishRepeated
 from .finish.finish_stop_with_calls import FinishStopWithCalls
 from .finish.finish_synonym import FinishSynonym
 from .finish.finish_with_delta import FinishWithDelta
+from .finish.finish_without_call import FinishWithoutCall
 from .framing.answer_pending import AnswerPending
 from .framing.blank_line_missing import BlankLineMissing
 from .framing.bom_sent import BomSent
@@ -227,6 +228,7 @@ FIXES: tuple[type[Fix], ...] = (
     FinishEarly,
     FinishRepeated,
     FinishMissing,
+    FinishWithoutCall,
     ToolCallArgumentsMissing,
     UsageEveryChunk,
     UsageWithChoices,

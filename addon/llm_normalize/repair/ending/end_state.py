@@ -266,7 +266,12 @@ class EndState:
         That is arguments where there are none, then calls that never got a name.
         """
         self.ask(Moment.CLOSED_CALLS, outgoing)
-        self.close(outgoing.record, finished_of(outgoing.chunk))
+        self.send_closed(outgoing, finished_of(outgoing.chunk))
+
+    def send_closed(self, outgoing: Outgoing, finished: set[int]) -> None:
+        """Send *outgoing*, which ends choices, after what the fixes hold of them."""
+        self.close(outgoing.record, finished)
+        self.ask(Moment.SENT_FINISH, outgoing)
         self.outlet.send(outgoing)
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:

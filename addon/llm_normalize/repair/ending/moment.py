@@ -26,6 +26,8 @@ class Moment(Enum):
     """A finish that waited is about to be sent. The answer is not asked for."""
     CLOSED_CALLS = auto()
     """A finish is about to be sent, after what its calls lack. Nor is it here."""
+    SENT_FINISH = auto()
+    """A finish is sent next: all else of its choice has been. Nor is it here."""
     USAGE_ON_FINISH = auto()
     """The last finish has usage, where that belongs: it was taken off nevertheless."""
     USAGE_BESIDE_FINISH = auto()

@@ -82,8 +82,9 @@ class Ending:
             self._bare_finish(outgoing)
         elif not (state.new and state.ask(Moment.OPENING, outgoing)):
             if finished:
-                state.close(outgoing.record, finished)
-            self._outlet.send(outgoing)
+                state.send_closed(outgoing, finished)
+            else:
+                self._outlet.send(outgoing)
 
     def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
         """Send the finish that waits before a chunk of other choices than its own.
