@@ -103,8 +103,11 @@ from .shape.message_missing import MessageMissing
 from .shape.stream_in_body import StreamInBody
 from .tool_calls.function_call_doubled import FunctionCallDoubled
 from .tool_calls.function_call_repeated import FunctionCallRepeated
+from .tool_calls.function_call_unasked import FunctionCallUnasked
+from .tool_calls.tool_call_arguments_blank import ToolCallArgumentsBlank
 from .tool_calls.tool_call_arguments_missing import ToolCallArgumentsMissing
 from .tool_calls.tool_call_arguments_object import ToolCallArgumentsObject
+from .tool_calls.tool_call_arguments_repeated import ToolCallArgumentsRepeated
 from .tool_calls.tool_call_custom_hollow import ToolCallCustomHollow
 from .tool_calls.tool_call_flat import ToolCallFlat
 from .tool_calls.tool_call_head_incomplete import ToolCallHeadIncomplete
@@ -116,6 +119,7 @@ from .tool_calls.tool_call_in_parts import ToolCallInParts
 from .tool_calls.tool_call_index_missing import ToolCallIndexMissing
 from .tool_calls.tool_call_index_wrong import ToolCallIndexWrong
 from .tool_calls.tool_call_name_late import ToolCallNameLate
+from .tool_calls.tool_call_name_wrapped import ToolCallNameWrapped
 from .tool_calls.tool_call_repeated import ToolCallRepeated
 from .tool_calls.tool_call_whole import ToolCallWhole
 from .tool_calls.tool_calls_null import ToolCallsNull
@@ -201,13 +205,17 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallIdNumber,
     ToolCallArgumentsObject,
     FunctionCallDoubled,
+    FunctionCallUnasked,
     ToolCallInParts,
     ToolCallIndexMissing,
     ToolCallNameLate,
+    ToolCallNameWrapped,
     ToolCallIndexWrong,
     ToolCallIdRepeated,
     ToolCallRepeated,
     ToolCallHeadRepeated,
+    ToolCallArgumentsBlank,
+    ToolCallArgumentsRepeated,
     ContentNull,
     ToolCallIdMissing,
     ToolCallHeadIncomplete,
@@ -271,12 +279,8 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
         "it is more exact as a rule (`gpt-4-0613`); only placeholders are replaced.",
     ),
     (
-        "`function_call` in an answer to a request with `tools`",
-        "it is valid by itself, and both forms could follow each other.",
-    ),
-    (
-        "a name in two parts (`get_`, `weather`)",
-        "nobody can tell it from a name that is told again, which is common.",
+        "a name in two parts (`get_`, `weather`), if the request declares no such tool",
+        "nobody can tell where it ends: the second part leaves as it came.",
     ),
     (
         "an id that comes after its call's name",

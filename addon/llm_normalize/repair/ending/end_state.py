@@ -3,7 +3,8 @@
 The fixes that act there change it, at the moments that they name (`Fix.moments`), by
 what it can do. What waits:
 
-* An opening that may turn out a tool call's, for one event.
+* An opening that may turn out a tool call's, or a `{}` that may not be all of a call's
+  arguments, for one event.
 * The last finish reason, if the request did not ask for usage and none has been seen:
   usage that nobody asked for must ride on it. What else its choice still says overtakes
   it.
@@ -89,7 +90,7 @@ class EndState:
             for moment in fix.moments:
                 self._asked_at.setdefault(moment, []).append(fix)
         self.opening: Outgoing | None = None
-        """The opening that waits."""
+        """The opening, or the `{}`, that waits for one event."""
         self.finish: Outgoing | None = None
         """The bare finish that waits for what may follow."""
         self.usage: Outgoing | None = None
@@ -223,8 +224,12 @@ class EndState:
     def send_opening(self) -> None:
         """Send the opening that waits, if any."""
         outgoing, self.opening = self.opening, None
-        if outgoing is not None:
-            self.ask(Moment.OPENING_SENT, outgoing)
+        if outgoing is None:
+            return
+        if self.ask(Moment.OPENING_SENT, outgoing):
+            self.keep_notes(outgoing.chunk, outgoing.record.fixes[-1])
+            self.outlet.drop(outgoing)
+        else:
             self.outlet.release(outgoing)
 
     # -- finish reasons ----------------------------------------------------------

@@ -9,7 +9,10 @@ class Moment(Enum):
     OPENING = auto()
     """A choice begins: its chunk waits, and the fix has let it (`hold_opening`)."""
     OPENING_SENT = auto()
-    """The opening that waited is about to be sent, before `last` if that is another."""
+    """What waited for one event is about to be sent, before `last` if that is another:
+    it is dropped."""
+    GOES_ON = auto()
+    """A chunk without a finish is next: it waits for one event (`hold_opening`)."""
     REPEATED_FINISH = auto()
     """A chunk finishes choices that had finished: it is dropped."""
     FINISHED_CHOICES = auto()

@@ -80,11 +80,12 @@ class Ending:
             self._pass_finish(state.finish, indexes, bare=bare)
         if bare:
             self._bare_finish(outgoing)
-        elif not (state.new and state.ask(Moment.OPENING, outgoing)):
-            if finished:
-                state.send_closed(outgoing, finished)
-            else:
-                self._outlet.send(outgoing)
+        elif finished:
+            state.send_closed(outgoing, finished)
+        elif not (state.new and state.ask(Moment.OPENING, outgoing)) and not state.ask(
+            Moment.GOES_ON, outgoing
+        ):
+            self._outlet.send(outgoing)
 
     def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
         """Send the finish that waits before a chunk of other choices than its own.

@@ -1,0 +1,98 @@
+"""A legacy `function_call` in the answer to a request with `tools`."""
+
+from ...chat.chunk import Chunk, calls, deltas, index_of, messages
+from ...chat.stream_state import MANY, Asked, Seen
+from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+
+_ASKED = Asked(stream=True, tools=True, id="0")
+_ID = "call_4a31f3538925bbcbda013611"
+_NEW = {"id": _ID, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+_OLD = {"name": "f", "arguments": "{}"}
+_OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})
+_MORE = chunk({"function_call": {"arguments": "{}"}})
+_END = chunk({}, finish="function_call")
+
+
+class FunctionCallUnasked(Fix):
+    """Send it as a tool call; its finish reason follows."""
+
+    name = "function-call-unasked"
+    changes = "`function_call` for a request with `tools` -> `tool_calls`"
+    why = "Most clients of today know nothing of `function_call`, and lose the call."
+    providers = ("llama-cpp-python", "gateways that speak the API of 2023")
+    key = "function_call"
+    sources = (
+        "https://platform.openai.com/docs/api-reference/chat/object",
+        "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
+    )
+    examples = (
+        Example(
+            "stream",
+            [_OPEN, _MORE, _END, DONE],
+            [
+                calling(head(id=_ID)),
+                calling(rest()),
+                chunk({}, finish="tool_calls"),
+                DONE,
+            ],
+            asked=_ASKED,
+        ),
+        Example(
+            "body",
+            [completion({"function_call": _OLD}, finish="function_call")],
+            [completion({"tool_calls": [_NEW]}, finish="tool_calls")],
+            asked=Asked(tools=True, id="0"),
+            kind="body",
+        ),
+        Example.untouched("functions", [_OPEN, _MORE, _END, DONE]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._converted: set[int] = set()  # choices whose call is sent so
+        self._is_due = asked.tools and not asked.legacy
+
+    def state(self) -> object:
+        """Return the choices whose call is a tool call now."""
+        return frozenset(self._converted)
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Convert the fragments, unless there are tool calls beside them."""
+        changed = False
+        for index, choice, delta in deltas(chunk) if self._is_due else ():
+            legacy, known = delta.get("function_call"), self.seen.choice(index)
+            beside = known.has_legacy or (known.calls and index not in self._converted)
+            if isinstance(legacy, dict) and not (beside or delta.get("tool_calls")):
+                is_first = index not in self._converted and len(self._converted) < MANY
+                self._converted |= {index} if is_first else set()
+                delta["tool_calls"] = [self._call(delta.pop("function_call"), index, is_first)]
+                changed = True
+            changed |= index in self._converted and _ends(choice)
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Convert the calls of messages without tool calls."""
+        changed = False
+        for choice, message in messages(body) if self._is_due else ():
+            legacy = message.get("function_call")
+            if isinstance(legacy, dict) and legacy.get("name") and not calls(message):
+                del message["function_call"]
+                call = self._call(legacy, index_of(choice), is_first=True)
+                del call["index"]
+                message["tool_calls"] = [call]
+                _ends(choice)
+                changed = True
+        return changed
+
+    def _call(self, legacy: Chunk, index: int, is_first: bool) -> Chunk:
+        """Return the fragment that says what *legacy* says of choice *index*."""
+        own = {"id": self.asked.make_id("call_", index, 0), "type": "function"}
+        return {"index": 0, **(own if is_first else {}), "function": legacy}
+
+
+def _ends(choice: Chunk) -> bool:
+    """Let a choice end with tool calls, not with the function call; tell if it did."""
+    if choice.get("finish_reason") != "function_call":
+        return False
+    choice["finish_reason"] = "tool_calls"
+    return True
