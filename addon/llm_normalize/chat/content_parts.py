@@ -92,6 +92,8 @@ class Unnamed:
         place = self._place(index, call, n)
         held = self._held.get(place)
         aliased = place in self._known and not name_of(call)
+        if call.get("id") and not opened and self._tools.may_grow(str(name_of(call))):
+            known = False  # another call under a taken index, whose name begins
         if held is None and (known or aliased):
             return call if known else {**call, "index": place[1]}
         call = self._with_name(held, call)

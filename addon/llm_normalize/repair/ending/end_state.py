@@ -91,6 +91,7 @@ class EndState:
                 self._asked_at.setdefault(moment, []).append(fix)
         self.opening: Outgoing | None = None
         """The opening, or the `{}`, that waits for one event."""
+        self._is_brief = False
         self.finish: Outgoing | None = None
         """The bare finish that waits for what may follow."""
         self.usage: Outgoing | None = None
@@ -217,9 +218,15 @@ class EndState:
 
     # -- an opening --------------------------------------------------------------
 
-    def hold_opening(self, outgoing: Outgoing) -> None:
-        """Let *outgoing* wait for one event."""
+    def hold_opening(self, outgoing: Outgoing, *, briefly: bool = False) -> None:
+        """Let *outgoing* wait for one event; if *briefly*, a keep-alive is one, too."""
         self.opening = self.outlet.hold(outgoing)
+        self._is_brief = briefly
+
+    @property
+    def waits_briefly(self) -> bool:
+        """Whether something waits that no keep-alive overtakes."""
+        return self.opening is not None and self._is_brief
 
     def send_opening(self) -> None:
         """Send the opening that waits, if any."""

@@ -229,6 +229,11 @@ class Ending:
         self.state.send_opening()
         self.state.doubtful = True
 
+    def keep_alive(self) -> None:
+        """Take in what says nothing: most of what waits is overtaken by it."""
+        if self.state.waits_briefly:
+            self.state.send_opening()
+
     def make_way(self, n: int, *, last: bool) -> None:
         """Send what waits before block *n*, after which nothing may be added if *last*.
 
