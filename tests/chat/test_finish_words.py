@@ -132,7 +132,10 @@ def test_the_judge_of_meaning_agrees(word: str) -> None:
 
 
 def _ended(word: str) -> form.Meaning:
-    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": word}
+    call = {"function": {"name": "f", "arguments": "{}"}}
+    calls = [call] if meaning(word) in ("tool_calls", "function_call") else []
+    message = {"content": "Hi", "tool_calls": calls}
+    choice = {"index": 0, "message": message, "finish_reason": word}
     return form.meaning_of_body(json.dumps({"choices": [choice]}).encode())
 
 

@@ -247,7 +247,9 @@ def more(
         if grows or not goes_on:
             return rest, ""
         return ("", text) if may_go_on(meant) else (text, "")
-    is_begin = len(text) < _LONG and rest_after(text, said) is not None
+    # A bracket alone tells nothing.
+    tells = 1 < len(text.strip()) < _LONG
+    is_begin = tells and rest_after(text, said) is not None
     return ("", text) if is_begin and not goes_on else (text, "")
 
 

@@ -130,9 +130,9 @@ class Call:
     check: int = 0
     custom: bool = False
     more: str = ""
-    room: int = 0
+    room: int = field(default=0, compare=False)
     """Characters of its arguments that are kept: see `arguments`."""
-    _parts: list[str] = field(default_factory=list)
+    _parts: list[str] = field(default_factory=list, compare=False)
     _open: int = 0  # brackets that wait for their end
     _has_opened: bool = False  # one was there
     _quoted: bool = False

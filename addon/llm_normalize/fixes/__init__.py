@@ -15,11 +15,13 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    parted from text.
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
-6. A fragment of a tool call is alone of its call, and has its form, an index and its
-   name, before it can be told whether it opens a call. Calls are counted as they leave,
+6. A legacy call is a tool call before text and reasoning are parted from those.
+   A fragment of a tool call is alone of its call, and has its form, an index and its
+   name, which loses its wrapping once it is whole, before it can be told whether it opens
+   a call. Calls are counted as they leave,
    those that waited for a name too; each has the id that its call got,
    before that tells a call told again, which goes before a repeated head is stripped of
-   what tells. Null content stays beside a call, so it waits until calls that say nothing
+   what tells. Arguments are compared when all of this is gone. Null content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
 8. Figures, then what rides on other repairs: null fields, unknown fields, and events
@@ -193,8 +195,6 @@ FIXES: tuple[type[Fix], ...] = (
     ContentCumulative,
     ReasoningRenamed,
     ReasoningNull,
-    ReasoningWithContent,
-    ContentWithCalls,
     # one thing a chunk
     FinishKeyMissing,
     FinishEmpty,
@@ -206,6 +206,8 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallArgumentsObject,
     FunctionCallDoubled,
     FunctionCallUnasked,
+    ReasoningWithContent,
+    ContentWithCalls,
     ToolCallInParts,
     ToolCallIndexMissing,
     ToolCallNameLate,

@@ -1,6 +1,6 @@
 """`finish_reason: "tool_calls"` although no tool was called."""
 
-from ...chat.chunk import Chunk, choices, index_of, messages
+from ...chat.chunk import Chunk, choices, index_of, messages, usage_of
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
@@ -64,4 +64,4 @@ class FinishWithoutCall(Fix):
             for choice in wrong:
                 choice["finish_reason"] = "stop"
                 outgoing.fixed(self.name)
-        return bool(wrong)
+        return bool(wrong) and not usage_of(outgoing.chunk)  # with it, it is the last

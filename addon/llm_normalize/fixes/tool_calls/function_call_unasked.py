@@ -1,6 +1,6 @@
 """A legacy `function_call` in the answer to a request with `tools`."""
 
-from ...chat.chunk import Chunk, calls, deltas, index_of, messages
+from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
 
@@ -10,6 +10,7 @@ _NEW = {"id": _ID, "type": "function", "function": {"name": "f", "arguments": "{
 _OLD = {"name": "f", "arguments": "{}"}
 _OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})
 _MORE = chunk({"function_call": {"arguments": "{}"}})
+_APART = 1_000_000  # an index that no call has: the next fixes count anew
 _END = chunk({}, finish="function_call")
 
 
@@ -20,7 +21,7 @@ class FunctionCallUnasked(Fix):
     changes = "`function_call` for a request with `tools` -> `tool_calls`"
     why = "Most clients of today know nothing of `function_call`, and lose the call."
     providers = ("llama-cpp-python", "gateways that speak the API of 2023")
-    key = "function_call"
+    key = "_call"
     sources = (
         "https://platform.openai.com/docs/api-reference/chat/object",
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
@@ -49,25 +50,32 @@ class FunctionCallUnasked(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._converted: set[int] = set()  # choices whose call is sent so
+        self._indexes: dict[int, int] = {}  # of the call that it became, by choice
+        self._others: set[int] = set()  # choices that have tool calls of their own
         self._is_due = asked.tools and not asked.legacy
 
     def state(self) -> object:
-        """Return the choices whose call is a tool call now."""
-        return frozenset(self._converted)
+        """Return which call of a choice it has become."""
+        return tuple(self._indexes.items()), frozenset(self._others)
 
     def edit(self, chunk: Chunk) -> bool:
-        """Convert the fragments, unless there are tool calls beside them."""
+        """Convert the fragments; one that repeats a call beside it stays."""
         changed = False
         for index, choice, delta in deltas(chunk) if self._is_due else ():
-            legacy, known = delta.get("function_call"), self.seen.choice(index)
-            beside = known.has_legacy or (known.calls and index not in self._converted)
-            if isinstance(legacy, dict) and not (beside or delta.get("tool_calls")):
-                is_first = index not in self._converted and len(self._converted) < MANY
-                self._converted |= {index} if is_first else set()
-                delta["tool_calls"] = [self._call(delta.pop("function_call"), index, is_first)]
+            legacy, others = delta.get("function_call"), calls(delta)
+            if others and len(self._others) < MANY:
+                self._others.add(index)
+            named = isinstance(legacy, dict) and legacy.get("name")
+            again = named and legacy in map(function, others)
+            if isinstance(legacy, dict) and not again:
+                is_first = index not in self._indexes
+                if is_first and len(self._indexes) < MANY:
+                    self._indexes[index] = _APART if index in self._others else 0
+                place = index, self._indexes.get(index, 0)
+                call = self._call(delta.pop("function_call"), place, is_first=is_first)
+                delta["tool_calls"] = [*others, {"index": place[1], **call}]
                 changed = True
-            changed |= index in self._converted and _ends(choice)
+            changed |= index in self._indexes and _ends(choice)
         return changed
 
     def body(self, body: Chunk) -> bool:
@@ -77,17 +85,16 @@ class FunctionCallUnasked(Fix):
             legacy = message.get("function_call")
             if isinstance(legacy, dict) and legacy.get("name") and not calls(message):
                 del message["function_call"]
-                call = self._call(legacy, index_of(choice), is_first=True)
-                del call["index"]
+                call = self._call(legacy, (index_of(choice), 0), is_first=True)
                 message["tool_calls"] = [call]
                 _ends(choice)
                 changed = True
         return changed
 
-    def _call(self, legacy: Chunk, index: int, is_first: bool) -> Chunk:
-        """Return the fragment that says what *legacy* says of choice *index*."""
-        own = {"id": self.asked.make_id("call_", index, 0), "type": "function"}
-        return {"index": 0, **(own if is_first else {}), "function": legacy}
+    def _call(self, legacy: Chunk, place: tuple[int, int], *, is_first: bool) -> Chunk:
+        """Return what *legacy* says as a tool call at *place*, without its index."""
+        own = {"id": self.asked.make_id("call_", *place), "type": "function"}
+        return {**(own if is_first else {}), "function": legacy}
 
 
 def _ends(choice: Chunk) -> bool:

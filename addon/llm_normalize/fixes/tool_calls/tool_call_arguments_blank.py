@@ -1,6 +1,7 @@
 """`{}` as a call's first arguments, and then the real ones."""
 
 from ...chat.chunk import Chunk, calls, deltas, function, index_of
+from ...chat.declared_tools import Tools
 from ...chat.repeated_arguments import begins_object
 from ...chat.stream_state import Asked, Seen
 from ...repair.ending.end_state import EndState
@@ -9,12 +10,13 @@ from ...repair.fix import DONE, Example, Fix, calling, chunk, head, rest
 from ...repair.outcome import Outgoing
 
 _OPEN = [chunk({"role": "assistant", "content": None}), calling(head())]
+_ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
 _REAL = calling(rest(0, '{"a":1}'))
 _END = [chunk({}, finish="tool_calls"), DONE]
 
 
 class ToolCallArgumentsBlank(Fix):
-    """Let `{}` wait for one event, unless the tool takes nothing; drop it if more comes."""
+    """Let `{}` wait for one event, if the tool may take more; drop it where that comes."""
 
     name = "tool-call-arguments-blank"
     changes = '`"{}"` before the arguments of a call -> removed'
@@ -31,9 +33,11 @@ class ToolCallArgumentsBlank(Fix):
             "then the real ones",
             [*_OPEN, calling(rest()), _REAL, *_END],
             [*_OPEN, _REAL, *_END],
+            asked=_ASKED,
         ),
-        Example.untouched("alone", [*_OPEN, calling(rest()), *_END]),
-        Example.untouched("not blank", [*_OPEN, _REAL, *_END]),
+        Example.untouched("alone", [*_OPEN, calling(rest()), *_END], asked=_ASKED),
+        Example.untouched("not blank", [*_OPEN, _REAL, *_END], asked=_ASKED),
+        Example.untouched("not declared", [*_OPEN, calling(rest()), _REAL, *_END]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
@@ -76,8 +80,10 @@ class ToolCallArgumentsBlank(Fix):
             return None
         (index, call), more = found[0], chunk["choices"][0]["delta"].keys() != {"tool_calls"}
         known = self.seen.choice(index).calls.get(index_of(call))
-        is_bare = known is None or known.full_name in self.asked.declared.bare
-        if is_bare or more or call.keys() | inner.keys() != _KEYS:
+        tools = self.asked.declared
+        if known is None or known.full_name not in tools.names - tools.bare:
+            return None
+        if more or call.keys() | inner.keys() != _KEYS:
             return None
         is_blank = _is_blank(inner["arguments"]) and _is_blank(known.arguments)
         return (index, index_of(call)) if is_blank else None
