@@ -71,6 +71,11 @@ class Unnamed:
         waits = tuple(self._at.items()), tuple(self._where.items()), frozen(self._held)
         return frozenset(self._known), waits
 
+    @property
+    def choices(self) -> frozenset[int]:
+        """The choices of which something waits."""
+        return frozenset(choice for choice, _ in self._held)
+
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
     ) -> Chunk | None:

@@ -284,6 +284,8 @@ class Seen:
         self.choices: dict[int, ChoiceSeen] = {}
         self.envelope: Chunk = {}
         """`id`, `created` and `model`, as the first chunk that said them had them."""
+        self.unnamed: frozenset[int] = frozenset()
+        """Choices with fragments of calls that wait for a name; a fix holds them."""
         self.error = False
         self.is_value = False
         """Whether the event at hand stood without a field name, as a body does."""

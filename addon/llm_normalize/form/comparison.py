@@ -24,7 +24,7 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
     for index in sorted(before.choices.keys() | after.choices.keys()):
         was = before.choices.get(index, Choice())
         now = after.choices.get(index, Choice())
-        if was.function_call and not (was.calls or now.function_call):
+        if was.function_call and now.calls and not (was.calls or now.function_call):
             # It is said as a tool call, for who asked with tools.
             was = replace(was, calls=[was.function_call], function_call=None)
         where = f"choice {index}"

@@ -64,4 +64,6 @@ class FinishWithoutCall(Fix):
             for choice in wrong:
                 choice["finish_reason"] = "stop"
                 outgoing.fixed(self.name)
-        return bool(wrong) and not usage_of(outgoing.chunk)  # with it, it is the last
+        # With usage it is the last; what waits for a name does so until the end.
+        waits = {index_of(choice) for choice in wrong} - self.seen.unnamed
+        return bool(waits) and not usage_of(outgoing.chunk)

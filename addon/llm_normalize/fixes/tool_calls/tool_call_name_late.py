@@ -77,6 +77,7 @@ class ToolCallNameLate(Fix):
                 changed = True
                 self._frame = envelope_of(chunk)
                 put_calls(delta, remaining)
+        self.seen.unnamed = self._unnamed.choices
         return changed
 
     def _due(self, index: int, call: Chunk) -> Chunk | None:
@@ -97,7 +98,9 @@ class ToolCallNameLate(Fix):
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what never got a name."""
-        return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]
+        released = self._unnamed.release(indexes, self.seen.n)
+        self.seen.unnamed = self._unnamed.choices
+        return [*map(self._alone, released)]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
