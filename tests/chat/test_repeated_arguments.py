@@ -38,7 +38,9 @@ WHOLE = '{"city":"Oslo","n":[1,{"a":null}],"code":"x = {\\"b\\"}"}'
 TWICE = json.dumps(WHOLE)
 
 
-def answer(*fragments: str, last: str | None = None, head_on_all: bool = False) -> bytes:
+def answer(
+    *fragments: str, last: str | None = None, head_on_all: bool = False
+) -> bytes:
     """Return a stream with these arguments, the *last* beside its finish."""
     first = {**head(), "id": "call_a"}
     events = [chunk({"role": "assistant", "content": None}), calling(first)]
@@ -123,12 +125,12 @@ OWN: list[list[str]] = [
     ['{"a":', '{"a":1}', "}"],
     ['{"a":', '{"a"', ":1}", "}"],
     ['{"a":[', '{"a":[]}', "]}"],
-    ['{"a":"', '{', '\\"a\\"', '}"}'],
+    ['{"a":"', "{", '\\"a\\"', '}"}'],
     ['{"a":"', '{"', ',"b":1}'],
     ['{"a":[{"b":1},', '{"b":1}', "]}"],
     ['{"a":1}', "  "],
     ['{"a":1', "}"],
-    ['{"a":-', '1.', '5e', '+3,"b":tr', 'ue,"c":"\\u00', 'e9"}'],
+    ['{"a":-', "1.", "5e", '+3,"b":tr', 'ue,"c":"\\u00', 'e9"}'],
 ]
 
 

@@ -19,7 +19,7 @@ from .chunk import (
     is_hollow,
     name_of,
 )
-from .declared_tools import Tools
+from .declared_tools import NONE, Tools
 from .stream_state import MANY, brief
 
 _THINKING = ("thinking", "reasoning", "summary_text")
@@ -55,7 +55,7 @@ def _words(value: Json) -> str:
 class Unnamed:
     """Fragments of tool calls whose name is missing, or only begins one of *tools*."""
 
-    def __init__(self, tools: Tools = Tools()) -> None:  # noqa: B008 - it is frozen
+    def __init__(self, tools: Tools = NONE) -> None:
         self._tools = tools
         self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last

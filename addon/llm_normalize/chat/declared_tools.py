@@ -63,6 +63,9 @@ class Tools:
         )
 
 
+NONE = Tools()
+
+
 def _fields(tool: Any) -> dict[str, Any]:
     """Return what says the name of a *tool*."""
     if not isinstance(tool, dict):

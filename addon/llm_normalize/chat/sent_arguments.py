@@ -81,4 +81,3 @@ class SentArguments:
                     del self._waiting[place]
                     found.append((place, sent))
         return found
-

@@ -12,7 +12,7 @@ from typing import Self
 
 from ..wire.json_text import Json, RepeatedKeyError, dumps, loads
 from .chunk import LONG, Chunk, calls, deltas, errors_in, function, index_of, name_of
-from .declared_tools import Tools
+from .declared_tools import NONE, Tools
 from .finish_words import FAILED, meaning
 from .repeated_arguments import says_again
 
@@ -53,7 +53,7 @@ class Asked:
     time: int = 1
     strict: bool = False
     is_mapped: bool = False
-    declared: Tools = Tools()
+    declared: Tools = NONE
     legacy: bool = False
 
     @classmethod
@@ -106,9 +106,6 @@ def brief(identity: Json) -> Json:
     """Return *identity*, of a long one its hash: what is kept must stay bounded."""
     text = identity if isinstance(identity, str | None) else dumps(identity)
     return f"#{hash(text)}" if text and len(text) > LONG else identity
-
-
-_NONE = Tools()
 
 
 @dataclass(slots=True)
@@ -176,7 +173,7 @@ class Call:
         is_part = known + str(name) in tools.names or str(name).startswith(known)
         return self.length > 0 or not is_part
 
-    def is_another(self, fragment: Chunk, tools: Tools = _NONE) -> bool:
+    def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
         """Tell whether *fragment* opens another call than this, under its index.
 
         One with a name does if it has another id or the name of another of the declared
@@ -355,7 +352,7 @@ class Seen:
         name = name_of(call)
         if opened is not None:
             opened.id = opened.id or identity
-            rest = opened.name and name and opened.rest_of_name(name, _NONE)
+            rest = opened.name and name and opened.rest_of_name(name, NONE)
             opened.more += rest if rest and len(opened.more) < LONG else ""
             opened.name = opened.name or brief(name)
         elif self._calls < MANY and (identity or name or function(call)):

@@ -124,7 +124,9 @@ def _finish_fault(
     allowed = {meant}
     if was.calls and meant in ("stop", "function_call"):
         allowed.add("tool_calls")
-    if meant in ("tool_calls", "function_call") and not (was.calls or was.function_call):
+    if meant in ("tool_calls", "function_call") and not (
+        was.calls or was.function_call
+    ):
         allowed.add("stop")
     if meant == "error":
         allowed = set(FINISH_REASONS) - {"stop", "tool_calls", "function_call"}

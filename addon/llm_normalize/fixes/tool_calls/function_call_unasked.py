@@ -66,7 +66,7 @@ class FunctionCallUnasked(Fix):
             if others and len(self._others) < MANY:
                 self._others.add(index)
             named = isinstance(legacy, dict) and legacy.get("name")
-            again = named and legacy in map(function, others)
+            again = named and legacy in [function(each) for each in others]
             if isinstance(legacy, dict) and not again:
                 is_first = index not in self._indexes
                 if is_first and len(self._indexes) < MANY:

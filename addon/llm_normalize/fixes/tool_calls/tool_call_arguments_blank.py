@@ -6,13 +6,13 @@ from ...chat.repeated_arguments import begins_object
 from ...chat.stream_state import Asked, Seen
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
-from ...repair.fix import DONE, Example, Fix, calling, chunk, head, rest
+from ...repair.fix import DONE, Example, Fix, Wire, calling, chunk, head, rest
 from ...repair.outcome import Outgoing
 
 _OPEN = [chunk({"role": "assistant", "content": None}), calling(head())]
 _ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
 _REAL = calling(rest(0, '{"a":1}'))
-_END = [chunk({}, finish="tool_calls"), DONE]
+_END: Wire = [chunk({}, finish="tool_calls"), DONE]
 
 
 class ToolCallArgumentsBlank(Fix):
@@ -75,10 +75,15 @@ class ToolCallArgumentsBlank(Fix):
 
     def _blank_of(self, chunk: Chunk) -> tuple[int, int] | None:
         """Return the call of which *chunk* brings a first `{}`, and nothing else."""
-        found = [(index, call) for index, _, each in deltas(chunk) for call in calls(each)]
+        found = [
+            (index, call) for index, _, each in deltas(chunk) for call in calls(each)
+        ]
         if len(found) != 1 or "arguments" not in (inner := function(found[0][1])):
             return None
-        (index, call), more = found[0], chunk["choices"][0]["delta"].keys() != {"tool_calls"}
+        (index, call), more = (
+            found[0],
+            chunk["choices"][0]["delta"].keys() != {"tool_calls"},
+        )
         known = self.seen.choice(index).calls.get(index_of(call))
         tools = self.asked.declared
         if known is None or known.full_name not in tools.names - tools.bare:

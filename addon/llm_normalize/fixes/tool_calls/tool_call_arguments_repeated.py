@@ -25,7 +25,12 @@ class ToolCallArgumentsRepeated(Fix):
     name = "tool-call-arguments-repeated"
     changes = "arguments again, growing, or encoded twice -> each part of them once"
     why = "Clients add the fragments up, and that is no JSON: the call fails."
-    providers = ("vLLM (GLM-5.1)", "DeepSeek and Qianfan gateways", "LiteLLM", "codex-lb")
+    providers = (
+        "vLLM (GLM-5.1)",
+        "DeepSeek and Qianfan gateways",
+        "LiteLLM",
+        "codex-lb",
+    )
     key = "call"
     sources = (
         "https://github.com/vllm-project/vllm/issues/42167",
@@ -71,7 +76,9 @@ class ToolCallArgumentsRepeated(Fix):
                 inner, at = function(call), index_of(call)
                 given, sent = inner.get("arguments"), None
                 if given and isinstance(given, str):
-                    sent = self._sent.take((index, at), known.get(at), given, self.seen.n)
+                    sent = self._sent.take(
+                        (index, at), known.get(at), given, self.seen.n
+                    )
                 if sent not in (None, given):
                     inner["arguments"] = sent
                     changed = True
@@ -91,14 +98,17 @@ class ToolCallArgumentsRepeated(Fix):
             for inner in [*found, legacy] if isinstance(legacy, dict) else found:
                 given = inner.get("arguments")
                 once = said_once(given) if isinstance(given, str) else given
-                changed |= once != given
-                inner |= {} if once == given else {"arguments": once}
+                if once != given:
+                    inner["arguments"] = once
+                    changed = True
         return changed
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited, if it is new."""
         choices = self.seen.choices.items()
-        known = {(at, key): call for at, one in choices for key, call in one.calls.items()}
+        known = {
+            (at, key): call for at, one in choices for key, call in one.calls.items()
+        }
         return [
             {**self._frame, "choices": [_choice(index, at, text)]}
             for (index, at), text in self._sent.release(indexes, known)
