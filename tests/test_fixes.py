@@ -9,7 +9,7 @@ import pytest
 from judge.strict import taken
 from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked, Seen
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
 from llm_normalize.form import meaning_of_stream
 from llm_normalize.repair.body import repair_body
@@ -32,7 +32,7 @@ from streams import STREAM, alone, feed, repaired, run_example
 
 EXAMPLES = [
     pytest.param(fix, example, id=f"{fix.name}/{example.name}")
-    for fix in FIXES
+    for fix in EVERY_FIX
     for example in fix.examples
 ]
 STREAMS = [each for each in EXAMPLES if each.values[1].kind == "stream"]  # type: ignore[union-attr]
@@ -75,7 +75,7 @@ def test_body_example_comes_out_as_declared(fix: type[Fix], example: Example) ->
         assert not run_body(step.after[0], fix, example).changed
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
 def test_declaration_is_complete(fix: type[Fix]) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)+", fix.name)
     assert fix.changes
@@ -90,10 +90,10 @@ def test_declaration_is_complete(fix: type[Fix]) -> None:
 
 
 def test_names_are_unique() -> None:
-    assert len({fix.name for fix in FIXES}) == len(FIXES)
+    assert len({fix.name for fix in EVERY_FIX}) == len(EVERY_FIX)
 
 
-STATEFUL = [fix for fix in FIXES if fix.state is not Fix.state]
+STATEFUL = [fix for fix in EVERY_FIX if fix.state is not Fix.state]
 OWN = {*vars(Fix(STREAM, Seen()))}
 
 
@@ -106,7 +106,7 @@ def attributes_of(fix: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_declares_a_state_if_it_has_attributes(fix: type[Fix]) -> None:
     assert (fix in STATEFUL) is bool(attributes_of(fix(STREAM, Seen())))
 
@@ -116,7 +116,7 @@ def test_declared_state_follows_the_attributes_and_is_a_snapshot(
     fix: type[Fix],
 ) -> None:
     changes = 0
-    for example in [each for other in FIXES for each in other.examples]:
+    for example in [each for other in EVERY_FIX for each in other.examples]:
         seen = Seen()
         made = fix(example.asked, seen)
         events = [each for each in example.before if isinstance(each, dict)]
@@ -174,7 +174,7 @@ OPENAI: dict[str, tuple[Asked, Wire]] = {
 }
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
 def test_fix_leaves_openai_alone(fix: type[Fix]) -> None:
     for asked, events in OPENAI.values():
         assert repaired(wire(events), asked, alone(fix)) == wire(events)
@@ -184,7 +184,7 @@ def test_fix_leaves_openai_alone(fix: type[Fix]) -> None:
     "fix",
     [
         fix
-        for fix in FIXES
+        for fix in EVERY_FIX
         if fix.edit is not Fix.edit
         # What the one drops rides on its neighbour, and the other changes all of them.
         and fix.name not in ("choices-empty", "model-mapped")
@@ -229,7 +229,7 @@ SHAPES: list[Any] = [{"choices": junk} for junk in JUNK if isinstance(junk, list
 ]
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.name)
+@pytest.mark.parametrize("fix", EVERY_FIX, ids=lambda fix: fix.name)
 def test_no_shape_of_json_makes_a_fix_fail(
     fix: type[Fix], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -501,9 +501,7 @@ def test_fix_repairs_what_it_means_and_no_more(
     assert repaired(wire(before), fixes=alone(fix), ended=False) == wire(after)
 
 
-@pytest.mark.parametrize(
-    "role", [None, ""], ids=["null", "empty"]
-)
+@pytest.mark.parametrize("role", [None, ""], ids=["null", "empty"])
 def test_who_skips_role_null_keeps_it(role: str | None) -> None:
     first = chunk({"role": "assistant", "content": ""})
     later = chunk({"role": role, "content": "Hi"})

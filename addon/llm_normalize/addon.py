@@ -33,7 +33,7 @@ from .exchange.request_facts import place_of
 from .exchange.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.running_answer import Settings
-from .fixes import FIXES
+from .fixes import EVERY_FIX
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
@@ -62,6 +62,7 @@ class Normalize:
     def __init__(self) -> None:
         self.hosts = Hosts.parse(PROVIDERS)
         self.skips: list[tuple[HostPattern | None, str]] = []
+        self.also: set[str] = set()
         self.stats = Stats()
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
@@ -104,6 +105,8 @@ class Normalize:
         self._routing.hosts = self._exchanges.hosts = self.hosts
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
+        if "normalize_also" in updated:
+            self.also = {options.also(text) for text in ctx.options.normalize_also}
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -318,14 +321,15 @@ class Normalize:
 
     def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
         off = self._off(flow)
-        return [fix for fix in FIXES if fix.name not in off]
+        return [fix for fix in EVERY_FIX if fix.name not in off]
 
     def _off(self, flow: http.HTTPFlow) -> set[str]:
         """Return the names of what is not to be done to *flow*."""
         request = flow.request
         # Either may be the name that the user knows: behind a kept host header, say.
         hosts = {request.host, request.pretty_host}
-        return {
+        optional = {fix.name for fix in EVERY_FIX if fix.optional}
+        return optional - self.also | {
             name
             for pattern, name in self.skips
             if pattern is None
@@ -335,7 +339,7 @@ class Normalize:
     def _settings(self, flow: http.HTTPFlow) -> Settings:
         off = self._off(flow)
         return Settings(
-            fixes=[fix for fix in FIXES if fix.name not in off],
+            fixes=[fix for fix in EVERY_FIX if fix.name not in off],
             adaptations=[each for each in ADAPTATIONS if each.name not in off],
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,

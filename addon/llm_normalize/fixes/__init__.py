@@ -11,8 +11,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 3. The envelope, after the chunks that do not count are gone: what the first one says
    holds for all. A time is converted before it is missed.
 4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
-   anything; content is text before it is compared, reasoning has its name before it is
-   parted from text.
+   anything; content is text before it is compared, optional repairs take out
+   of it what is none; reasoning has its name before it is parted from text.
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
 6. A legacy call is a tool call before text and reasoning are parted from those.
@@ -88,6 +88,8 @@ from .framing.error_by_event_name import ErrorByEventName
 from .framing.error_by_field_name import ErrorByFieldName
 from .framing.field_not_data import FieldNotData
 from .framing.line_end_cr import LineEndCr
+from .optional.think_as_text import ThinkAsText
+from .optional.tool_call_as_text import ToolCallAsText
 from .shape.body_in_stream import BodyInStream
 from .shape.choice_after_finish import ChoiceAfterFinish
 from .shape.choice_index_missing import ChoiceIndexMissing
@@ -137,7 +139,7 @@ from .usage.usage_repeated import UsageRepeated
 from .usage.usage_unasked import UsageUnasked
 from .usage.usage_with_choices import UsageWithChoices
 
-FIXES: tuple[type[Fix], ...] = (
+EVERY_FIX: tuple[type[Fix], ...] = (
     # the answer itself
     AnswerPending,
     ContentTypeWrong,
@@ -193,6 +195,8 @@ FIXES: tuple[type[Fix], ...] = (
     ContentParts,
     ContentNotText,
     ContentCumulative,
+    ThinkAsText,
+    ToolCallAsText,
     ReasoningRenamed,
     ReasoningNull,
     # one thing a chunk
@@ -255,18 +259,21 @@ FIXES: tuple[type[Fix], ...] = (
     ErrorFields,
 )
 
+FIXES = tuple(fix for fix in EVERY_FIX if not fix.optional)
+"""Those that are on unless `normalize_skip` names them."""
+
 LEFT_ALONE: tuple[tuple[str, str], ...] = (
     (
-        "tool call as text in `content` (`<tool_call>`, harmony, bare JSON)",
-        "an answer may show such text without meaning it; a call made of it would run.",
+        "tool call as text in `content` (harmony, bare JSON; `<tool_call>` by default)",
+        "an answer may show such text without meaning it (`normalize_also`).",
     ),
     (
         "`tool_call_generating: true` with an empty delta",
         "the call itself never comes, and nothing is made up.",
     ),
     (
-        "`<think>`, or `</think>` alone, in `content`",
-        "clients cut it out themselves, and an answer may speak of the tag.",
+        "`</think>` alone in `content`; `<think>` by default",
+        "clients cut it out, and an answer may speak of the tag (`normalize_also`).",
     ),
     (
         "the first texts of a stream that tells all again in each chunk",
