@@ -1,11 +1,12 @@
 """`<tool_call>…</tool_call>` in `content`, and no call."""
 
-from ...chat.chunk import Chunk, deltas, envelope_of, messages
+from ...chat.chunk import Chunk, calls, deltas, envelope_of, messages
+from ...chat.content_parts import part_calls
 from ...chat.declared_tools import Tools
 from ...chat.stream_state import MANY, Asked, Seen
 from ...chat.tagged_text import Parts, Passage, Tags, read, waiting
 from ...chat.text_calls import function_in
-from ...repair.fix import Example, Fix, chunk, completion
+from ...repair.fix import Example, Fix, calling, chunk, completion, head, rest
 from ...wire.json_text import frozen
 
 _TAGS = Tags("<tool_call>", "</tool_call>")
@@ -17,6 +18,8 @@ _CALL = {
     "type": "function",
     "function": {"name": "f", "arguments": "{}"},
 }
+
+_HEAD = head(id=_CALL["id"])
 
 
 class ToolCallAsText(Fix):
@@ -32,7 +35,7 @@ class ToolCallAsText(Fix):
         Example(
             "stream",
             [chunk({"content": "Hi"}), chunk({"content": _TEXT})],
-            [chunk({"content": "Hi"}), chunk({"tool_calls": [{"index": 0, **_CALL}]})],
+            [chunk({"content": "Hi"}), calling(_HEAD), calling(rest())],
             asked=_STREAM,
             ended=False,
         ),
@@ -51,6 +54,7 @@ class ToolCallAsText(Fix):
         super().__init__(asked, seen)
         self._at: dict[int, Passage] = {}
         self._made: dict[int, int] = {}  # calls of a choice
+        self._is_calling = False
         self._frame: Chunk = {}
         self._before = (-1, self._at)  # an event's number, and what waited before
 
@@ -77,8 +81,25 @@ class ToolCallAsText(Fix):
                 if fields != {"content": text}:
                     changed = True
                     del delta["content"]
-                    delta.update(fields)
+                    more = calls(delta) + fields.pop("tool_calls", [])
+                    delta.update({**fields, **({"tool_calls": more} if more else {})})
+                    self._is_calling = self._is_calling or bool(more)
         return changed
+
+    def replace(self, chunk: Chunk) -> list[Chunk] | None:
+        """Send text and calls in OpenAI's chunks: no other fix has looked for a call."""
+        if not self._is_calling:
+            return None
+        self._is_calling = False
+        texts: list[Chunk] = []
+        for _, choice, delta in deltas(chunk):
+            if delta.get("content") and calls(delta):
+                text = {
+                    key: delta.pop(key) for key in ("role", "content") if key in delta
+                }
+                bare = {**choice, "delta": text, "finish_reason": None}
+                texts.append({**envelope_of(chunk), "choices": [bare]})
+        return [*texts, *(part_calls(chunk) or [chunk])]
 
     def body(self, body: Chunk) -> bool:
         """Part the texts of the messages without a call."""
@@ -97,7 +118,7 @@ class ToolCallAsText(Fix):
 
     def _fields(self, parts: Parts, index: int, *, is_stream: bool) -> Chunk:
         """Return what a delta or message has of *parts*."""
-        text, calls = "", []
+        text, found = "", list[Chunk]()
         for inside, part in parts:
             function = function_in(part, self.asked.declared) if inside else None
             if function is None:
@@ -106,10 +127,15 @@ class ToolCallAsText(Fix):
             at = max(len(self.seen.choice(index).calls), self._made.get(index, 0))
             self._made[index] = at + 1
             call = {"id": self.asked.make_id("call_", index, at), "type": "function"}
-            place = {"index": at} if is_stream else {}
-            calls.append({**place, **call, "function": function})
-        text = text if text.strip() or not calls else ""
-        fields = {"content": text, "tool_calls": calls}
+            if is_stream:
+                opening = {"name": function["name"], "arguments": ""}
+                found.append({"index": at, **call, "function": opening})
+                rest = {"arguments": function["arguments"]}
+                found.append({"index": at, "function": rest})
+            else:
+                found.append({**call, "function": function})
+        text = text if text.strip() or not found else ""
+        fields = {"content": text, "tool_calls": found}
         return {key: each for key, each in fields.items() if each}
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
