@@ -6,7 +6,7 @@ import pytest
 from mitmproxy import exceptions
 
 from llm_normalize.routing.hosts import PROVIDERS
-from proxies import HOST, Proxy
+from proxies import HOST, Proxy, chat_flow
 
 
 @pytest.fixture
@@ -88,3 +88,19 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
             proxy.set(normalize_gate="token-0815")
         assert proxy.context.options.normalize_gate == old
         assert proxy.addon._routing.gate == gate
+
+
+def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
+    with Proxy(tmp_path) as proxy:
+        flow = chat_flow()
+        names = {fix.name for fix in proxy.addon._fixes_for(flow)}
+        assert "think-as-text" not in names
+        proxy.set(normalize_also=["think-as-text"])
+        more = {fix.name for fix in proxy.addon._fixes_for(flow)}
+        assert more - names == {"think-as-text"}
+        with pytest.raises(exceptions.OptionsError, match="did you mean think-as-text"):
+            proxy.set(normalize_also=["thinks-as-text"])
+        with pytest.raises(
+            exceptions.OptionsError, match="there are think-as-text, tool-call-as"
+        ):
+            proxy.set(normalize_also=["role-null"])

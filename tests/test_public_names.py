@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.request.adaptations import ADAPTATIONS
 from proxies import BAD, Proxy, chat_flow, connected
 
@@ -31,7 +31,7 @@ def test_no_command_is_lost(proxy: Proxy) -> None:
 
 
 def test_no_fix_is_lost() -> None:
-    assert set(NAMES["fixes"]) <= {each.name for each in FIXES}
+    assert set(NAMES["fixes"]) <= {each.name for each in EVERY_FIX}
 
 
 def test_no_adaptation_is_lost() -> None:

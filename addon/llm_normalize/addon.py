@@ -33,7 +33,7 @@ from .exchange.request_facts import place_of
 from .exchange.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.running_answer import Settings
-from .fixes import FIXES
+from .fixes import EVERY_FIX
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
@@ -63,6 +63,7 @@ class Normalize:
         self.hosts = Hosts.parse(PROVIDERS)
         self.skips: list[tuple[HostPattern | None, str]] = []
         self.adapted: list[tuple[HostPattern, str]] = []
+        self.also: set[str] = set()
         self.stats = Stats()
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
@@ -105,14 +106,9 @@ class Normalize:
             options.connect_late(self._routing.routes)
         self._home.hosts, self._home.routes = self.hosts, self._routing.routes
         self._routing.hosts = self._exchanges.hosts = self.hosts
-        if "normalize_skip" in updated:
-            self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
+        self._take_repairs(updated)
         for name in updated & {"normalize_keepalive", "normalize_retry"}:
             options.check_seconds(name, getattr(ctx.options, name))
-        if "normalize_adapt" in updated:
-            self.adapted = [
-                options.adapted(each) for each in ctx.options.normalize_adapt
-            ]
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
             if self._log is not None:
@@ -120,6 +116,17 @@ class Normalize:
         if "normalize_pairs" in updated:
             options.check_pairs(ctx.options.normalize_pairs)
             self._log = None  # running answers keep theirs
+
+    def _take_repairs(self, updated: set[str]) -> None:
+        """Take over which fixes and adaptations are on."""
+        if "normalize_skip" in updated:
+            self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
+        if "normalize_adapt" in updated:
+            self.adapted = [
+                options.adapted(each) for each in ctx.options.normalize_adapt
+            ]
+        if "normalize_also" in updated:
+            self.also = {options.also(text) for text in ctx.options.normalize_also}
 
     def running(self) -> None:
         """Warn of what stands open."""
@@ -362,16 +369,17 @@ class Normalize:
 
     def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
         off = self._off(flow)
-        return [fix for fix in FIXES if fix.name not in off]
+        return [fix for fix in EVERY_FIX if fix.name not in off]
 
     def _off(self, flow: http.HTTPFlow) -> set[str]:
         """Return the names of what is not to be done to *flow*."""
-        return _named(self.skips, flow.request)
+        optional = {fix.name for fix in EVERY_FIX if fix.optional}
+        return optional - self.also | _named(self.skips, flow.request)
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
         off = self._off(flow)
         return Settings(
-            fixes=[fix for fix in FIXES if fix.name not in off],
+            fixes=[fix for fix in EVERY_FIX if fix.name not in off],
             adaptations=[each for each in ADAPTATIONS if each.name not in off],
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,

@@ -9,7 +9,7 @@ from mitmproxy import flow, http
 from .capture.folder import Capture, write
 from .capture.rerun import differences, repair
 from .exchange.stored_flow import Stored, stored
-from .fixes import FIXES
+from .fixes import EVERY_FIX
 from .repair.fix import Fix
 from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
@@ -21,7 +21,7 @@ type Rows = Iterator[list[str]]
 type FixesFor = Callable[[http.HTTPFlow], Sequence[type[Fix]]]
 """Returns the fixes that count for a flow today."""
 
-EVERY: tuple[Repair, ...] = (*FIXES, *ADAPTATIONS)
+EVERY: tuple[Repair, ...] = (*EVERY_FIX, *ADAPTATIONS)
 """All that may be skipped by its name."""
 
 

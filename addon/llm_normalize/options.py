@@ -1,5 +1,6 @@
 """The addon's options: their declarations, and what their values mean."""
 
+import difflib
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from mitmproxy.utils import human
 
 from .commands import EVERY
 from .exchange.routing_policy import Routing
+from .fixes import EVERY_FIX
 from .request.adaptation import LEARNED
 from .request.adaptations import ADAPTATIONS
 from .routing.cors import origins
@@ -59,6 +61,12 @@ def declare(loader: addonmanager.Loader) -> None:
         Sequence[str],
         [],
         "Changes of requests for hosts of your own: host:adaptation-name.",
+    )
+    loader.add_option(
+        "normalize_also",
+        Sequence[str],
+        [],
+        "Optional repairs to apply: tool-call-as-text, think-as-text.",
     )
     loader.add_option(
         "normalize_strict",
@@ -249,6 +257,22 @@ def adapted(text: str) -> tuple[HostPattern, str]:
         return HostPattern.parse(host), name
     except ValueError as error:
         raise exceptions.OptionsError(f"normalize_adapt: {text!r}: {error}") from None
+
+
+def also(text: str) -> str:
+    """Return the name of the optional repair that *text* names.
+
+    Raises:
+        OptionsError: It names none.
+    """
+    names = [fix.name for fix in EVERY_FIX if fix.optional]
+    if text.strip() not in names:
+        near = difflib.get_close_matches(text.strip(), names, 1)
+        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise exceptions.OptionsError(
+            f"normalize_also: {text!r} names no optional repair; {meant}"
+        )
+    return text.strip()
 
 
 def size(text: str) -> int:

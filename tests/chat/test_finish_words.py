@@ -57,6 +57,10 @@ FAILURES = [
     "RESOURCE_EXHAUSTED", "time_exceeded", "connection-refused", "BadRequest",
     "internal", "Service Unavailable", "unauthorized", "segfault", "cuda_oom", "cancel_error",
     "client disconnected: network", "abnormal_stop", "http_503", "500", "429",
+    "function_call_filter", "function_call_filter: X", "tool_call_filter: MALFORMED",
+    "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "NO_IMAGE", "stop: error 500",
+    "STOP: MALFORMED_FUNCTION_CALL", "OTHER: MALFORMED_FUNCTION_CALL", "worker_died",
+    "connection lost", "deadline", "unable_to_continue", "empty response", "shutdown",
 ]  # fmt: skip
 
 
@@ -69,7 +73,8 @@ CUT_SHORT = [
     "abort", "aborted", "cancelled", "canceled", "user_cancelled", "interrupted",
     "preempted", "insufficient_system_resource", "client_abort", "max_steps",
     "token_budget", "output_limit", "maxOutputTokensExceeded", "context_exceeded",
-    "response truncated", "exceeded_length", "length: 4096",
+    "response truncated", "exceeded_length", "length: 4096", "too_many_tokens",
+    "repetition", "loop_detected", "evicted", "too_many_turns",
 ]  # fmt: skip
 
 
@@ -85,6 +90,10 @@ SENSES = {
     "unsafe_content": "content_filter",
     "usage_policy": "content_filter",
     "blocked": "content_filter",
+    "LANGUAGE": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "policy: violation": "content_filter",
+    "stop_sequence: error": "stop",
     "mcp_tool": "tool_calls",
     "function": "tool_calls",
     "T": "stop",
@@ -123,7 +132,10 @@ def test_the_judge_of_meaning_agrees(word: str) -> None:
 
 
 def _ended(word: str) -> form.Meaning:
-    choice = {"index": 0, "message": {"content": "Hi"}, "finish_reason": word}
+    call = {"function": {"name": "f", "arguments": "{}"}}
+    calls = [call] if meaning(word) in ("tool_calls", "function_call") else []
+    message = {"content": "Hi", "tool_calls": calls}
+    choice = {"index": 0, "message": message, "finish_reason": word}
     return form.meaning_of_body(json.dumps({"choices": [choice]}).encode())
 
 

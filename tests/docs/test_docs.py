@@ -13,7 +13,7 @@ from mitmproxy.test import taddons
 
 from llm_normalize import __version__
 from llm_normalize.addon import Normalize
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.home.client_pages import slug
 from llm_normalize.request.adaptations import ADAPTATIONS
 from workshop import markers
@@ -164,7 +164,7 @@ def test_every_command_is_documented(context: taddons.context) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "every"), [("fixes", FIXES), ("adaptations", ADAPTATIONS)]
+    ("folder", "every"), [("fixes", EVERY_FIX), ("adaptations", ADAPTATIONS)]
 )
 def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
     (path,) = (ROOT / "addon").rglob(f"{folder}/README.md")
@@ -173,7 +173,7 @@ def test_table_has_every_one_in_its_order(folder: str, every: Any) -> None:
     assert re.findall(r"(?m)^\| \[`([a-z-]+)`\]\(#\1\) \|", text) == names
 
 
-@pytest.mark.parametrize("fix", [*FIXES, *ADAPTATIONS], ids=lambda fix: fix.name)
+@pytest.mark.parametrize("fix", [*EVERY_FIX, *ADAPTATIONS], ids=lambda fix: fix.name)
 def test_every_fix_is_in_the_changelog(fix: type) -> None:
     named = f"`{fix.name}`"  # type: ignore[attr-defined]
     line = f"- {named}: {fix.why}"  # type: ignore[attr-defined]

@@ -58,6 +58,7 @@ def test_test_judge_imports_of_the_package_what_it_says() -> None:
         "quirks": {
             ("", "form"),
             ("chat.chunk", "Chunk"),
+            ("chat.declared_tools", "Tools"),
             ("chat.stream_state", "Asked"),
             ("repair.fix", "chunk"),
             ("wire.json_text", "Json"),

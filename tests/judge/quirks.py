@@ -6,14 +6,14 @@ applies several, in the order in which they stand here, whatever the order they 
 chosen in: deltas first, framing last, as a server would build them.
 
 What an answer means is for `form` to say. Of the code under test this imports only what
-an answer is handed to it in: `Asked`, its types of JSON, and the spelling of a chunk that
+an answer is handed to it in: `Asked`, `Tools`, its types of JSON, and the spelling of a chunk that
 comes out byte for byte.
 """
 
 import copy
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from random import Random
@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json, dumps
@@ -45,6 +46,7 @@ ARGUMENTS: st.SearchStrategy[Chunk] = st.sampled_from(
         {"code": "x = {}\n"},
     ]
 )
+TOOLS = frozenset({"f", "get_weather", "get_time"})
 USAGE = {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 16}
 DETAILS = {"completion_tokens_details": {"reasoning_tokens": 3}}
 
@@ -153,7 +155,10 @@ def asking(
     tools = calls or draw(st.booleans())
     forced = calls and all(say.finish == "stop" for say in says if say.calls)
     n = len(says)
+    legacy = any("legacy" in say.has for say in says)
+    declared = Tools(TOOLS if tools else frozenset())
     asked = Asked(stream, usage, tools, forced, MODEL, n)
+    asked = replace(asked, declared=declared, legacy=legacy)
     return asked, form.Request(stream, usage, tools, forced, n)
 
 
@@ -575,6 +580,112 @@ def call_arguments_absent(stream: Stream) -> None:
                     stream.remove(sent)
 
 
+@quirk("calls", growing="growing", whole="whole", begun="begun", string="string")
+def call_arguments_again(stream: Stream, mode: str) -> None:
+    """vLLM, DeepSeek and Qianfan gateways: arguments come again, as far as they are."""
+    for index in stream.indexes():
+        said: dict[int, str] = {}
+        calls = stream.calls(index)
+        for call, function in calls:
+            at, text = call["index"], function["arguments"]
+            said[at] = said.get(at, "") + text
+            if mode == "growing":
+                function["arguments"] = said[at]
+        for at, text in said.items() if mode != "growing" else ():
+            last = [each for each in calls if each[0]["index"] == at][-1][1]
+            if "name" in last:
+                continue  # it has no fragment of its own for its arguments
+            again = json.dumps(text) if mode == "string" else text
+            own = text if mode != "begun" else text[: len(last["arguments"])]
+            if mode == "begun" and len(calls) > len(said) * 2:
+                continue  # more than one fragment each: they would not be the begin
+            last["arguments"] = own if mode == "begun" else last["arguments"]
+            sent = next(
+                each
+                for each, _, delta in stream.parts(index)
+                if any(each["function"] is last for each in delta.get("tool_calls", ()))
+            )
+            fragment = {"index": at, "function": {"arguments": again}}
+            stream.insert(sent, stream.like(sent, {"tool_calls": [fragment]}))
+
+
+@quirk("calls")
+def call_arguments_encoded(stream: Stream) -> None:
+    """Gateways: the arguments are encoded as a string twice."""
+    for index in stream.indexes():
+        first: set[int] = set()
+        calls = stream.calls(index)
+        for call, function in calls:
+            text = function["arguments"]
+            if text:
+                quote = "" if call["index"] in first else '"'
+                function["arguments"] = quote + json.dumps(text)[1:-1]
+                first.add(call["index"])
+        for at in first:
+            last = [each for each in calls if each[0]["index"] == at][-1][1]
+            last["arguments"] += '"'
+
+
+@quirk("calls", "one")
+def call_arguments_blank(stream: Stream) -> None:
+    """LiteLLM: `{}` comes before the arguments."""
+    for index in stream.indexes():
+        for sent, _, delta in stream.parts(index):
+            for call in delta.get("tool_calls", ()):
+                function = call.get("function", {})
+                if "id" in call and function.get("arguments") == "":
+                    fragment = {"index": call["index"], "function": {"arguments": "{}"}}
+                    stream.insert(sent, stream.like(sent, {"tool_calls": [fragment]}))
+
+
+@quirk("calls", parts=True, whole=False)
+def call_name_parts(stream: Stream, parts: bool) -> None:
+    """Kimi K3, vLLM: a name comes in parts, or its begin before it."""
+    for index in stream.indexes():
+        for sent, _, delta in stream.parts(index):
+            for call in list(delta.get("tool_calls", ())):
+                function = call.get("function", {})
+                name = function.get("name", "")
+                if len(name) > 1 and len(delta["tool_calls"]) == 1:
+                    cut = stream.dice.randrange(1, len(name))
+                    if name[:cut] in TOOLS:
+                        continue
+                    rest = name[cut:] if parts else name
+                    more = {"name": rest, "arguments": function["arguments"]}
+                    function |= {"name": name[:cut], "arguments": ""}
+                    fragment = {"index": call["index"], "function": more}
+                    stream.insert(sent, stream.like(sent, {"tool_calls": [fragment]}))
+
+
+@quirk(
+    "calls",
+    space="functions.{}",
+    channel="{}<|channel|>commentary",
+    both="functions.{}<|constrain|>json",
+    number="functions.{}:0",
+)
+def call_name_wrapped(stream: Stream, value: str) -> None:
+    """vLLM and Ollama with gpt-oss, Kimi: a name with what the template has around it."""
+    for _, function in stream.calls():
+        if function.get("name"):
+            function["name"] = value.format(function["name"])
+
+
+@quirk("calls", "one")
+def call_legacy(stream: Stream) -> None:
+    """llama-cpp-python, old gateways: `function_call` although tools were asked for."""
+    for index in stream.indexes():
+        meant = stream.meaning.choices[index]
+        if len(meant.calls) != 1:
+            continue
+        for _, choice, delta in stream.parts(index):
+            for call in delta.pop("tool_calls", ()):
+                delta["function_call"] = call["function"]
+            if choice.get("finish_reason") == "tool_calls":
+                choice["finish_reason"] = "function_call"
+        meant.calls[0].id = ""
+
+
 @quirk("calls")
 def call_sent_twice(stream: Stream) -> None:
     """Gemini bridges: a whole call comes once more, with the same id."""
@@ -738,6 +849,14 @@ def finish_stop_with_calls(stream: Stream) -> None:
     for _, choice, _ in stream.finishes():
         if choice["finish_reason"] == "tool_calls":
             choice["finish_reason"] = "stop"
+
+
+@quirk("plain")
+def finish_without_call(stream: Stream) -> None:
+    """GitHub Copilot, Gemini gateways: a text ends with `tool_calls`."""
+    for _, choice, _ in stream.finishes():
+        if choice["finish_reason"] == "stop":
+            choice["finish_reason"] = "tool_calls"
 
 
 @quirk()
@@ -1397,6 +1516,17 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("error-late", "finish-absent", "an error: no end is added to what it broke"),
     ("error-late", "native-text/bare", "an error: no end is added to what it broke"),
     ("error-late", "native-call/bare", "an error: no end is added to what it broke"),
+    ("call-arguments-again", "call-arguments-object", "they contradict each other"),
+    ("call-arguments-encoded", "call-arguments-object", "they contradict each other"),
+    ("call-arguments-again", "call-arguments-encoded", "they contradict each other"),
+    ("call-arguments-again", "call-sent-twice", "they contradict each other"),
+    ("call-name-parts", "call-sent-twice", "they contradict each other"),
+    ("call-name-parts", "call-name-wrapped", "they contradict each other"),
+    ("call-name-parts", "call-head-repeated", "they contradict each other"),
+    ("call-legacy", "call-sent-twice", "they contradict each other"),
+    ("body-call-arguments-again", "body-call-arguments-object", "no string"),
+    ("body-call-arguments-again", "body-call-flat", "no string"),
+    ("finish-without-call", "finish-early", "the first reason counts, whatever it is"),
     ("json-lines", "comment", "they contradict each other"),
     ("json-lines", "data-comment", "they contradict each other"),
     ("json-lines", "data-doubled", "they contradict each other"),
@@ -1422,9 +1552,23 @@ OPEN: list[tuple[str, str, str]] = [
 
 WAITING = {
     "call-name-late": "nothing can be sent of a call without a name",
+    "call-name-parts": "nothing can be sent of half a name",
+    "call-arguments-again": "what is said again waits, and the next event tells it",
+    "call-arguments-encoded": "half an escape waits for the rest of it",
+    "call-arguments-blank": "the next event tells whether it is all",
     "blank-lines-missing": "the next event tells that a line end closed the first",
 }
 """Quirks of which something waits, and is lost when the connection breaks; and why."""
+
+UNREAD = {
+    "call-arguments-again": "the judge reads what comes, each time",
+    "call-arguments-encoded": "the judge reads a string",
+    "call-arguments-blank": "the judge reads two objects",
+    "call-name-parts": "the judge knows no tools, and reads the first part",
+    "call-name-wrapped": "the judge knows no tools",
+    "call-legacy": "the judge knows no request, and reads the other form",
+}
+"""Quirks whose meaning only who knows the request, or the end, can read; and why."""
 
 
 def fits(one: Quirk, other: Quirk) -> bool:
@@ -1677,6 +1821,30 @@ def body_finish_stop_with_calls(body: Body) -> None:
     for _, choice, _ in body.choices():
         if choice.get("finish_reason") == "tool_calls":
             choice["finish_reason"] = "stop"
+
+
+@body_quirk("calls", twice="{0}{0}", thrice="{0}{0} {0}", blank="{{}}{0}", string="")
+def body_call_arguments_again(body: Body, value: str) -> None:
+    """codex-lb, LiteLLM: the arguments stand there twice, or are encoded twice."""
+    for _, call in body.calls():
+        text = call["function"]["arguments"]
+        call["function"]["arguments"] = value.format(text) or json.dumps(text)
+
+
+@body_quirk("calls")
+def body_call_name_wrapped(body: Body) -> None:
+    """vLLM with gpt-oss: a name with a namespace and the channel behind it."""
+    for _, call in body.calls():
+        name = call["function"]["name"]
+        call["function"]["name"] = f"functions.{name}<|channel|>commentary"
+
+
+@body_quirk("plain")
+def body_finish_without_call(body: Body) -> None:
+    """GitHub Copilot, Gemini gateways: a text ends with `tool_calls`."""
+    for _, choice, _ in body.choices():
+        if choice.get("finish_reason") == "stop":
+            choice["finish_reason"] = "tool_calls"
 
 
 @body_quirk()

@@ -6,7 +6,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
 from streams import feed, repaired
 
-TOOLS = Asked(stream=True, tools=True)
+TOOLS = Asked(stream=True, tools=True, legacy=True)
 NULL = chunk({"role": "assistant", "content": None})
 EMPTY = chunk({"role": "assistant", "content": ""})
 HEAD = {"index": 0, "id": "c", "type": "function"}

@@ -141,11 +141,15 @@ def _asked(capture: Capture) -> Asked:
     return Asked(**{name: getattr(asked, name) for name in _asked_names(asked)})
 
 
+_UNSTATED = ("id", "time", "declared")
+"""What of a request no folder says: a flow, a time, the names of tools."""
+
+
 def _asked_names(asked: Asked) -> Iterator[str]:
     """Yield the names of what *asked* holds that is no default."""
     for each in fields(asked):
         is_default = getattr(asked, each.name) == each.default
-        if each.name == "stream" or not (is_default or each.name in ("id", "time")):
+        if each.name == "stream" or not (is_default or each.name in _UNSTATED):
             yield each.name
 
 

@@ -19,10 +19,12 @@ from .chunk import (
     is_hollow,
     name_of,
 )
+from .declared_tools import NONE, Tools
 from .stream_state import MANY, brief
 
 _THINKING = ("thinking", "reasoning", "summary_text")
 _LIMIT = 64 * 1024  # bytes that wait for a name
+_SAID = ("name", "arguments")
 _KEYS = ("thinking", "reasoning", "summary", "text")
 
 
@@ -51,9 +53,10 @@ def _words(value: Json) -> str:
 
 
 class Unnamed:
-    """Fragments of tool calls whose name has not come yet."""
+    """Fragments of tool calls whose name is missing, or only begins one of *tools*."""
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Tools = NONE) -> None:
+        self._tools = tools
         self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
         self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
@@ -70,8 +73,13 @@ class Unnamed:
 
     @property
     def waiting(self) -> object:
-        """Which calls wait, to be compared; None if none does."""
-        return tuple(self._held) or None
+        """Which calls wait, and since which event; None if none does."""
+        return tuple(self._at.items()) or None
+
+    @property
+    def choices(self) -> frozenset[int]:
+        """The choices of which something waits."""
+        return frozenset(choice for choice, _ in self._held)
 
     def take(
         self, index: int, call: Chunk, n: int, *, opened: bool = False
@@ -94,11 +102,13 @@ class Unnamed:
         place = self._place(index, call, n)
         held = self._held.get(place)
         aliased = place in self._known and not name_of(call)
+        if call.get("id") and not opened and self._tools.may_grow(str(name_of(call))):
+            known = False  # another call under a taken index, whose name begins
         if held is None and (known or aliased):
             return call if known else {**call, "index": place[1]}
-        if opened or name_of(call):
+        call = self._with_name(held, call)
+        if opened or self._is_named(call):
             self._know(index, call)
-        if name_of(call) or opened:
             if held is None:
                 return call
             self._begin(n)
@@ -107,7 +117,7 @@ class Unnamed:
             joined = {**join_fragments(held, call), **frame}
             self._know(index, joined)
             return joined
-        waits = held or call.get("id") or function(call).get("arguments")
+        waits = held or call.get("id") or any(map(function(call).get, _SAID))
         if waits:
             self._begin(n)
             joined = join_fragments(held or {"index": place[1]}, call)
@@ -118,6 +128,17 @@ class Unnamed:
         # What says something in another shape passes as it is.
         passes = not waits and "function" not in call and not is_hollow(call)
         return call if passes else None
+
+    def _is_named(self, call: Chunk) -> bool:
+        name = name_of(call)
+        return isinstance(name, str) and not self._tools.may_grow(name)
+
+    def _with_name(self, held: Chunk | None, call: Chunk) -> Chunk:
+        """Return *call* with the name that it and what is *held* of it have together."""
+        before, given = name_of(held or {}), function(call).get("name")
+        if not (before and given) or given.startswith(before):
+            return call
+        return {**call, "function": {**function(call), "name": before + given}}
 
     def _place(self, index: int, call: Chunk, n: int) -> tuple[int, int]:
         """Return where *call* waits: one id is one call, whatever its index."""
@@ -280,6 +301,7 @@ def join_fragments(first: Chunk, more: Chunk) -> Chunk:
     """Return a tool call's fragment with the arguments of both, and the rest once."""
     texts = [function(each).get("arguments") or "" for each in (first, more)]
     inner = {**_filled(function(more)), **_filled(function(first))}
+    inner |= {"name": name} if (name := function(more).get("name")) else {}
     inner["arguments"] = "".join(texts)
     return {**_filled(more), **_filled(first), "function": inner}
 

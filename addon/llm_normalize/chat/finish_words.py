@@ -49,23 +49,27 @@ _SOUNDS_FAILED = re.compile(
     r"error|fail|exception|overload|unavailable|malformed|invalid|crash|denied|reject"
     r"|unauthori[sz]ed|forbidden|quota|busy|network|connection|internal|unexpected|refused"
     r"|abnormal|insufficient|throttl|unreachable|segfault|time_?(?:d_?)?out|out_of_memory"
+    r"|missing|disconnect|corrupt|unsupported|unable|cannot|could_not|not_found|deadl|expired"
+    r"|shut_?(?:ting_)?down|outage|offline|unhealthy|degraded|unpars|(?:function|tool)_(?:call_)?filter"
+    r"|(?<![a-z])(?:(?:no|empty)_(?:image|response|output|content|candidate)|lost|broke|dropp|died)"
     r"|(?<!s)kill|(?<![a-z])(?:fault|panic|oom|(?:err|bad|rate)(?![a-z])|ratelimit)"
     r"|(?:http|status|code)_?[45]\d\d(?!\d)|^0*(?:[4-9]\d\d|[1-9]\d{3,})(?:\.\d*)?$"
 )
-_OVER = re.compile("exceed|exhaust")
+_HAS_SEQUENCE = re.compile("stop_|word|eo[smt]").search
+_OVER = re.compile("exceed|exhaust|too_many")
 _ROOM = re.compile("token|length|context|limit|max|output|step|iteration|turn")
 _SENSES = (
     (
         re.compile(
             r"(?<![a-z])max|length|limit|truncat|context|incomplete|abort|cancel|interrupt"
-            r"|preempt|(?<!stop_)(?<!eos_)(?<!eot_)(?<!end_)token"
+            r"|preempt|evict|repetit|loop_detect|exceed|exhaust|too_many|(?<!stop_)(?<!eos_)(?<!eot_)(?<!end_)token"
         ),
         "length",
     ),
     (
         re.compile(
             "(?<![a-z])(?:filter|sensitive|block)|safety|unsafe|moderation|moderated"
-            "|policy|policies|prohibit|guardrail"
+            "|policy|policies|prohibit|guardrail|violat|model_armor|(?<![a-z])language"
         ),
         "content_filter",
     ),
@@ -78,7 +82,12 @@ def meaning(given: Json) -> str:
     if not given:
         return ""
     word = _word(_given_word(given))
-    known = _MEANT.get(_ENUM.sub("", word.partition(":")[0].strip("_")))
+    head, _, detail = word.partition(":")
+    head = head.strip("_")
+    known = _MEANT.get(_ENUM.sub("", head))
+    # Behind the name of a stop sequence stands the sequence, which may be any text.
+    if known == "stop" and not _HAS_SEQUENCE(head) and _SOUNDS_FAILED.search(detail):
+        return FAILED
     return _sense(word) if known is None else known
 
 

@@ -30,7 +30,7 @@ def open_texts(opening: Chunk, following: Chunk) -> bool:
     texts = [
         delta
         for index, _, delta in deltas(opening)
-        if delta["content"] is None and index not in called
+        if delta.get("content", "") is None and index not in called
     ]
     for delta in texts:
         delta["content"] = ""

@@ -24,11 +24,14 @@ from .chunk import (
     name_of,
     tokens_of,
 )
+from .declared_tools import NONE, Tools
 from .finish_words import FAILED, meaning
+from .repeated_arguments import says_again
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _SHARED = {"id": str, "created": int, "model": str}
+_KEPT = 256 * 1024  # characters of arguments of the first call; of the second, half
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are distinguished."""
 
@@ -48,6 +51,8 @@ class Asked:
         time: When it took place, in seconds since 1970.
         strict: Only fields that OpenAI defines are wanted (`normalize_strict`).
         is_mapped: Another model than that was sent (`normalize_models`).
+        declared: The tools that the request declares, by name.
+        legacy: It declares functions, the form of 2023: their calls have it, too.
     """
 
     stream: bool = False
@@ -60,6 +65,8 @@ class Asked:
     time: int = 1
     strict: bool = False
     is_mapped: bool = False
+    declared: Tools = NONE
+    legacy: bool = False
 
     @classmethod
     def from_body(cls, body: bytes | None) -> Self:
@@ -81,6 +88,8 @@ class Asked:
             forced_tool=isinstance(forced, dict) and _names_function(forced),
             model=model if isinstance(model, str) else "",
             n=n if isinstance(n, int) and n > 1 else 1,
+            declared=Tools.of(request),
+            legacy=bool(request.get("functions")),
         )
 
     def make_id(self, prefix: str, *place: int) -> str:
@@ -121,6 +130,7 @@ class Call:
         length: How many bytes of arguments it has.
         check: Their CRC-32: what is kept must stay bounded.
         custom: Whether it is a custom tool's, whose input is any text.
+        more: Parts of its name that were sent later.
     """
 
     id: Json
@@ -128,6 +138,10 @@ class Call:
     length: int = 0
     check: int = 0
     custom: bool = False
+    more: str = ""
+    room: int = field(default=0, compare=False)
+    """Characters of its arguments that are kept: see `arguments`."""
+    _parts: list[str] = field(default_factory=list, compare=False)
     _open: int = 0  # brackets that wait for their end
     _has_opened: bool = False  # one was there
     _quoted: bool = False
@@ -142,24 +156,54 @@ class Call:
         """Whether the arguments are an object that has been closed."""
         return self._has_opened and not self._open and not self._quoted
 
-    def is_another(self, fragment: Chunk) -> bool:
+    @property
+    def full_name(self) -> str:
+        """Its name, with the parts of it that were sent later."""
+        return str(self.name) + self.more
+
+    def rest_of_name(self, given: str, tools: Tools) -> str:
+        """Return what of a name that comes later has not been sent; empty for nothing.
+
+        Nothing of it counts behind a declared name, unless both are one together.
+        """
+        known = self.full_name
+        if not given or given in (self.name, known):
+            return ""
+        rest = given.removeprefix(known)
+        if known in tools.names and known + rest not in tools.names:
+            return ""
+        return rest
+
+    def is_renamed(self, fragment: Chunk, tools: Tools) -> bool:
+        """Tell whether *fragment* has the name of another of the declared *tools*.
+
+        The begin of a name, or the rest of it, is none as long as there are no arguments.
+        """
+        name, known = brief(name_of(fragment)), self.full_name
+        if not self.name or name not in tools.names or name in (self.name, known):
+            return False
+        is_part = known + str(name) in tools.names or str(name).startswith(known)
+        return self.length > 0 or not is_part
+
+    def is_another(self, fragment: Chunk, tools: Tools = NONE) -> bool:
         """Tell whether *fragment* opens another call than this, under its index.
 
-        One with a name does if it has another id, or if this call is complete and it
-        brings another name, or all arguments of a call.
+        One with a name does if it has another id or the name of another of the declared
+        *tools*, or if this call is complete and it brings another name, or all arguments
+        of a call.
         """
         name, identity = brief(name_of(fragment)), brief(fragment.get("id"))
         if not name:
             return False
-        if identity and identity != self.id:
+        if (identity and identity != self.id) or self.is_renamed(fragment, tools):
             return True
         if not self.is_complete or (identity and not self.name):
             return False
         arguments = function(fragment).get("arguments")
         other = Call(None, name)
         other.add(arguments)
-        is_repeated = bool(identity) and self.has_arguments(arguments or "")
-        is_renamed = bool(self.name) and name != self.name
+        is_repeated = bool(identity) and self.says_again(arguments or "")
+        is_renamed = bool(self.name) and name not in (self.name, self.full_name)
         return is_renamed or (other.is_complete and not is_repeated)
 
     def add(self, arguments: Json) -> None:
@@ -169,6 +213,26 @@ class Call:
             self.length += len(data)
             self.check = zlib.crc32(data, self.check)
             self._follow(arguments)
+            self.room -= len(arguments)
+            self._parts.append(arguments)
+            if self.room < 0:
+                self._parts.clear()
+
+    @property
+    def arguments(self) -> str | None:
+        """Its arguments so far; None if they are too long to be kept."""
+        return "".join(self._parts) if self.room >= 0 else None
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether its arguments end within a string."""
+        return self._quoted
+
+    def forget_arguments(self) -> None:
+        """Have sent no arguments: what was to be sent is dropped."""
+        self.length = self.check = self._open = 0
+        self._parts.clear()
+        self._has_opened = self._quoted = False
 
     def _follow(self, arguments: str) -> None:
         """Count the brackets outside of strings."""
@@ -181,6 +245,10 @@ class Call:
         self._has_opened |= opened > 0
         self._open += opened
         self._open -= outside.count("}") + outside.count("]")
+
+    def says_again(self, arguments: str) -> bool:
+        """Tell whether *arguments* say what was sent once more, in any spelling."""
+        return self.has_arguments(arguments) or says_again(self, arguments)
 
     def has_arguments(self, arguments: str) -> bool:
         """Tell whether *arguments* are all that was sent, word for word."""
@@ -199,6 +267,11 @@ class ChoiceSeen:
     calls: dict[int, Call] = field(default_factory=dict)
 
     @property
+    def has_call(self) -> bool:
+        """Whether anything of a call was sent, with a name or without."""
+        return bool(self.calls) or self.has_legacy
+
+    @property
     def called(self) -> bool:
         """Whether a function was called by name."""
         return any(call.name is not None for call in self.calls.values())
@@ -206,7 +279,7 @@ class ChoiceSeen:
 
 def _state_of(index: int, seen: ChoiceSeen) -> object:
     calls = [
-        (at, call.id, call.name, call.custom, call.length > 0)
+        (at, call.id, call.name, call.more, call.custom, call.length > 0)
         for at, call in seen.calls.items()
     ]
     legacy = (seen.legacy_call, seen.has_legacy)
@@ -220,6 +293,8 @@ class Seen:
         self.choices: dict[int, ChoiceSeen] = {}
         self.envelope: Chunk = {}
         """`id`, `created` and `model`, as the first chunk that said them had them."""
+        self.unnamed: frozenset[int] = frozenset()
+        """Choices with fragments of calls that wait for a name; a fix holds them."""
         self.error = False
         self.is_value = False
         """Whether the event at hand stood without a field name, as a body does."""
@@ -293,10 +368,13 @@ class Seen:
         name = name_of(call)
         if opened is not None:
             opened.id = opened.id or identity
+            rest = opened.name and name and opened.rest_of_name(name, NONE)
+            opened.more += rest if rest and len(opened.more) < LONG else ""
             opened.name = opened.name or brief(name)
         elif self._calls < MANY and (identity or name or function(call)):
             self._calls += 1
-            opened = seen.calls[index_of(call)] = Call(identity, name)
+            room = _KEPT // self._calls
+            opened = seen.calls[index_of(call)] = Call(identity, name, room=room)
         if opened is not None:
             opened.custom = opened.custom or "custom" in call
             opened.add(function(call).get("arguments"))

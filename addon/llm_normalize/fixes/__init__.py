@@ -11,14 +11,17 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 3. The envelope, after the chunks that do not count are gone: what the first one says
    holds for all. A time is converted before it is missed.
 4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
-   anything; content is text before it is compared, reasoning has its name before it is
-   parted from text.
+   anything; content is text before it is compared, optional repairs take out
+   of it what is none; reasoning has its name before it is parted from text.
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
-6. A fragment of a tool call is alone of its call, and has its form, an index and its
-   name, before anything can say whether it opens a call. Calls are counted as they are sent,
-   those that waited for a name too; each gets the id of its call before repeated calls
-   are recognised by it. Those go before a repeated head loses its id. Null content stays beside a call, so it waits until calls that say nothing
+6. A legacy call is a tool call before text and reasoning are parted from those.
+   A fragment of a tool call is alone of its call, and has its form, an index and its
+   name, which loses its wrapping once it is complete, before anything can say whether it
+   opens a call. Calls are counted as they are sent, those that waited for a name too; each
+   gets the id of its call before repeated calls are recognised by it. Those go before a
+   repeated head loses its id. Arguments are compared when all of this is gone. Null
+   content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
 8. Figures, then what rides on other repairs: null fields, unknown fields, and events
@@ -66,6 +69,7 @@ from .finish.finish_repeated import FinishRepeated
 from .finish.finish_stop_with_calls import FinishStopWithCalls
 from .finish.finish_synonym import FinishSynonym
 from .finish.finish_with_delta import FinishWithDelta
+from .finish.finish_without_call import FinishWithoutCall
 from .framing.answer_pending import AnswerPending
 from .framing.blank_line_missing import BlankLineMissing
 from .framing.bom_sent import BomSent
@@ -85,6 +89,8 @@ from .framing.error_by_event_name import ErrorByEventName
 from .framing.error_by_field_name import ErrorByFieldName
 from .framing.field_not_data import FieldNotData
 from .framing.line_end_cr import LineEndCr
+from .optional.think_as_text import ThinkAsText
+from .optional.tool_call_as_text import ToolCallAsText
 from .shape.body_in_stream import BodyInStream
 from .shape.choice_after_finish import ChoiceAfterFinish
 from .shape.choice_index_missing import ChoiceIndexMissing
@@ -102,8 +108,11 @@ from .shape.message_missing import MessageMissing
 from .shape.stream_in_body import StreamInBody
 from .tool_calls.function_call_doubled import FunctionCallDoubled
 from .tool_calls.function_call_repeated import FunctionCallRepeated
+from .tool_calls.function_call_unasked import FunctionCallUnasked
+from .tool_calls.tool_call_arguments_blank import ToolCallArgumentsBlank
 from .tool_calls.tool_call_arguments_missing import ToolCallArgumentsMissing
 from .tool_calls.tool_call_arguments_object import ToolCallArgumentsObject
+from .tool_calls.tool_call_arguments_repeated import ToolCallArgumentsRepeated
 from .tool_calls.tool_call_custom_hollow import ToolCallCustomHollow
 from .tool_calls.tool_call_flat import ToolCallFlat
 from .tool_calls.tool_call_head_incomplete import ToolCallHeadIncomplete
@@ -115,6 +124,7 @@ from .tool_calls.tool_call_in_parts import ToolCallInParts
 from .tool_calls.tool_call_index_missing import ToolCallIndexMissing
 from .tool_calls.tool_call_index_wrong import ToolCallIndexWrong
 from .tool_calls.tool_call_name_late import ToolCallNameLate
+from .tool_calls.tool_call_name_wrapped import ToolCallNameWrapped
 from .tool_calls.tool_call_repeated import ToolCallRepeated
 from .tool_calls.tool_call_whole import ToolCallWhole
 from .tool_calls.tool_calls_null import ToolCallsNull
@@ -130,7 +140,7 @@ from .usage.usage_repeated import UsageRepeated
 from .usage.usage_unasked import UsageUnasked
 from .usage.usage_with_choices import UsageWithChoices
 
-FIXES: tuple[type[Fix], ...] = (
+EVERY_FIX: tuple[type[Fix], ...] = (
     # the answer itself
     AnswerPending,
     ContentTypeWrong,
@@ -186,10 +196,10 @@ FIXES: tuple[type[Fix], ...] = (
     ContentParts,
     ContentNotText,
     ContentCumulative,
+    ThinkAsText,
+    ToolCallAsText,
     ReasoningRenamed,
     ReasoningNull,
-    ReasoningWithContent,
-    ContentWithCalls,
     # one thing a chunk
     FinishKeyMissing,
     FinishEmpty,
@@ -200,13 +210,19 @@ FIXES: tuple[type[Fix], ...] = (
     ToolCallIdNumber,
     ToolCallArgumentsObject,
     FunctionCallDoubled,
+    FunctionCallUnasked,
+    ReasoningWithContent,
+    ContentWithCalls,
     ToolCallInParts,
     ToolCallIndexMissing,
     ToolCallNameLate,
+    ToolCallNameWrapped,
     ToolCallIndexWrong,
     ToolCallIdRepeated,
     ToolCallRepeated,
     ToolCallHeadRepeated,
+    ToolCallArgumentsBlank,
+    ToolCallArgumentsRepeated,
     ContentNull,
     ToolCallIdMissing,
     ToolCallHeadIncomplete,
@@ -227,6 +243,7 @@ FIXES: tuple[type[Fix], ...] = (
     FinishEarly,
     FinishRepeated,
     FinishMissing,
+    FinishWithoutCall,
     ToolCallArgumentsMissing,
     UsageEveryChunk,
     UsageWithChoices,
@@ -244,18 +261,21 @@ FIXES: tuple[type[Fix], ...] = (
     ContextOverflowUnnamed,
 )
 
+FIXES = tuple(fix for fix in EVERY_FIX if not fix.optional)
+"""Those that are on unless `normalize_skip` names them."""
+
 LEFT_ALONE: tuple[tuple[str, str], ...] = (
     (
-        "tool call as text in `content` (`<tool_call>`, harmony, bare JSON)",
-        "an answer may show such text without meaning it; a call made of it would run.",
+        "tool call as text in `content` (harmony, bare JSON; `<tool_call>` by default)",
+        "an answer may show such text without meaning it (`normalize_also`).",
     ),
     (
         "`tool_call_generating: true` with an empty delta",
         "the call itself never comes, and nothing is made up.",
     ),
     (
-        "`<think>`, or `</think>` alone, in `content`",
-        "clients cut it out themselves, and an answer may speak of the tag.",
+        "`</think>` alone in `content`; `<think>` by default",
+        "clients cut it out, and an answer may speak of the tag (`normalize_also`).",
     ),
     (
         "the first texts of a stream that tells all again in each chunk",
@@ -270,12 +290,8 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
         "it is more exact as a rule (`gpt-4-0613`); only placeholders are replaced.",
     ),
     (
-        "`function_call` in an answer to a request with `tools`",
-        "it is valid by itself, and both forms could follow each other.",
-    ),
-    (
-        "a name in two parts (`get_`, `weather`)",
-        "nobody can tell it from a name that is sent twice, which is common.",
+        "a name in two parts (`get_`, `weather`), if the request declares no such tool",
+        "nobody can tell where it ends: the second part is sent as it was received.",
     ),
     (
         "an id that comes after its call's name",

@@ -1,6 +1,7 @@
 """What was lost, changed or made up between two readings of an answer."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from .finish_reasons import reason_meant
 from .json_values import as_dict, equal_json
@@ -23,6 +24,9 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
     for index in sorted(before.choices.keys() | after.choices.keys()):
         was = before.choices.get(index, Choice())
         now = after.choices.get(index, Choice())
+        if was.function_call and now.calls and not (was.calls or now.function_call):
+            # It is said as a tool call, for who asked with tools.
+            was = replace(was, calls=[was.function_call], function_call=None)
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
         fault = _finish_fault(was, now, before, after, broke=broke)
@@ -120,6 +124,10 @@ def _finish_fault(
     allowed = {meant}
     if was.calls and meant in ("stop", "function_call"):
         allowed.add("tool_calls")
+    if meant in ("tool_calls", "function_call") and not (
+        was.calls or was.function_call
+    ):
+        allowed.add("stop")
     if meant == "error":
         allowed = set(FINISH_REASONS) - {"stop", "tool_calls", "function_call"}
     return "" if new in allowed else f"finish reason {old!r} became {new!r}"

@@ -245,6 +245,9 @@ class _Reader:
             reasoning = "".join(_parts(said.get(key)))
             if reasoning and reasoning not in spoken:
                 spoken.append(reasoning)
+        details = map(as_dict, as_list(said.get("reasoning_details")))
+        for each in details if not spoken and not thought else ():
+            choice.reasoning += as_str(each.get("text")) or as_str(each.get("summary"))
         choice.reasoning += "".join(spoken)
         choice.refusal += as_str(said.get("refusal"))
         legacy = said.get("function_call")

@@ -41,6 +41,7 @@ class _ChoiceState:
     deltas: int = 0
     null_content_at: int | None = None
     calls: int = 0
+    has_call: bool = False
     finished: bool = False
 
 
@@ -178,12 +179,17 @@ class _StreamCheck:
         for call in calls:
             self.tool_call(event, call, state)
         state.deltas += 1
+        has_call = bool(delta.get("tool_calls") or delta.get("function_call"))
+        state.has_call = state.has_call or has_call
         reason = choice.get("finish_reason")
         if reason is None:
             return
         state.finished = True
         if reason == "stop" and state.calls and not self.request.forced_tool:
             self.say("finish", event, f"ends choice {index} with stop after tool calls")
+        hollow = self.complete and not state.has_call
+        if hollow and reason in ("tool_calls", "function_call"):
+            self.say("finish", event, f"ends choice {index} with {reason} and no call")
 
     def role(
         self, event: int, index: int, delta: dict[str, object], *, first: bool
@@ -402,6 +408,9 @@ def _body_choice_faults(
             yield f"tool-calls: {where} has a call with an empty id or name"
     if reason == "stop" and calls and not request.forced_tool:
         yield f"finish: {where} ends with stop after tool calls"
+    hollow = not (calls or message.get("function_call"))
+    if hollow and reason in ("tool_calls", "function_call"):
+        yield f"finish: {where} ends with {reason} and no call"
 
 
 def check_error_body(data: bytes) -> list[str]:

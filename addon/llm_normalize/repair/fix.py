@@ -106,6 +106,8 @@ class Fix:
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     rides: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
+    optional: ClassVar[bool] = False
+    """Whether it is off unless `normalize_also` names it."""
     moments: ClassVar[tuple[Moment, ...]] = ()
     """When it acts at the end of a stream, or of a choice."""
 

@@ -255,6 +255,7 @@ class Pipeline:
     def _item(self, item: Item | Comments) -> None:
         match item:
             case Gap():
+                self._ending.keep_alive()
                 self._output.gap(item, self._ending.join)
             case Oversized():
                 self._catch_up()
@@ -305,6 +306,7 @@ class Pipeline:
 
     def _comments(self, item: Comments) -> None:
         """Send a bare newline for each comment, now: nothing else depends on them."""
+        self._ending.keep_alive()
         self._output.verbatim = not self._drops_comments or self._broken
         if self._output.verbatim:
             self._output.pass_on(item.raw)
@@ -435,6 +437,7 @@ class Pipeline:
             return Outcome.FOREIGN_LINE
         data = event.data
         if data is None:
+            self._ending.keep_alive()
             self._output.emit(record, raw)
             return Outcome.UNDERSTOOD
         return self._payload(record, data, raw)

@@ -98,4 +98,4 @@ class ContentNull(Fix):
         following = end.last.chunk if end.last and end.last is not outgoing else {}
         if open_texts(outgoing.chunk, following):
             outgoing.fixed(self.name)
-        return True
+        return False

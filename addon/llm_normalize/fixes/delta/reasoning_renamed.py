@@ -1,8 +1,11 @@
-"""Reasoning under `reasoning` or `reasoning_text` alone."""
+"""Reasoning under `reasoning`, `reasoning_text` or `reasoning_details` alone."""
 
 from ...chat.chunk import Chunk, in_deltas, in_messages
 from ...repair.fix import Example, Fix, chunk, completion
 
+_DETAILS = {
+    "reasoning_details": [{"type": "reasoning.text", "text": "so"}, {"data": 1}]
+}
 _HI = {"role": "assistant", "content": "Hi"}
 
 
@@ -13,9 +16,20 @@ class ReasoningRenamed(Fix):
     """
 
     name = "reasoning-renamed"
-    changes = "`reasoning`, `reasoning_text` alone -> `reasoning_content` beside it"
+    changes = (
+        "`reasoning`, `reasoning_text` or the words of `reasoning_details` alone -> "
+        "`reasoning_content` beside it"
+    )
     why = "Clients that know DeepSeek's name show no thoughts, and a long silence."
-    providers = ("vLLM", "OpenRouter", "Groq", "Ollama", "Together", "Workers AI")
+    providers = (
+        "vLLM",
+        "OpenRouter",
+        "Groq",
+        "Ollama",
+        "Together",
+        "Workers AI",
+        "MiniMax",
+    )
     key = "reasoning"
     sources = (
         "https://github.com/vllm-project/vllm/issues/27755",
@@ -26,6 +40,12 @@ class ReasoningRenamed(Fix):
             "stream",
             [chunk({"reasoning": "so"})],
             [chunk({"reasoning": "so", "reasoning_content": "so"})],
+            ended=False,
+        ),
+        Example(
+            "details",
+            [chunk(_DETAILS)],
+            [chunk({**_DETAILS, "reasoning_content": "so"})],
             ended=False,
         ),
         Example.of_body(
@@ -48,8 +68,20 @@ class ReasoningRenamed(Fix):
         return in_messages(body, _add)
 
 
+def _details(part: Chunk) -> str:
+    """Return the words in the `reasoning_details` of *part*, and nothing encrypted."""
+    found = part.get("reasoning_details")
+    details = (
+        [each for each in found if isinstance(each, dict)]
+        if isinstance(found, list)
+        else []
+    )
+    texts = [each.get("text") or each.get("summary") for each in details]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
 def _add(part: Chunk) -> bool:
-    text = part.get("reasoning") or part.get("reasoning_text")
+    text = part.get("reasoning") or part.get("reasoning_text") or _details(part)
     if not isinstance(text, str) or not text or part.get("reasoning_content"):
         return False
     part["reasoning_content"] = text

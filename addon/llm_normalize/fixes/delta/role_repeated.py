@@ -24,6 +24,7 @@ class RoleRepeated(Fix):
             [_FIRST, chunk({"content": "Hi"})],
             ended=False,
         ),
+        Example.untouched("null", [_FIRST, chunk({"role": None, "content": "Hi"})]),
         Example.untouched(
             "one per choice",
             [_FIRST, chunk({"role": "assistant", "content": ""}, index=1)],
@@ -35,7 +36,7 @@ class RoleRepeated(Fix):
         """Drop the key where the role was sent."""
         changed = False
         for index, _, delta in deltas(chunk):
-            if "role" in delta and self.seen.choice(index).role:
+            if delta.get("role") and self.seen.choice(index).role:
                 del delta["role"]
                 changed = True
         return changed

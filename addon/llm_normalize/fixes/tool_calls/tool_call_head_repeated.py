@@ -56,10 +56,10 @@ class ToolCallHeadRepeated(Fix):
             for call in found:
                 at = call.get("index")
                 opened = known.get(at) if isinstance(at, int) else None
-                if opened is None or opened.is_another(call):
+                if opened is None or opened.is_another(call, self.asked.declared):
                     remaining.append(call)
                     continue
-                changed |= _strip(call, opened)
+                changed |= self._strip(call, opened)
                 if any(v is not None for k, v in call.items() if k != "index"):
                     remaining.append(call)
             if len(remaining) != len(found):
@@ -67,18 +67,20 @@ class ToolCallHeadRepeated(Fix):
                 put_calls(delta, remaining)
         return changed
 
-
-def _strip(call: Chunk, opened: Call) -> bool:
-    """Leave what *call* adds to the call that was *opened*; tell whether any went."""
-    before = (len(call), len(function(call)))
-    call.pop("type", None)
-    if opened.id or not call.get("id"):
-        call.pop("id", None)
-    inner = function(call)
-    if opened.name or not inner.get("name"):
-        inner.pop("name", None)
-    if inner.get("arguments") is None:
-        inner.pop("arguments", None)
-    if all(value is None for value in inner.values()):
-        call.pop("function", None)
-    return before != (len(call), len(inner))
+    def _strip(self, call: Chunk, opened: Call) -> bool:
+        """Leave what *call* adds to the call that was *opened*; tell whether any went."""
+        inner = function(call)
+        given = inner.get("name")
+        before = (len(call), len(inner), given)
+        call.pop("type", None)
+        if opened.id or not call.get("id"):
+            call.pop("id", None)
+        if opened.name or not given:
+            inner.pop("name", None)
+            rest = given and opened.rest_of_name(given, self.asked.declared)
+            inner |= {"name": rest} if rest else {}
+        if inner.get("arguments") is None:
+            inner.pop("arguments", None)
+        if all(value is None for value in inner.values()):
+            call.pop("function", None)
+        return before != (len(call), len(inner), inner.get("name"))

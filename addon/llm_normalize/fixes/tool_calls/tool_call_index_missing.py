@@ -9,6 +9,7 @@ from ...chat.chunk import (
     name_of,
     put_first,
 )
+from ...chat.declared_tools import Tools
 from ...chat.open_calls import Counted, Opened
 from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, head, rest
@@ -63,7 +64,7 @@ class ToolCallIndexMissing(Fix):
                 name, inner = name_of(call), function(call)
                 at = given_index(call)
                 if at is None or at < 0:
-                    at = _place(call, known)
+                    at = _place(call, known, self.asked.declared)
                     if name and at > known.last:
                         self._counted.open((index, at))
                     put_first(call, "index", self._counted.get((index, at)))
@@ -77,13 +78,13 @@ class ToolCallIndexMissing(Fix):
         return changed
 
 
-def _place(call: Chunk, known: Opened) -> int:
+def _place(call: Chunk, known: Opened, tools: Tools) -> int:
     """Return the index of the call that *call* opens or continues."""
     identity = brief(call.get("id"))
     same = known.where(identity)[-1:] if identity else [known.last]
     opened = known.get(same[0]) if same else None
     if identity:
-        goes_on = opened is not None and not opened.is_another(call)
+        goes_on = opened is not None and not opened.is_another(call, tools)
         return same[0] if goes_on else known.last + 1
     if function(call).get("name") and (opened is None or opened.name):
         return known.last + 1

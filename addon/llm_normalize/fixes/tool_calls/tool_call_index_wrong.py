@@ -2,6 +2,7 @@
 
 from ...chat.chunk import Chunk, calls, deltas, function, name_of
 from ...chat.content_parts import part_calls
+from ...chat.declared_tools import Tools
 from ...chat.open_calls import Moved, Opened, Place
 from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, head, rest
@@ -10,6 +11,8 @@ _FIRST = calling(head(0))
 _SECOND = head(0, id="call_1")
 _HERE = {**rest(0), "id": "call_0"}
 _ELSEWHERE = calling({**_HERE, "index": 1})
+_RENAMED = {**head(0), "function": {"name": "g", "arguments": ""}}
+_TOOLS = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
 _MOVED = calling({**_SECOND, "index": 1})
 
 
@@ -31,6 +34,13 @@ class ToolCallIndexWrong(Fix):
         ),
         Example("continued elsewhere", [_FIRST, _ELSEWHERE], [_FIRST, calling(_HERE)]),
         Example("from 1", [calling(head(1))], [calling({**head(1), "index": 0})]),
+        Example(
+            "another tool under one id",
+            [_FIRST, calling(_RENAMED)],
+            [_FIRST, calling({**_RENAMED, "index": 1})],
+            asked=_TOOLS,
+            ended=False,
+        ),
         Example.untouched("counted", [_FIRST, calling(head(1)), calling(rest(1))]),
         Example.untouched("sent twice", [_FIRST, _FIRST]),
     )
@@ -69,15 +79,18 @@ class ToolCallIndexWrong(Fix):
 
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
         identity = brief(call.get("id"))
+        tools = self.asked.declared
         known_index = self._moved.find(place, identity) if identity else None
         if known_index is not None:  # two calls may take turns under one index
-            return known_index
+            taken = known.get(known_index)
+            is_new = taken is not None and taken.is_renamed(call, tools)
+            return known.last + 1 if is_new else known_index
         at = self._moved.get(place)
         opened = None if self._moved.is_new(place) else known.get(at)
         named = name_of(call)
         elsewhere = opened is None or opened.id != identity
         same = known.where(identity) if identity and elsewhere else []
-        if opened is not None and not opened.is_another(call):
+        if opened is not None and not opened.is_another(call, tools):
             return same[0] if same and not named else at
         following, free = known.last + 1, known.get(at) is None
         if opened is None and named:

@@ -1,7 +1,8 @@
-"""Arguments of a tool call before its name."""
+"""Arguments of a tool call before its name, or a name in parts."""
 
 from ...chat.chunk import Chunk, calls, deltas, envelope_of, put_calls
 from ...chat.content_parts import Unnamed, join_fragments
+from ...chat.declared_tools import Tools
 from ...chat.stream_state import Asked, Seen, brief
 from ...repair.fix import Example, Fix, calling, chunk, head, rest
 from ...wire.json_text import frozen
@@ -12,15 +13,30 @@ _JOINED = join_fragments(_EARLY, _LATE)
 _NULLS = {"index": 1, "id": None, "function": {"name": None}}
 
 
+_TOOLS = Asked(stream=True, tools=True, declared=Tools(frozenset({"get_time"})))
+_NAMED = {"name": "get_time"}
+_BEGIN = {**head(), "function": {"name": "get_", "arguments": ""}}
+_END = {"index": 0, "function": {"name": "time"}}
+
+
 class ToolCallNameLate(Fix):
-    """Let fragments wait for the name; one without anything is dropped."""
+    """Let fragments wait for the name; one without anything is dropped.
+
+    What only begins the name of a declared tool waits for the rest of it.
+    """
 
     name = "tool-call-name-late"
-    changes = "arguments before `function.name` -> with it"
-    why = "The AI SDK expects the name in a call's first fragment, and raises."
-    providers = ("SGLang", "Workers AI (a last fragment of nulls)")
+    changes = (
+        "arguments before `function.name` -> with it; a name in parts -> the whole name"
+    )
+    why = (
+        "The AI SDK expects the name in a call's first fragment, and raises; agents look "
+        "for a tool by half a name."
+    )
+    providers = ("SGLang", "Workers AI (a last fragment of nulls)", "Kimi K3", "vLLM")
     sources = (
         "https://github.com/vercel/ai/issues/15879",
+        "https://github.com/vllm-project/vllm/issues/45915",
         "https://github.com/cloudflare/ai/blob/main/packages/workers-ai-provider/src/streaming.ts",
     )
     key = "call"
@@ -31,13 +47,20 @@ class ToolCallNameLate(Fix):
             [chunk({}), calling(_JOINED)],
             ended=False,
         ),
+        Example(
+            "in parts",
+            [calling(_BEGIN), calling(_END)],
+            [chunk({}), calling(join_fragments(_BEGIN, {**_END, "function": _NAMED}))],
+            asked=_TOOLS,
+            ended=False,
+        ),
         Example("nulls", [calling(head(), _NULLS)], [calling(head())], ended=False),
         Example.untouched("first", [calling(head()), calling(rest())]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._unnamed = Unnamed()
+        self._unnamed = Unnamed(asked.declared)
         self._frame: Chunk = {}
 
     def state(self) -> object:
@@ -59,6 +82,7 @@ class ToolCallNameLate(Fix):
                 changed = True
                 self._frame = envelope_of(chunk)
                 put_calls(delta, remaining)
+        self.seen.unnamed = self._unnamed.choices
         return changed
 
     def _due(self, index: int, call: Chunk) -> Chunk | None:
@@ -79,7 +103,9 @@ class ToolCallNameLate(Fix):
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what never got a name."""
-        return [*map(self._alone, self._unnamed.release(indexes, self.seen.n))]
+        released = self._unnamed.release(indexes, self.seen.n)
+        self.seen.unnamed = self._unnamed.choices
+        return [*map(self._alone, released)]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""

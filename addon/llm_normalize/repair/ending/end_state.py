@@ -3,7 +3,8 @@
 The fixes that act there change it, at the moments that they name (`Fix.moments`), by
 what it can do. What waits:
 
-* An opening that may turn out a tool call's, for one event.
+* An opening that may turn out a tool call's, or a `{}` that may not be all of a call's
+  arguments, for one event.
 * The last finish reason, if the request did not ask for usage and none has been seen:
   usage that nobody asked for must ride on it. What else its choice still says overtakes
   it.
@@ -89,7 +90,8 @@ class EndState:
             for moment in fix.moments:
                 self._asked_at.setdefault(moment, []).append(fix)
         self.opening: Outgoing | None = None
-        """The opening that waits."""
+        """The opening, or the `{}`, that waits for one event."""
+        self._is_brief = False
         self.finish: Outgoing | None = None
         """The bare finish that waits for what may follow."""
         self.usage: Outgoing | None = None
@@ -238,15 +240,25 @@ class EndState:
 
     # -- an opening --------------------------------------------------------------
 
-    def hold_opening(self, outgoing: Outgoing) -> None:
-        """Let *outgoing* wait for one event."""
+    def hold_opening(self, outgoing: Outgoing, *, briefly: bool = False) -> None:
+        """Let *outgoing* wait for one event; if *briefly*, a keep-alive is one, too."""
         self.opening = self.outlet.hold(outgoing)
+        self._is_brief = briefly
+
+    @property
+    def waits_briefly(self) -> bool:
+        """Whether something waits that no keep-alive overtakes."""
+        return self.opening is not None and self._is_brief
 
     def send_opening(self) -> None:
         """Send the opening that waits, if any."""
         outgoing, self.opening = self.opening, None
-        if outgoing is not None:
-            self.ask(Moment.OPENING_SENT, outgoing)
+        if outgoing is None:
+            return
+        if self.ask(Moment.OPENING_SENT, outgoing):
+            self.keep_notes(outgoing.chunk, outgoing.record.fixes[-1])
+            self.outlet.drop(outgoing)
+        else:
             self.outlet.release(outgoing)
 
     # -- finish reasons ----------------------------------------------------------
@@ -289,7 +301,12 @@ class EndState:
         That is arguments where there are none, then calls that never got a name.
         """
         self.ask(Moment.CLOSED_CALLS, outgoing)
-        self.close(outgoing.record, finished_of(outgoing.chunk))
+        self.send_closed(outgoing, finished_of(outgoing.chunk))
+
+    def send_closed(self, outgoing: Outgoing, finished: set[int]) -> None:
+        """Send *outgoing*, which ends choices, after what the fixes hold of them."""
+        self.close(outgoing.record, finished)
+        self.ask(Moment.SENT_FINISH, outgoing)
         self.outlet.send(outgoing)
 
     def send_before(self, outgoing: Outgoing, chunk: Chunk, fix: str) -> None:

@@ -9,7 +9,10 @@ class Moment(Enum):
     OPENING = auto()
     """A choice begins: its chunk waits, and the fix has let it (`hold_opening`)."""
     OPENING_SENT = auto()
-    """The opening that waited is about to be sent, before `last` if that is another."""
+    """What waited for one event is about to be sent, before `last` if that is another:
+    it is dropped."""
+    GOES_ON = auto()
+    """A chunk without a finish is next: it waits for one event (`hold_opening`)."""
     REPEATED_FINISH = auto()
     """A chunk finishes choices that had finished: it is dropped."""
     FINISHED_CHOICES = auto()
@@ -26,6 +29,8 @@ class Moment(Enum):
     """A finish that waited is about to be sent. The answer is not asked for."""
     CLOSED_CALLS = auto()
     """A finish is about to be sent, after what its calls lack. Nor is it here."""
+    SENT_FINISH = auto()
+    """A finish is sent next: all else of its choice has been. Nor is it here."""
     USAGE_ON_FINISH = auto()
     """The last finish has usage, where that belongs: it was taken off nevertheless."""
     USAGE_BESIDE_FINISH = auto()

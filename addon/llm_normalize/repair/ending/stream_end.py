@@ -80,9 +80,11 @@ class Ending:
             self._pass_finish(state.finish, indexes, bare=bare)
         if bare:
             self._bare_finish(outgoing)
-        elif not (state.new and state.ask(Moment.OPENING, outgoing)):
-            if finished:
-                state.close(outgoing.record, finished)
+        elif finished:
+            state.send_closed(outgoing, finished)
+        elif not (state.new and state.ask(Moment.OPENING, outgoing)) and not state.ask(
+            Moment.GOES_ON, outgoing
+        ):
             self._outlet.send(outgoing)
 
     def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
@@ -227,6 +229,11 @@ class Ending:
         if self._asked.usage:  # else usage may follow, which rides on the finish
             self.state.release_finish()
         self.state.doubtful = True
+
+    def keep_alive(self) -> None:
+        """Take in what says nothing: most of what waits is overtaken by it."""
+        if self.state.waits_briefly:
+            self.state.send_opening()
 
     def release(self, n: int, *, last: bool) -> None:
         """Send what has waited long enough after event *n*, in the form it has by now.

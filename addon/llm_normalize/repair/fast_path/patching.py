@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 
+from ...chat.repeated_arguments import begins_object
 from ...chat.stream_state import Seen
 from ...wire.sse import LIMIT, Event, EventParser
 from ..outcome import EventRecord
@@ -110,6 +111,8 @@ class Patches:
         if texts is None:
             return None
         added = [*template.added(texts)]
+        if any(begins_object(text) for _, _, text in added):
+            return None  # they may have been sent before
         out = b"".join(template.after(texts)) if template.out else raw
         for each in added:
             self._seen.add_arguments(*each)

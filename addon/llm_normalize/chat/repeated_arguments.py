@@ -1,0 +1,272 @@
+"""Arguments of a call that were sent before: what of them is new.
+
+Arguments are one JSON object, and no object can follow another one. So where they begin
+anew, they are what was sent already, and maybe more: only that is missing. Where a value
+may begin, an object may be meant: what could be either waits until that shows.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
+_PART = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[^\s"]+', re.DOTALL)
+_CUT = re.compile(r"-|\.|[eE][+-]?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
+_ESCAPE = 6  # characters
+_ESCAPED = re.compile(
+    r'[^"\\]+|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}'
+    r"|u(?![dD][89abAB])[0-9a-fA-F]{4})"
+)
+_LONG = 256 * 1024  # characters
+_BEGINS = 64  # places where a text may begin anew
+_LAYERS = 3  # of encoding
+_SPREAD = 4  # times: no more of a text is blanks
+
+
+class Sent(Protocol):
+    """A call, as far as its arguments go: see `stream_state.Call`."""
+
+    @property
+    def arguments(self) -> str | None:
+        """What was sent of them; None if it is too much to be known."""
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether that ends within a string."""
+
+
+def begins_object(text: str) -> bool:
+    """Tell whether *text* begins like an object, or like one that is encoded as a string.
+
+    Without memory of what was before: nearly all fragments do not.
+    """
+    first = text[:1]
+    if first.isspace():
+        text = text.lstrip()
+        first = text[:1]
+    return first == "{" or (first == '"' and text[1:].lstrip().startswith("{"))
+
+
+def _value(text: str) -> Any:
+    try:
+        return _DECODER.decode(text.strip())
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_object(text: str) -> bool:
+    """Tell whether *text* is one whole JSON object."""
+    return isinstance(_value(text), dict)
+
+
+def may_go_on(text: str) -> bool:
+    """Tell whether *text* is JSON, or may become JSON when it goes on."""
+    try:
+        _DECODER.decode(text.lstrip())
+    except json.JSONDecodeError as error:
+        rest = error.doc[error.pos :].strip()
+        is_escape = error.msg.startswith("Invalid \\") and len(rest) < _ESCAPE
+        is_open = error.msg.startswith("Unterminated") or is_escape
+        return not rest or is_open or bool(_CUT.fullmatch(rest))
+    except RecursionError:
+        pass
+    return True
+
+
+def _bare(text: str) -> str:
+    """Return *text* without the blanks that mean nothing in JSON."""
+    return "".join(_PART.findall(text))
+
+
+def rest_after(said: str, text: str) -> str | None:
+    """Return what *text* adds to *said*, which it says again; None if it does not."""
+    if text.startswith(said):
+        return text[len(said) :]
+    if len(said) > _SPREAD * len(text):
+        return None
+    due = len(_bare(said))
+    if not _bare(text).startswith(_bare(said)):
+        value = _value(said)
+        same = isinstance(value, dict) and value == _value(text)
+        return "" if same else None
+    for part in _PART.finditer(text):
+        if len(part[0]) >= due:
+            return text[part.start() + due :]
+        due -= len(part[0])
+    return text
+
+
+def decoded(text: str) -> str:
+    """Return the object that *text* has encoded as a JSON string, maybe twice; else it."""
+    inner = text
+    for _ in range(_LAYERS):
+        value = _value(inner) if begins_object(inner) else None
+        if isinstance(value, dict):
+            return inner
+        if not isinstance(value, str):
+            break
+        inner = value
+    return text
+
+
+def said_once(text: str) -> str:
+    """Return the object in *text*, which says it repeatedly, growing or encoded.
+
+    What is one object already, or makes no sense, stays as it is.
+    """
+    if len(text) > _LONG or not begins_object(text) or is_object(text):
+        return text
+    inner = decoded(text)
+    if inner is not text:
+        return inner
+    found = _values(text)
+    if found:
+        full = [each for each in found if _value(each)] or found[:1]
+        alike = all(_value(each) == _value(full[0]) for each in full)
+        return full[0] if alike else text
+    at = text.find("{", 1)
+    for _ in range(_BEGINS):
+        if at < 0:
+            break
+        for place in (at, at - 1):
+            last = decoded(text[place:])
+            if is_object(last) and _is_begun(_bare(text[:place]), _bare(last)):
+                return last
+        at = text.find("{", at + 1)
+    return text
+
+
+def _values(text: str) -> list[str]:
+    """Return the objects that *text* is made of, decoded; none if there is anything else."""
+    found, at = [], 0
+    while at < len(text):
+        try:
+            _, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        value = decoded(text[at:end])
+        if not is_object(value):
+            return []
+        found.append(value)
+        at = end + len(text[end:]) - len(text[end:].lstrip())
+    return found
+
+
+def _is_begun(text: str, whole: str) -> bool:
+    """Tell whether *text* is made of begins of *whole* alone."""
+    at = 0
+    while at < len(text):
+        size = 0
+        most = min(len(whole), len(text) - at)
+        while size < most and text[at + size] == whole[size]:
+            size += 1
+        if not size:
+            return False
+        at += size
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What is known of a call's arguments beside what was sent of them.
+
+    Attributes:
+        text: What came, and may say what was sent once more.
+        encoded: Whether they are the text of a JSON string, of which *text* is the begin
+            of an escape.
+        ended: Whether that string has ended.
+    """
+
+    text: str = ""
+    encoded: bool = False
+    ended: bool = False
+
+
+NOTHING = Waiting()
+
+
+def first(waiting: Waiting, text: str) -> tuple[str, Waiting]:
+    """Return what is sent of arguments that begin, or that began encoded; and what waits."""
+    if waiting.encoded:
+        return _unescape(waiting, text)
+    text = waiting.text + text
+    bare = text.lstrip()
+    if bare == '"':
+        return "", Waiting(text)
+    if not begins_object(text):
+        return text, NOTHING
+    if bare[0] != '"':
+        return (text if may_go_on(text) else said_once(text)), NOTHING
+    once = said_once(text)
+    if once is not text:
+        return once, NOTHING
+    return _unescape(Waiting(encoded=True), bare[1:])
+
+
+def _unescape(waiting: Waiting, text: str) -> tuple[str, Waiting]:
+    if waiting.ended:
+        return "" if not text.strip() else text, waiting
+    text, at, parts = waiting.text + text, 0, []
+    while part := _ESCAPED.match(text, at):
+        parts.append(part[0])
+        at = part.end()
+    rest = text[at:]
+    said = json.loads(f'"{"".join(parts)}"', strict=False)
+    if rest.startswith('"'):
+        return said, replace(waiting, text="", ended=True)
+    return said, replace(waiting, text=rest)
+
+
+def more(
+    call: Sent, waits: str, fragment: str, *, grows: bool = False
+) -> tuple[str, str]:
+    """Return what is sent of a *fragment* behind what was sent, and what waits.
+
+    Args:
+        call: What was sent of the arguments.
+        waits: What waits of them.
+        fragment: What comes.
+        grows: Whether arguments of this stream have begun anew before.
+    """
+    said, text = call.arguments or "", waits + fragment
+    if not waits and call.is_quoted and '"' not in fragment.replace('\\"', ""):
+        return text, ""  # within a string: what most code is made of
+    may_begin = call.is_quoted or said.rstrip()[-1:] in (":", "[", ",")
+    meant = decoded(text)
+    rest = rest_after(said, meant)
+    if rest is None and may_begin and not waits:
+        return text, ""
+    goes_on = may_begin and may_go_on(said + text)
+    if waits and begins_object(fragment) and not goes_on:
+        added = rest_after(said, fragment)
+        grew = is_object(waits) or rest_after(waits, fragment) is not None
+        if added is not None and grew:
+            return added, ""
+    if rest is not None:
+        if grows or not goes_on:
+            return rest, ""
+        return ("", text) if may_go_on(meant) else (text, "")
+    # A bracket alone tells nothing.
+    tells = 1 < len(text.strip()) < _LONG
+    is_begin = tells and rest_after(text, said) is not None
+    return ("", text) if is_begin and not goes_on else (text, "")
+
+
+def at_last(said: str, text: str) -> str:
+    """Return what is sent of a *text* that waited behind what was *said*."""
+    meant = decoded(text)
+    rest = rest_after(said, meant)
+    if rest is None:
+        return ""
+    own = is_object(said + text) or (not is_object(meant) and may_go_on(said + text))
+    return text if own else rest
+
+
+def says_again(call: Sent, arguments: str) -> bool:
+    """Tell whether *arguments* say all that was sent of a *call*, and maybe more."""
+    said = call.arguments
+    if not said or not begins_object(arguments):
+        return False
+    meant = decoded(arguments)
+    return not _value(said) or rest_after(said, meant) is not None

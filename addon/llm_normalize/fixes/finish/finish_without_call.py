@@ -1,0 +1,69 @@
+"""`finish_reason: "tool_calls"` although no tool was called."""
+
+from ...chat.chunk import Chunk, choices, index_of, messages, usage_of
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
+from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+from ...repair.outcome import Outgoing
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_HI = {"role": "assistant", "content": "Hi"}
+_STOP = chunk({}, finish="stop")
+_CALLS = chunk({}, finish="tool_calls")
+_REASONS = ("tool_calls", "function_call")
+
+
+class FinishWithoutCall(Fix):
+    """Say `stop` where the answer calls nothing.
+
+    In a stream the reason waits for one event: there are providers that send it first.
+    """
+
+    name = "finish-without-call"
+    changes = '`"tool_calls"`, `"function_call"` without a call -> `"stop"`'
+    why = "Agents look for a call to run, and fail or ask again without end."
+    providers = ("GitHub Copilot", "gateways to Gemini", "Ollama behind Open WebUI")
+    sources = (
+        "https://github.com/NousResearch/hermes-agent/issues/75926",
+        "https://github.com/mastra-ai/mastra/issues/14187",
+        "https://github.com/open-webui/open-webui/issues/23066",
+    )
+    moments = (Moment.FINISH, Moment.SENT_FINISH)
+    examples = (
+        Example("stream", [_TEXT, _CALLS, DONE], [_TEXT, _STOP, DONE]),
+        Example.of_body(
+            "body", completion(_HI, finish="tool_calls"), completion(_HI, finish="stop")
+        ),
+        Example.untouched(
+            "call", [_TEXT, calling(head()), calling(rest()), _CALLS, DONE]
+        ),
+        Example.untouched("length", [_TEXT, chunk({}, finish="length"), DONE]),
+    )
+
+    def body(self, body: Chunk) -> bool:
+        """Repair the reasons beside messages without a call."""
+        wrong = [
+            choice
+            for choice, message in messages(body)
+            if choice.get("finish_reason") in _REASONS
+            and not (message.get("tool_calls") or message.get("function_call"))
+        ]
+        for choice in wrong:
+            choice["finish_reason"] = "stop"
+        return bool(wrong)
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Let the reason wait, then repair it if there is no call yet."""
+        wrong = [
+            choice
+            for choice in choices(outgoing.chunk)
+            if choice.get("finish_reason") in _REASONS
+            and not self.seen.choice(index_of(choice)).has_call
+        ]
+        if moment is Moment.SENT_FINISH:
+            for choice in wrong:
+                choice["finish_reason"] = "stop"
+                outgoing.fixed(self.name)
+        # With usage it is the last; what waits for a name does so until the end.
+        waits = {index_of(choice) for choice in wrong} - self.seen.unnamed
+        return bool(waits) and not usage_of(outgoing.chunk)

@@ -1,0 +1,1 @@
+"""Repairs that are off unless `normalize_also` names them."""

@@ -1,0 +1,105 @@
+"""A legacy `function_call` in the answer to a request with `tools`."""
+
+from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
+from ...chat.stream_state import MANY, Asked, Seen
+from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
+
+_ASKED = Asked(stream=True, tools=True, id="0")
+_ID = "call_4a31f3538925bbcbda013611"
+_NEW = {"id": _ID, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+_OLD = {"name": "f", "arguments": "{}"}
+_OPEN = chunk({"function_call": {"name": "f", "arguments": ""}})
+_MORE = chunk({"function_call": {"arguments": "{}"}})
+_APART = 1_000_000  # an index that no call has: the next fixes count anew
+_END = chunk({}, finish="function_call")
+
+
+class FunctionCallUnasked(Fix):
+    """Send it as a tool call; its finish reason follows."""
+
+    name = "function-call-unasked"
+    changes = "`function_call` for a request with `tools` -> `tool_calls`"
+    why = "Most clients of today know nothing of `function_call`, and lose the call."
+    providers = ("llama-cpp-python", "gateways that speak the API of 2023")
+    key = "_call"
+    sources = (
+        "https://platform.openai.com/docs/api-reference/chat/object",
+        "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
+    )
+    examples = (
+        Example(
+            "stream",
+            [_OPEN, _MORE, _END, DONE],
+            [
+                calling(head(id=_ID)),
+                calling(rest()),
+                chunk({}, finish="tool_calls"),
+                DONE,
+            ],
+            asked=_ASKED,
+        ),
+        Example(
+            "body",
+            [completion({"function_call": _OLD}, finish="function_call")],
+            [completion({"tool_calls": [_NEW]}, finish="tool_calls")],
+            asked=Asked(tools=True, id="0"),
+            kind="body",
+        ),
+        Example.untouched("functions", [_OPEN, _MORE, _END, DONE]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._indexes: dict[int, int] = {}  # of the call that it became, by choice
+        self._others: set[int] = set()  # choices that have tool calls of their own
+        self._is_due = asked.tools and not asked.legacy
+
+    def state(self) -> object:
+        """Return which call of a choice it has become."""
+        return tuple(self._indexes.items()), frozenset(self._others)
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Convert the fragments; one that repeats a call beside it stays."""
+        changed = False
+        for index, choice, delta in deltas(chunk) if self._is_due else ():
+            legacy, others = delta.get("function_call"), calls(delta)
+            if others and len(self._others) < MANY:
+                self._others.add(index)
+            named = isinstance(legacy, dict) and legacy.get("name")
+            again = named and legacy in [function(each) for each in others]
+            if isinstance(legacy, dict) and not again:
+                is_first = index not in self._indexes
+                if is_first and len(self._indexes) < MANY:
+                    self._indexes[index] = _APART if index in self._others else 0
+                place = index, self._indexes.get(index, 0)
+                call = self._call(delta.pop("function_call"), place, is_first=is_first)
+                delta["tool_calls"] = [*others, {"index": place[1], **call}]
+                changed = True
+            changed |= index in self._indexes and _ends(choice)
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Convert the calls of messages without tool calls."""
+        changed = False
+        for choice, message in messages(body) if self._is_due else ():
+            legacy = message.get("function_call")
+            if isinstance(legacy, dict) and legacy.get("name") and not calls(message):
+                del message["function_call"]
+                call = self._call(legacy, (index_of(choice), 0), is_first=True)
+                message["tool_calls"] = [call]
+                _ends(choice)
+                changed = True
+        return changed
+
+    def _call(self, legacy: Chunk, place: tuple[int, int], *, is_first: bool) -> Chunk:
+        """Return what *legacy* says as a tool call at *place*, without its index."""
+        own = {"id": self.asked.make_id("call_", *place), "type": "function"}
+        return {**(own if is_first else {}), "function": legacy}
+
+
+def _ends(choice: Chunk) -> bool:
+    """Let a choice end with tool calls, not with the function call; tell if it did."""
+    if choice.get("finish_reason") != "function_call":
+        return False
+    choice["finish_reason"] = "tool_calls"
+    return True

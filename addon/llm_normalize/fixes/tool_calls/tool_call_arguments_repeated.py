@@ -1,0 +1,124 @@
+"""Arguments of a tool call again, whole or growing, or encoded as a string."""
+
+from ...chat.chunk import (
+    Chunk,
+    calls,
+    deltas,
+    envelope_of,
+    function,
+    index_of,
+    messages,
+    put_calls,
+)
+from ...chat.repeated_arguments import said_once
+from ...chat.sent_arguments import SentArguments
+from ...chat.stream_state import Asked, Seen
+from ...repair.fix import Example, Fix, calling, completion, head, rest
+from ...wire.json_text import frozen
+
+_HEAD, _TWICE = calling(head()), completion({"tool_calls": [head(0, '{"a":1}{"a":1}')]})
+
+
+class ToolCallArgumentsRepeated(Fix):
+    """Send of the arguments what was not sent: no object can follow an object."""
+
+    name = "tool-call-arguments-repeated"
+    changes = "arguments again, growing, or encoded twice -> each part of them once"
+    why = "Clients add the fragments up, and that is no JSON: the call fails."
+    providers = (
+        "vLLM (GLM-5.1)",
+        "DeepSeek and Qianfan gateways",
+        "LiteLLM",
+        "codex-lb",
+    )
+    key = "call"
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/42167",
+        "https://github.com/NousResearch/hermes-agent/issues/35718",
+        "https://github.com/BerriAI/litellm/issues/20480",
+    )
+    examples = (
+        Example(
+            "growing",
+            [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, '{"a":1}'))],
+            [_HEAD, calling(rest(0, '{"a"')), calling(rest(0, ":1}"))],
+            ended=False,
+        ),
+        Example(
+            "encoded", [calling(head(0, '"{}"'))], [calling(head(0, "{}"))], ended=False
+        ),
+        Example.of_body(
+            "body", _TWICE, completion({"tool_calls": [head(0, '{"a":1}')]})
+        ),
+        Example.untouched("once", [_HEAD, calling(rest(0, '{"a":')), calling(rest())]),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._sent = SentArguments()
+        self._frame: Chunk = {}
+
+    def state(self) -> object:
+        """Return what waits of which arguments."""
+        return self._sent.state, frozen(self._frame)
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The arguments, where they are not sent as received."""
+        return ("arguments",) if self._sent.is_busy else ()
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Leave in the fragments what is new."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            known, found, remaining = self.seen.choice(index).calls, calls(delta), []
+            for call in found:
+                inner, at = function(call), index_of(call)
+                given, sent = inner.get("arguments"), None
+                if given and isinstance(given, str):
+                    sent = self._sent.take(
+                        (index, at), known.get(at), given, self.seen.n
+                    )
+                if sent not in (None, given):
+                    inner["arguments"] = sent
+                    changed = True
+                bare = sent == "" and len(call) + len(inner) == 3  # noqa: PLR2004
+                remaining += [] if bare and at in known else [call]
+            if len(remaining) < len(found):
+                put_calls(delta, remaining)
+        self._frame = envelope_of(chunk) if self._sent.is_busy else {}
+        return changed
+
+    def body(self, body: Chunk) -> bool:
+        """Leave the arguments of each call once."""
+        changed = False
+        for _, message in messages(body):
+            legacy = message.get("function_call")
+            found = [function(call) for call in calls(message)]
+            for inner in [*found, legacy] if isinstance(legacy, dict) else found:
+                given = inner.get("arguments")
+                once = said_once(given) if isinstance(given, str) else given
+                if once != given:
+                    inner["arguments"] = once
+                    changed = True
+        return changed
+
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
+        """Send what waited, if it is new."""
+        choices = self.seen.choices.items()
+        known = {
+            (at, key): call for at, one in choices for key, call in one.calls.items()
+        }
+        return [
+            {**self._frame, "choices": [_choice(index, at, text)]}
+            for (index, at), text in self._sent.release(indexes, known)
+        ]
+
+    def undo(self, n: int) -> None:
+        """Let wait what waited before the event."""
+        self._sent.undo(n)
+
+
+def _choice(index: int, at: int, text: str) -> Chunk:
+    delta = {"tool_calls": [rest(at, text)]}
+    return {"index": index, "delta": delta, "finish_reason": None}

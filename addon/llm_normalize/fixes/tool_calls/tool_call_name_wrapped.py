@@ -1,0 +1,72 @@
+"""A tool's name with a namespace before it, or marks of a template behind it."""
+
+from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages
+from ...chat.declared_tools import Tools
+from ...chat.stream_state import Asked
+from ...repair.fix import Example, Fix, calling, completion, head
+
+_TOOLS = Tools(frozenset("f"))
+_ASKED = Asked(stream=True, tools=True, declared=_TOOLS)
+
+
+def _call(name: str) -> Chunk:
+    return {**head(0, "{}"), "function": {"name": name, "arguments": "{}"}}
+
+
+class ToolCallNameWrapped(Fix):
+    """Send the declared name, if it stands in one that is not."""
+
+    name = "tool-call-name-wrapped"
+    changes = "`functions.query`, `query<|channel|>commentary` -> `query`, if declared"
+    why = "No tool has such a name: agents answer the model with an error, or stop."
+    providers = ("vLLM and Ollama with gpt-oss", "Kimi K2", "Gemini gateways")
+    key = "call"
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/32587",
+        "https://github.com/ollama/ollama/issues/12132",
+    )
+    examples = (
+        Example(
+            "namespace",
+            [calling(_call("functions.f"))],
+            [calling(_call("f"))],
+            asked=_ASKED,
+            ended=False,
+        ),
+        Example(
+            "channel",
+            [calling(_call("f<|channel|>commentary"))],
+            [calling(_call("f"))],
+            asked=_ASKED,
+            ended=False,
+        ),
+        Example(
+            "body",
+            [completion({"role": "assistant", "tool_calls": [_call("functions.f:0")]})],
+            [completion({"role": "assistant", "tool_calls": [_call("f")]})],
+            asked=Asked(tools=True, declared=_TOOLS),
+            kind="body",
+        ),
+        Example.untouched("declared", [calling(_call("f"))], asked=_ASKED),
+        Example.untouched("unknown", [calling(_call("a.g"))], asked=_ASKED),
+        Example.untouched("nothing is declared", [calling(_call("a.f"))]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Cut the names in the deltas."""
+        return bool(self.asked.declared.names) and in_deltas(chunk, self._cut)
+
+    def body(self, body: Chunk) -> bool:
+        """Cut the names in the messages."""
+        return bool(self.asked.declared.names) and in_messages(body, self._cut)
+
+    def _cut(self, part: Chunk) -> bool:
+        changed = False
+        legacy = part.get("function_call")
+        found = [function(call) for call in calls(part)]
+        for inner in [*found, legacy] if isinstance(legacy, dict) else found:
+            given = inner.get("name")
+            if given and inner["name"] != self.asked.declared.meant(given):
+                inner["name"] = self.asked.declared.meant(given)
+                changed = True
+        return changed

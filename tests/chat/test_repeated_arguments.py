@@ -1,0 +1,253 @@
+"""Arguments that a provider sends more than once: each part of them is sent once."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from judge.strict import taken
+from llm_normalize import form
+from llm_normalize.chat.declared_tools import Tools
+from llm_normalize.chat.repeated_arguments import (
+    begins_object,
+    decoded,
+    is_object,
+    may_go_on,
+    rest_after,
+    said_once,
+)
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import (
+    DONE,
+    calling,
+    chunk,
+    completion,
+    head,
+    rest,
+    wire,
+)
+from llm_normalize.wire.json_text import dumps
+from streams import feed, repaired
+
+ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
+REQUEST = form.Request(tools=True)
+WHOLE = '{"city":"Oslo","n":[1,{"a":null}],"code":"x = {\\"b\\"}"}'
+TWICE = json.dumps(WHOLE)
+
+
+def answer(
+    *fragments: str, last: str | None = None, head_on_all: bool = False
+) -> bytes:
+    """Return a stream with these arguments, the *last* beside its finish."""
+    first = {**head(), "id": "call_a"}
+    events = [chunk({"role": "assistant", "content": None}), calling(first)]
+    for each in fragments:
+        fragment = rest(0, each)
+        events.append(calling(head(0, each, id="call_a") if head_on_all else fragment))
+    end = {} if last is None else {"tool_calls": [rest(0, last)]}
+    return wire([*events, chunk(end, finish="tool_calls"), DONE])
+
+
+def arguments_in(data: bytes, asked: Asked = ASKED) -> str:
+    """Return the arguments of the one call that a strict client takes."""
+    out = repaired(data, asked)
+    assert form.check_stream(out, REQUEST) == []
+    assert repaired(out, asked) == out
+    (call,) = taken(out).choices[0].calls
+    return call.arguments
+
+
+def growing(text: str, *ends: int) -> list[str]:
+    return [text[:end] for end in ends] + [text]
+
+
+REPEATED: dict[str, list[str]] = {
+    "begin, then whole": ['{"city":"Os', WHOLE],
+    "bracket, then whole": ["{", WHOLE],
+    "bracket and quote": ['{"', WHOLE],
+    "in a value": ['{"city":', WHOLE],
+    "in a list": ['{"city":"Oslo","n":[', WHOLE],
+    "behind a comma": ['{"city":"Oslo",', WHOLE],
+    "whole, then whole": [WHOLE, WHOLE],
+    "whole three times": [WHOLE, WHOLE, WHOLE],
+    "whole, then spaced": [WHOLE, json.dumps(json.loads(WHOLE))],
+    "in fragments, then whole": ['{"ci', 'ty":"Os', 'lo","n":[1,', WHOLE],
+    "growing": growing(WHOLE, 1, 2, 9, 12, 19, 24, 30, 40),
+    "growing, every character": growing(WHOLE, *range(1, len(WHOLE))),
+    "growing, and the end again": [*growing(WHOLE, 5, 20), WHOLE],
+    "again in fragments": ['{"city":"Oslo"', '{"ci', 'ty":"Oslo","n', WHOLE[17:]],
+    "whole, again in fragments": [WHOLE, WHOLE[:5], WHOLE[5:20], WHOLE[20:]],
+    "as a string of themselves": [WHOLE, TWICE],
+    "begin, then as a string": ['{"city":"Os', TWICE],
+    "encoded twice": [TWICE],
+    "encoded twice, in fragments": [TWICE[:1], TWICE[1:7], TWICE[7:30], TWICE[30:]],
+    "encoded twice, every character": [*TWICE],
+    "empty first": ["{}", WHOLE],
+    "empty first, then in fragments": ["{}", *WHOLE],
+    "empty first, twice": ["{}", "{}", WHOLE],
+    "empty first, then growing": ["{}", *growing(WHOLE, 3, 12)],
+    "empty text first": ["", WHOLE, WHOLE],
+    "empty in one fragment": ["{}" + WHOLE],
+    "doubled in one fragment": [WHOLE + WHOLE],
+}
+
+
+@pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
+@pytest.mark.parametrize("head_on_all", [False, True])
+@pytest.mark.parametrize("with_finish", [False, True])
+def test_arguments_are_sent_once(
+    fragments: list[str], head_on_all: bool, with_finish: bool
+) -> None:
+    last = fragments[-1] if with_finish else None
+    sent = fragments[:-1] if with_finish else fragments
+    assert arguments_in(answer(*sent, last=last, head_on_all=head_on_all)) == WHOLE
+
+
+@pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
+def test_every_cut_gives_the_same(fragments: list[str]) -> None:
+    data = answer(*fragments)
+    out = repaired(data, ASKED)
+    draw = random.Random(len(data))
+    for _ in range(3):
+        cuts = sorted(draw.sample(range(len(data)), 20))
+        reads = [data[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
+        assert b"".join(feed(reads, ASKED)) == out
+
+
+NESTED = '{"a":{"a":1}}'
+OWN: list[list[str]] = [
+    ["{}"],
+    [WHOLE],
+    [*WHOLE],
+    ['{"a":', '{"a":1}', "}"],
+    ['{"a":', '{"a"', ":1}", "}"],
+    ['{"a":[', '{"a":[]}', "]}"],
+    ['{"a":"', "{", '\\"a\\"', '}"}'],
+    ['{"a":"', '{"', ',"b":1}'],
+    ['{"a":[{"b":1},', '{"b":1}', "]}"],
+    ['{"a":1}', "  "],
+    ['{"a":1', "}"],
+    ['{"a":-', "1.", "5e", '+3,"b":tr', 'ue,"c":"\\u00', 'e9"}'],
+]
+
+
+@pytest.mark.parametrize("fragments", OWN)
+def test_arguments_that_are_json_leave_as_they_came(fragments: list[str]) -> None:
+    assert arguments_in(answer(*fragments)) == "".join(fragments)
+    assert repaired(answer(*fragments), ASKED).count(b"tool_calls") >= 2
+
+
+@pytest.mark.parametrize(
+    "fragments",
+    [
+        ['{"a":1}', '{"b":2}'],
+        ['{"a":1}', '{"a"', ":2}"],
+        ['{"a":1', '{"b":2}'],
+        ["[1]", "[1]"],
+        ["x", '{"a":1}'],
+        ['"x"', '"x"'],
+        ['"{', "x"],
+        ['"', "x"],
+    ],
+)
+def test_what_makes_no_sense_is_not_lost(fragments: list[str]) -> None:
+    text = "".join(fragments)
+    out = repaired(answer(*fragments), ASKED)
+    got = "".join(each.arguments for each in taken(out).choices[0].calls)
+    assert got == (text.replace('"{', "{") if text == '"{x' else text)
+
+
+def test_an_ambiguous_end_is_decided_by_what_parses() -> None:
+    assert arguments_in(answer('{"a":', '{"a":1}')) == '{"a":1}'
+    assert arguments_in(answer('{"a":', '{"a":1}', '{"a":1,"b":2}')) == '{"a":1,"b":2}'
+
+
+def test_two_calls_are_told_apart() -> None:
+    events: list[Any] = [calling(head(at, id=f"call_{at}")) for at in (0, 1)]
+    for end in (3, 6, 8):
+        events += [calling(rest(at, f'{{"{at}":1{at}}}'[:end])) for at in (0, 1)]
+    out = repaired(wire([*events, chunk({}, finish="tool_calls"), DONE]), ASKED)
+    texts = [call.arguments for call in taken(out).choices[0].calls]
+    assert texts == ['{"0":10}', '{"1":11}']
+
+
+def test_a_template_does_not_hide_what_comes_again() -> None:
+    parts = ['{"a":"', *["word "] * 20, '"}']
+    text = "".join(parts)
+    assert arguments_in(answer(*parts, text)) == text
+    assert arguments_in(answer(*parts[:-1], text)) == text
+
+
+def test_a_tool_that_takes_nothing_does_not_wait() -> None:
+    tools = Tools(frozenset("f"), frozenset("f"))
+    asked = Asked(stream=True, tools=True, declared=tools)
+    data = answer("{}")
+    first = b"".join(form.events(data)[:3])
+    assert b"".join(feed([first], asked, ended=False)) == first
+    assert b"".join(feed([first], ASKED, ended=False)) != first
+    assert repaired(data, ASKED) == repaired(data, asked) == data
+
+
+def test_arguments_too_long_to_be_kept_pass() -> None:
+    text = json.dumps({"a": "x" * 300_000})
+    out = repaired(answer(text, text), ASKED)
+    (call,) = taken(out).choices[0].calls
+    assert call.arguments == text * 2
+
+
+BODIES = [
+    WHOLE + WHOLE,
+    WHOLE * 3,
+    "{}" + WHOLE,
+    WHOLE + " " + json.dumps(json.loads(WHOLE)),
+    TWICE,
+    WHOLE + TWICE,
+    '{"city":"Os' + WHOLE,
+    "{" + WHOLE,
+    "{" + '{"city"' + '{"city":"Oslo"' + WHOLE,
+    '{"city":"Os' + TWICE,
+]
+
+
+@pytest.mark.parametrize("text", BODIES)
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_body_has_the_arguments_once(text: str, legacy: bool) -> None:
+    call = {"name": "f", "arguments": text}
+    fields = {"id": "a", "type": "function", "function": call}
+    said: Any = {"function_call": call} if legacy else {"tool_calls": [fields]}
+    body = dumps(completion({"role": "assistant", "content": None, **said}))
+    out = repair_body(body, 200, Asked(), FIXES).after[0]
+    message = json.loads(out)["choices"][0]["message"]
+    found = message["function_call"] if legacy else message["tool_calls"][0]["function"]
+    assert json.loads(found["arguments"]) == json.loads(WHOLE)
+    assert repair_body(out, 200, Asked(), FIXES).after[0] == out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", WHOLE, '{"a":1}{"b":2}', '{"a":1', '"x"', "[1][1]", '{"a":1}x', '{"a"{"b":1}', "{" * 100],
+)  # fmt: skip
+def test_what_is_said_once_or_makes_no_sense_stays(text: str) -> None:
+    assert said_once(text) == text
+
+
+def test_parts_of_json_may_go_on() -> None:
+    for end in range(len(WHOLE)):
+        assert may_go_on(WHOLE[:end])
+    for text in ("{{", '{"a":1{', '{"a" 1', "{}{", "x"):
+        assert not may_go_on(text)
+    assert may_go_on("[" * 100_000)
+    assert not is_object("[" * 100_000)
+
+
+def test_what_is_said_again_is_found_in_any_spelling() -> None:
+    assert rest_after('{"a": 1', '{"a":1}') == "}"
+    assert rest_after('{"a":1', '{ "a" : 1, "b":2}') == ', "b":2}'
+    assert rest_after('{"a":"\u00e9"}', '{"a":"é"}') == ""
+    assert rest_after('{"a":1', '{"a":2}') is None
+    assert rest_after("{" + " " * 40 + "}", "{ }") is None
+    assert decoded(json.dumps(json.dumps("x"))) == json.dumps(json.dumps("x"))
+    assert begins_object(' "{')
