@@ -1292,6 +1292,18 @@ def test_words_in_a_result_beside_an_answer_are_a_notice(answer: Any) -> None:
     assert failed.errors == [Error(("m",))]
 
 
+@pytest.mark.parametrize(
+    "result", [{"response": "High tide"}, {"choices": [{"text": "High tide"}]}]
+)
+def test_answer_beside_that_of_a_result_is_read(result: Any) -> None:
+    beside = {"response": " at six", "tool_calls": [{"name": "tide"}]}
+    choice = meant({"result": result, **beside}).choices[0]
+    assert sorted([choice.text, *(each.name for each in choice.calls)]) == [
+        "High tide at six",
+        "tide",
+    ]
+
+
 @pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
 @pytest.mark.parametrize("value", [ERROR, ERROR["error"]])
 def test_error_in_a_field_of_its_own_is_one(head: bytes, value: Any) -> None:

@@ -47,7 +47,7 @@ def is_readable(chunk: Chunk) -> bool:
         result = chunk.get("result")
         is_envelope = isinstance(result, dict) and chunk.get("success") is True
         inner = result if is_envelope and is_flat(chunk) else None
-        return _reads_calls(chunk) if inner is None else is_readable(inner)
+        return _reads_calls(chunk) and (inner is None or is_readable(inner))
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
             if isinstance(part, dict):

@@ -193,6 +193,8 @@ class _Reader:
             # Beside an answer, words alone are a notice, as at the top.
             beside = {"response", "tool_calls"} & value.keys()
             self.take({**{key: value[key] for key in beside}, **result})
+            unread = beside if "choices" in result else beside & result.keys()
+            self.native({key: value[key] for key in unread})
         elif "response" in value or "tool_calls" in value:
             said = {
                 "content": value.get("response"),
