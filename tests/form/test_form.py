@@ -1639,6 +1639,12 @@ def test_the_name_of_an_event_may_tell_of_an_error() -> None:
     assert lost(meaning_of_stream(b"event: ping\n\n"), told) != []
 
 
+def test_name_without_a_colon_is_a_field_that_says_nothing() -> None:
+    bare = b"event\ndata\nid\n"
+    assert meaning_of_stream(bare + sse(TEXT)) == meaning_of_stream(sse(TEXT))
+    assert meaning_of_stream(bare).unread == []
+
+
 def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:
     call = {"name": "f", "arguments": "{}"}
     bare = {"id": "a", "type": "function", "function": {"name": "f"}}
