@@ -2,9 +2,9 @@
 
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.stream_state import Asked, Seen
-from ...repair.ending.end_state import NOTES
+from ...repair.ending.end_state import NOTES, size_of
 from ...repair.fix import USAGE, Example, Fix, chunk
-from ...wire.json_text import dumps, frozen
+from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
@@ -51,7 +51,7 @@ class ChoicesEmpty(Fix):
         super().__init__(asked, seen)
         self._notes: Chunk = {}
         self._frame: Chunk = {}
-        self._size = 0  # bytes of all notes since there were none
+        self._size = 0
 
     def state(self) -> object:
         """Return the notes that have found no chunk yet, and the chunk they are of."""
@@ -76,8 +76,9 @@ class ChoicesEmpty(Fix):
             for key, value in chunk.items()
             if key not in _FRAME and value not in (None, "", [], {})
         }
+        known = {key: self._notes[key] for key in notes if key in self._notes}
+        self._size += size_of(notes) - size_of(known)
         self._notes |= notes
-        self._size += len(dumps(notes)) if notes else 0
         self._frame = dict(chunk)
         return self.flush() if self._size > NOTES else []
 

@@ -58,6 +58,11 @@ class ActsAtEnd(Protocol):
         """Act, and answer."""
 
 
+def size_of(notes: Chunk) -> int:
+    """Return how much *notes* take in a chunk: that of two is the sum."""
+    return len(dumps(notes)) - 1 if notes else 0
+
+
 def _has_any(logprobs: Json) -> bool:
     return isinstance(logprobs, dict) and any(logprobs.values())
 
@@ -332,7 +337,7 @@ class EndState:
                 # What waits must not grow: the first ones need not wait.
                 found[index_of(choice)] = {"logprobs": choice["logprobs"]}
                 new["logprobs"] = rest["logprobs"]
-            self._noted += len(dumps(new)) if new else 0
+            self._noted += size_of(new)
             if new and self._noted > NOTES:
                 found[index_of(choice)] = {**new, **found.get(index_of(choice), {})}
                 over.add(index_of(choice))
@@ -483,7 +488,8 @@ class EndState:
             return
         if self.finish is None and not self.notes:
             self._noted = 0
-        self._noted += len(dumps(notes))
+        known = {key: self.notes[key] for key in notes if key in self.notes}
+        self._noted += size_of(notes) - size_of(known)
         if self._noted > NOTES:
             self.notes |= notes
             self._pass_notes()
