@@ -591,7 +591,7 @@ def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> Non
     assert said == ["136", "24", "57"]
 
 
-def told(at: int | None, identity: str, name: str, arguments: str) -> Chunk:
+def fragment(at: int | None, identity: str, name: str, arguments: str) -> Chunk:
     index = {} if at is None else {"index": at}
     known = {"id": identity} if identity else {}
     named = {"name": name} if name else {}
@@ -602,33 +602,45 @@ def told(at: int | None, identity: str, name: str, arguments: str) -> Chunk:
     ("events", "others"),
     [
         (
-            [told(None, "a", "f", ""), told(0, "b", "g", ""), told(None, "", "", "1")],
+            [
+                fragment(None, "a", "f", ""),
+                fragment(0, "b", "g", ""),
+                fragment(None, "", "", "1"),
+            ],
             ["g{}"],
         ),
         (
             [
-                told(0, "", "g", ""),
-                told(None, "a", "f", ""),
-                told(1, "b", "g", ""),
-                told(None, "a", "", "1"),
+                fragment(0, "", "g", ""),
+                fragment(None, "a", "f", ""),
+                fragment(1, "b", "g", ""),
+                fragment(None, "a", "", "1"),
             ],
             ["g{}", "g{}"],
         ),
         (
             [
-                told(None, "a", "", "1"),
-                told(0, "b", "g", ""),
-                told(0, "", "", "2"),
-                told(None, "a", "f", ""),
+                fragment(None, "a", "", "1"),
+                fragment(0, "b", "g", ""),
+                fragment(0, "", "", "2"),
+                fragment(None, "a", "f", ""),
             ],
             ["g2"],
         ),
         (
-            [told(None, "a", "", ""), told(0, "b", "g", "2"), told(None, "", "f", "1")],
+            [
+                fragment(None, "a", "", ""),
+                fragment(0, "b", "g", "2"),
+                fragment(None, "", "f", "1"),
+            ],
             ["g2"],
         ),
         (
-            [told(0, "a", "", "1"), told(None, "a", "f", ""), told(1, "b", "g", "2")],
+            [
+                fragment(0, "a", "", "1"),
+                fragment(None, "a", "f", ""),
+                fragment(1, "b", "g", "2"),
+            ],
             ["g2"],
         ),
     ],
