@@ -877,7 +877,13 @@ def _check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None
 
 def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     """Require that each text of a chunk is somewhere in the output."""
-    joined = "".join(text for value in form.values(out) for text in _strings(value))
+    sent: list[Json] = form.values(out)
+    joined = "".join(text for value in sent for text in _strings(value))
+    # JSON that nobody can read may be the words of an error.
+    errors = [
+        each for each in sent if chunk.is_error(each) and not chunk.is_chunk(each)
+    ]
+    words = "".join(text for value in errors for text in _strings(value))
     told = form.meaning_of_stream(out).choices.values()
     joined += "".join(
         each for choice in told for each in (choice.text, choice.reasoning)
@@ -898,8 +904,8 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
             last = text or last
             if {text, new} & {""} or text in joined or new in joined:
                 continue
-            if any(each in joined for each in _quoted(text)):
-                continue  # JSON that nobody can read is the words of an error
+            if any(each in words for each in _quoted(text)):
+                continue
             if text.encode(errors="backslashreplace") not in out:
                 say(f"text of {key} nowhere", f"{text!r}\n{_differ(data, out)}")
 
