@@ -521,7 +521,11 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     if not isinstance(body, dict) or body.get("object") != "chat.completion":
         return False
     found = chunk.choices(body) if chunk.is_chunk(body) else []
-    spoken = all(isinstance(each.get("message"), dict) for each in found)
+    has_message = [isinstance(each.get("message"), dict) for each in found]
+    spoken = all(has_message)
+    if asked.n == 1 and len({chunk.given_index(each) or 0 for each in found}) == 1:
+        # They are parts of one choice.
+        spoken = any(has_message) and not any(each.get("delta") for each in found)
     return spoken and len(found) >= asked.n and bool(body.get("usage"))
 
 
