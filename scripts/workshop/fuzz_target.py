@@ -540,6 +540,8 @@ def _keeps_alive(event: Json) -> bool:
     """Tell whether an *event* is no part of the answer: notes or figures alone, say."""
     if event in ({}, []):
         return True
+    if chunk.is_chunk(event) and event.get("object") != "chat.completion":
+        return not chunk.speaks(event)
     is_bare = chunk.is_chunk(event) and event.get("choices") in (None, [])
     return is_bare and not chunk.is_flat(event)
 
