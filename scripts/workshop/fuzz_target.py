@@ -540,10 +540,11 @@ def _keeps_alive(event: Json) -> bool:
     """Tell whether an *event* is no part of the answer: notes or figures alone, say."""
     if event in ({}, []):
         return True
-    if chunk.is_chunk(event) and event.get("object") != "chat.completion":
-        return not chunk.speaks(event)
-    is_bare = chunk.is_chunk(event) and event.get("choices") in (None, [])
-    return is_bare and not chunk.is_flat(event)
+    if not chunk.is_chunk(event):
+        return False
+    if event.get("choices") in (None, []):
+        return not chunk.is_flat(event)
+    return event.get("object") != "chat.completion" and not chunk.speaks(event)
 
 
 _KEPT = 64 * 1024

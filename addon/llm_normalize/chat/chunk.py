@@ -255,7 +255,8 @@ def drop_other_usage(chunk: Chunk, taken: Json = None) -> None:
     if isinstance(other, dict) and "usage" in other:
         given = other["usage"]
         known = taken if isinstance(taken, dict) else {}
-        if isinstance(given, dict) and all(known.get(k) == given[k] for k in given):
+        same = isinstance(given, dict) and all(known.get(k) == given[k] for k in given)
+        if same and any(given.values()):
             return
         chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
         if not chunk["x_groq"]:

@@ -83,9 +83,9 @@ class ChoicesFlat(Fix):
         """Make the delta; the message of a whole answer, which has ended."""
         if not is_flat(chunk):
             return False
-        if _is_wrapped(chunk):
-            return _unwrap(chunk, "stop")
-        return _enclose(chunk, "delta", {}, None)
+        # A body is whole by being there; behind an event that looks like one more may come.
+        is_body = _is_wrapped(chunk) and self.seen.is_value
+        return _unwrap(chunk, "stop") if is_body else _unwrap(chunk, None, "delta")
 
     def body(self, body: Chunk) -> bool:
         """Make the message, of a result that is no completion already."""
@@ -96,7 +96,7 @@ def _is_wrapped(body: Chunk) -> bool:
     return isinstance(body.get("result"), dict) and body.get("success") is True
 
 
-def _unwrap(body: Chunk, reason: Json) -> bool:
+def _unwrap(body: Chunk, reason: Json, part: str = "message") -> bool:
     beside: Chunk = {}
     if _is_wrapped(body):
         result = body["result"]
@@ -106,7 +106,8 @@ def _unwrap(body: Chunk, reason: Json) -> bool:
     found = body.get("choices")
     # An empty list is a completion without an answer, unless that stands beside it.
     if not found and (found is None or is_flat({**body, "choices": None})):
-        _enclose(body, "message", {"role": "assistant"}, reason)
+        role = {"role": "assistant"} if part == "message" else {}
+        _enclose(body, part, role, reason)
     if beside:
         _add(body, beside)
     return True
@@ -125,7 +126,7 @@ def _add(body: Chunk, beside: Chunk) -> None:
             body[key] = value
 
 
-def _enclose(value: Chunk, key: str, fields: dict[str, Json], reason: Json) -> bool:
+def _enclose(value: Chunk, key: str, fields: dict[str, Json], reason: Json) -> None:
     keys = ["response", "reasoning", "reasoning_content", "tool_calls"]
     keys += ["result"] if isinstance(value.get("result"), str) else []
     fields |= {_OURS.get(key, key): value.pop(key) for key in keys if key in value}
@@ -135,4 +136,3 @@ def _enclose(value: Chunk, key: str, fields: dict[str, Json], reason: Json) -> b
     reason = "stop" if value.get("is_end") is True else reason
     reason = value.pop("finish_reason", reason)
     value["choices"] = [{"index": 0, key: fields, "finish_reason": reason}]
-    return True
