@@ -214,10 +214,13 @@ def given_index(part: Chunk) -> int | None:
 
 
 def calls(delta: Chunk) -> list[Chunk]:
-    """Return the tool call fragments of *delta* (or the calls of a message)."""
+    """Return the tool call fragments of *delta* (or the calls of a message).
+
+    One that stands there without a list is one, too.
+    """
     found = delta.get("tool_calls")
     if not isinstance(found, list):
-        return []
+        return [found] if found and isinstance(found, dict) else []
     return [call for call in found if isinstance(call, dict)]
 
 

@@ -8,7 +8,7 @@ chat completion object" and "The chat completion chunk object".
 from collections.abc import Iterable
 
 from ..text.split_text import split
-from ..wire.json_text import Json
+from ..wire.json_text import Json, whole_number
 from .chunk import (
     ENVELOPE,
     LONG,
@@ -48,10 +48,24 @@ def is_body(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
 
 
 def counts(usage: Json) -> bool:
-    """Tell whether *usage* has counted anything of the answer."""
+    """Tell whether *usage* has counted anything of the answer.
+
+    The same before figures are converted and what is missing is added, and after.
+    """
     if not isinstance(usage, dict):
         return False
-    return bool(usage.get("completion_tokens", any(usage.values())))
+    answer, prompt = _count(usage, "completion", "output"), _count(usage, "prompt", "input")
+    if answer is None and prompt:
+        answer = (_count(usage, "total") or 0) - prompt
+    return bool(answer and answer > 0)
+
+
+def _count(usage: Chunk, *kinds: str) -> int | None:
+    for kind in kinds:
+        given = usage.get(f"{kind}_tokens")
+        if given is not None:
+            return whole_number(given) or 0
+    return None
 
 
 def _is_message(choice: Chunk) -> bool:

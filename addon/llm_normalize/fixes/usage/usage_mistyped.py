@@ -2,7 +2,7 @@
 
 from ...chat.chunk import Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
-from ...wire.json_text import Json, Number
+from ...wire.json_text import Number, whole_number
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _WORDS = {**USAGE, "prompt_tokens": "3"}
@@ -60,18 +60,8 @@ def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
         given = counts.get(key)
         if given is None or type(given) is int:
             continue
-        made = _integer(given, cut=key in _OWN)  # another's may be of any form
+        made = whole_number(given, cut=key in _OWN)  # another's may be of any form
         if made is not None or key in _OWN:
             counts[key] = made
             changed = True
     return changed
-
-
-def _integer(given: Json, *, cut: bool) -> int | None:
-    """Return the whole number that *given* is, *cut* to one if need be; None if none."""
-    text = given.text if isinstance(given, Number) else given
-    try:
-        number = float(text)
-        return int(number) if cut or number.is_integer() else None
-    except (TypeError, ValueError, OverflowError):
-        return None
