@@ -1274,6 +1274,8 @@ def test_usage(items: list[Any]) -> None:
         ({"error": True}, Error(())),
         ({"error": {"message": "m", "code": True}}, Error(("m",))),
         ({"choices": [], "errors": 7}, Error(("7",))),
+        ({"choices": [], "errors": {"x": 1, "status_msg": "m"}}, Error(("m",))),
+        ({"error": {"reason": "m", "x": "y"}}, Error(("m",))),
         ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
         ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
     ],

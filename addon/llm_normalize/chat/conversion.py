@@ -54,18 +54,16 @@ def counts(usage: Json) -> bool:
     """
     if not isinstance(usage, dict):
         return False
-    answer, prompt = _count(usage, "completion", "output"), _count(usage, "prompt", "input")
-    if answer is None and prompt:
-        answer = (_count(usage, "total") or 0) - prompt
-    return bool(answer and answer > 0)
+    answer, prompt, total = (_count(usage, *kinds) for kinds in _KINDS)
+    return answer > 0 or total > prompt
 
 
-def _count(usage: Chunk, *kinds: str) -> int | None:
-    for kind in kinds:
-        given = usage.get(f"{kind}_tokens")
-        if given is not None:
-            return whole_number(given) or 0
-    return None
+_KINDS = ("completion", "output"), ("prompt", "input"), ("total",)
+
+
+def _count(usage: Chunk, *kinds: str) -> int:
+    found = (usage.get(f"{kind}_tokens") for kind in kinds)
+    return whole_number(next((each for each in found if each is not None), 0)) or 0
 
 
 def _is_message(choice: Chunk) -> bool:

@@ -117,6 +117,8 @@ def _status_due(data: bytes, status: int, fixes: Sequence[type[Fix]]) -> int | N
         return status_of({"error": wrong[0]})
     base = value.get("base_resp")
     silent = isinstance(base, dict) and bool(base.get("status_code"))
+    several = value.get("errors")
+    silent |= isinstance(several, list) and any(several)
     return status_of(value) if failed or silent else None
 
 

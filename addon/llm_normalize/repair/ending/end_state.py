@@ -32,6 +32,7 @@ from ...chat.chunk import (
     usage_of,
 )
 from ...chat.conversion import counts
+from ...chat.failed_body import fails_instead
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
 from ...wire.json_text import Json, dumps, frozen
@@ -69,7 +70,8 @@ def _has_any(logprobs: Json) -> bool:
 
 def _fails(chunk: Chunk) -> bool:
     """Tell whether *chunk* is an error, or brings one beside its choices."""
-    return is_error(chunk) or bool(errors_in(chunk))
+    is_failure = is_error(chunk) or fails_instead(chunk, has_begun=True)
+    return is_failure or bool(errors_in(chunk))
 
 
 class EndState:
