@@ -1641,6 +1641,19 @@ def test_the_name_of_an_event_may_tell_of_an_error() -> None:
     assert lost(meaning_of_stream(b"event: ping\n\n"), told) != []
 
 
+def test_end_of_a_choice_of_nothing_may_go_with_an_error_that_is_all() -> None:
+    def ended(reason: str, **said: Any) -> Meaning:
+        failed = {"index": 1, "finish_reason": "error"}
+        other = {"index": 0, "finish_reason": reason, "message": said}
+        return meaning_of_body(json.dumps({"choices": [other, failed]}).encode())
+
+    failed = meaning_of_body(b'{"error":{"message":"no"}}')
+    assert lost(ended("stop"), failed) == []
+    assert "choice 0: finish reason 'stop' was lost" in lost(
+        ended("stop", content="Hi"), failed
+    )
+
+
 def test_name_without_a_colon_is_a_field_that_says_nothing() -> None:
     bare = b"event\ndata\nid\n"
     assert meaning_of_stream(bare + sse(TEXT)) == meaning_of_stream(sse(TEXT))
