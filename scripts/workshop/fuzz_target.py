@@ -403,14 +403,19 @@ _FINISHED = {"index", "finish_reason"}
 _OWN = {"role", "content", "refusal", "tool_calls", "annotations"}
 _LOGPROBS = {"content", "refusal"}  # older APIs had other ones
 _FIGURES = {"prompt_tokens", "completion_tokens", "total_tokens"}
+_LATEST = 10**11
 _DETAILS = {"prompt_tokens_details", "completion_tokens_details"}
 
 
 def _has_own_keys(value: chunk.Chunk) -> bool:
     """Tell whether a chunk or body has all keys that OpenAI sends, and no other.
 
-    And a name of its own: `chatcmpl` for an id, or `model`, is nobody's.
+    And a name of its own: `chatcmpl` for an id, or `model`, is nobody's. And a time in
+    seconds, which no one counts up to the year 5138.
     """
+    created = value.get("created")
+    if not isinstance(created, int) or created >= _LATEST:
+        return False
     if len(_text(value, "id")) <= _SAME or not re.search(r"\d", _text(value, "model")):
         return False
     found = chunk.choices(value)
