@@ -414,9 +414,12 @@ def _has_own_keys(value: chunk.Chunk) -> bool:
     seconds, which no one counts up to the year 5138.
     """
     created = value.get("created")
-    if not isinstance(created, int) or created >= _LATEST:
-        return False
-    if len(_text(value, "id")) <= _SAME or not re.search(r"\d", _text(value, "model")):
+    if (
+        not isinstance(created, int)
+        or created >= _LATEST
+        or len(_text(value, "id")) <= _SAME
+        or not re.search(r"\d", _text(value, "model"))
+    ):
         return False
     found = chunk.choices(value)
     if len({chunk.index_of(choice) for choice in found}) < len(found):
