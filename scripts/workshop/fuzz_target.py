@@ -914,9 +914,10 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
         part = "message"  # else it may repeat what was said before
     for value in values:
         for key, text in _texts(value, part):
-            # A text that tells all again loses what was told before.
+            # A text that tells all again loses what was told before, as far as that is
+            # read: no other has a character that was no UTF-8.
             new = text.removeprefix(last)
-            last = text or last
+            last = last if "\ufffd" in text else text or last
             if {text, new} & {""} or text in joined or new in joined:
                 continue
             if any(each in words for each in _quoted(text)):

@@ -55,15 +55,18 @@ def counts(usage: Json) -> bool:
     if not isinstance(usage, dict):
         return False
     answer, prompt, total = (_count(usage, *kinds) for kinds in _KINDS)
-    return answer > 0 or total > prompt
+    if not prompt:
+        return bool(answer or total)
+    return (total or 0) > prompt if answer is None else answer > 0
 
 
 _KINDS = ("completion", "output"), ("prompt", "input"), ("total",)
 
 
-def _count(usage: Chunk, *kinds: str) -> int:
-    found = (usage.get(f"{kind}_tokens") for kind in kinds)
-    return whole_number(next((each for each in found if each is not None), 0)) or 0
+def _count(usage: Chunk, *kinds: str) -> int | None:
+    given = (usage.get(f"{kind}_tokens") for kind in kinds)
+    found = next((each for each in given if each is not None), None)
+    return None if found is None else whole_number(found)
 
 
 def _is_message(choice: Chunk) -> bool:

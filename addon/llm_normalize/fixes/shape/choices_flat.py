@@ -59,6 +59,13 @@ class ChoicesFlat(Fix):
             kind="body",
         ),
         Example(
+            "usage beside a result",
+            [{"result": {"response": "Hi"}, "success": True, **_BODY}],
+            [{"choices": [_CHOICE], **_BODY}],
+            asked=Asked(),
+            kind="body",
+        ),
+        Example(
             "calls beside choices in a result",
             [{"result": chunk({"content": "Hi"}), "success": True, **_CALLS}],
             [chunk({"content": "Hi", **_CALLS})],
