@@ -738,5 +738,6 @@ def test_figures_count_the_same_before_and_after_their_repair(
     assert counts(usage) is expected
     sent = {**chunk(None, usage=usage), "choices": [{"index": 0, "delta": {}}]}
     out = repaired(dumps(sent).join([b"data: ", b"\n\n"]))
-    found = [each["usage"] for each in form.values(out) if each.get("usage")]
+    values: list[Any] = form.values(out)
+    found = [each["usage"] for each in values if each.get("usage")]
     assert all(counts(each) is expected for each in found)
