@@ -283,8 +283,11 @@ class Jobs:
         self._lines: queue.Queue[tuple[int, str | None]] = queue.Queue()
         self._last: dict[int, list[str]] = {}
 
-    def start(self, command: list[str]) -> None:
-        """Start a job; a Ctrl-C in the terminal is for this process alone."""
+    def start(self, command: list[str], seed: int) -> None:
+        """Start a job, the order of its sets by *seed*, too.
+
+        A Ctrl-C in the terminal is for this process alone.
+        """
         more: dict[str, Any] = {"start_new_session": True}
         if _bootstrap.WINDOWS:
             more = {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
@@ -295,6 +298,7 @@ class Jobs:
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
+            env={**os.environ, "PYTHONHASHSEED": str(seed % 2**32)},
             **more,
         )
         number = len(self._processes)
@@ -437,7 +441,7 @@ def run(flags: argparse.Namespace) -> int:
                 command += ["--runs", str(max(flags.runs // flags.jobs, 1))]
             else:
                 command += ["--seconds", str(flags.seconds)]
-            jobs.start(command)
+            jobs.start(command, seed + number)
         jobs.follow(time.monotonic() + (flags.seconds or float("inf")), report)
     except KeyboardInterrupt:
         print("\ninterrupted")

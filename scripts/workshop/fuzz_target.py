@@ -256,7 +256,7 @@ def _where(error: BaseException) -> str:
 
 _LIBRARY = str(Path(os.__file__).parent)
 
-LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8}
+LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8, "NOTES": 512}
 """Limits on what is kept, by the name that modules give them, and how low they go."""
 
 
@@ -403,15 +403,23 @@ _FINISHED = {"index", "finish_reason"}
 _OWN = {"role", "content", "refusal", "tool_calls", "annotations"}
 _LOGPROBS = {"content", "refusal"}  # older APIs had other ones
 _FIGURES = {"prompt_tokens", "completion_tokens", "total_tokens"}
+_LATEST = 10**11
 _DETAILS = {"prompt_tokens_details", "completion_tokens_details"}
 
 
 def _has_own_keys(value: chunk.Chunk) -> bool:
     """Tell whether a chunk or body has all keys that OpenAI sends, and no other.
 
-    And a name of its own: `chatcmpl` for an id, or `model`, is nobody's.
+    And a name of its own: `chatcmpl` for an id, or `model`, is nobody's. And a time in
+    seconds, which no one counts up to the year 5138.
     """
-    if len(_text(value, "id")) <= _SAME or not re.search(r"\d", _text(value, "model")):
+    created = value.get("created")
+    if (
+        not isinstance(created, int)
+        or created >= _LATEST
+        or len(_text(value, "id")) <= _SAME
+        or not re.search(r"\d", _text(value, "model"))
+    ):
         return False
     found = chunk.choices(value)
     if len({chunk.index_of(choice) for choice in found}) < len(found):
@@ -521,7 +529,11 @@ def _is_whole_answer(events: list[Json], asked: Asked) -> bool:
     if not isinstance(body, dict) or body.get("object") != "chat.completion":
         return False
     found = chunk.choices(body) if chunk.is_chunk(body) else []
-    spoken = all(isinstance(each.get("message"), dict) for each in found)
+    has_message = [isinstance(each.get("message"), dict) for each in found]
+    spoken = all(has_message)
+    if asked.n == 1 and len({chunk.given_index(each) or 0 for each in found}) == 1:
+        # They are parts of one choice.
+        spoken = any(has_message) and not any(each.get("delta") for each in found)
     return spoken and len(found) >= asked.n and bool(body.get("usage"))
 
 
@@ -536,8 +548,11 @@ def _keeps_alive(event: Json) -> bool:
     """Tell whether an *event* is no part of the answer: notes or figures alone, say."""
     if event in ({}, []):
         return True
-    is_bare = chunk.is_chunk(event) and event.get("choices") in (None, [])
-    return is_bare and not chunk.is_flat(event)
+    if not chunk.is_chunk(event):
+        return False
+    if event.get("choices") in (None, []):
+        return not chunk.is_flat(event)
+    return event.get("object") != "chat.completion" and not chunk.speaks(event)
 
 
 _KEPT = 64 * 1024
@@ -877,7 +892,13 @@ def _check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None
 
 def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     """Require that each text of a chunk is somewhere in the output."""
-    joined = "".join(text for value in form.values(out) for text in _strings(value))
+    sent: list[Json] = form.values(out)
+    joined = "".join(text for value in sent for text in _strings(value))
+    # JSON that nobody can read may be the words of an error.
+    errors = [
+        each for each in sent if chunk.is_error(each) and not chunk.is_chunk(each)
+    ]
+    words = "".join(text for value in errors for text in _strings(value))
     meant = form.meaning_of_stream(out).choices.values()
     joined += "".join(
         each for choice in meant for each in (choice.text, choice.reasoning)
@@ -893,13 +914,21 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
         part = "message"  # else it may repeat what was said before
     for value in values:
         for key, text in _texts(value, part):
-            # A text that repeats itself loses the repetition.
+            # A text that repeats itself loses the repetition, as far as that is read: no
+            # other has a character that was no UTF-8.
             new = text.removeprefix(last)
-            last = text or last
+            last = last if "\ufffd" in text else text or last
             if {text, new} & {""} or text in joined or new in joined:
+                continue
+            if any(each in words for each in _quoted(text)):
                 continue
             if text.encode(errors="backslashreplace") not in out:
                 say(f"text of {key} nowhere", f"{text!r}\n{_differ(data, out)}")
+
+
+def _quoted(text: str) -> set[str]:
+    """Return *text* as JSON has it."""
+    return {json.dumps(text, ensure_ascii=each)[1:-1] for each in (True, False)}
 
 
 def _texts(value: chunk.Chunk, part: str) -> Iterator[tuple[str, str]]:

@@ -183,7 +183,8 @@ def test_an_index_that_is_no_whole_number_is_0(index: Any, expected: int) -> Non
 def test_calls_that_are_no_objects_are_left_out() -> None:
     assert calls({"tool_calls": [{"id": "a"}, None, 1]}) == [{"id": "a"}]
     assert calls({"tool_calls": None}) == []
-    assert calls({"tool_calls": {"id": "a"}}) == []
+    assert calls({"tool_calls": {}}) == []
+    assert calls({"tool_calls": {"id": "a"}}) == [{"id": "a"}]
     assert calls({}) == []
 
 

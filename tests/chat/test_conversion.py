@@ -12,7 +12,7 @@ from growth import MOST, growth
 from judge.quirks import Answer, answers, bodies
 from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
-from llm_normalize.chat.conversion import body_of, chunks_of
+from llm_normalize.chat.conversion import body_of, chunks_of, counts
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import USAGE, chunk, completion, wire
@@ -713,3 +713,31 @@ def test_lists_of_many_chunks_are_joined_in_linear_time() -> None:
         assert chunks[0]["choices"][0]["delta"] == {"annotations": [0]}
 
     assert growth(make, work, 4000) < MOST
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, False),
+        ({}, False),
+        ({"new": 5}, False),
+        ({"prompt_tokens": 5}, False),
+        ({"prompt_tokens": 5, "completion_tokens": 0, "total_tokens": 9}, False),
+        ({"prompt_tokens": 5, "total_tokens": 5}, False),
+        ({"completion_tokens": "x"}, False),
+        ({"completion_tokens": "0.5"}, False),
+        ({"prompt_tokens": 5, "total_tokens": 9}, True),
+        ({"input_tokens": 5, "output_tokens": "2"}, True),
+        ({"completion_tokens": 1.0}, True),
+        ({"total_tokens": 5}, True),
+    ],
+)
+def test_figures_count_the_same_before_and_after_their_repair(
+    usage: Any, expected: bool
+) -> None:
+    assert counts(usage) is expected
+    sent = {**chunk(None, usage=usage), "choices": [{"index": 0, "delta": {}}]}
+    out = repaired(dumps(sent).join([b"data: ", b"\n\n"]))
+    values: list[Any] = form.values(out)
+    found = [each["usage"] for each in values if each.get("usage")]
+    assert all(counts(each) is expected for each in found)

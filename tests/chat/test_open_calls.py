@@ -1,3 +1,5 @@
+import pytest
+
 from llm_normalize.chat.open_calls import Counted, Moved, Opened
 from llm_normalize.chat.stream_state import MANY, Call
 
@@ -62,30 +64,48 @@ def test_a_call_that_was_moved_moves_on_among_too_many() -> None:
 
 def test_calls_without_an_index_get_none_that_the_provider_gave() -> None:
     counted = Counted()
-    counted.open((0, 0))
-    assert counted.get((0, 0)) == 0
-    counted.given((0, 1))
-    counted.given((1, 7))
-    counted.open((0, 1))
-    counted.open((0, 2))
-    assert [counted.get((0, at)) for at in range(3)] == [0, 2, 3]
-    assert counted.get((1, 1)) == 1
+    assert counted.open(0, 0, "a", is_named=True) == 0
+    assert counted.given((0, 1), "b", is_named=True) == 1
+    assert counted.given((1, 7), None, is_named=True) == 7
+    opened = [counted.open(0, 1, each, is_named=True) for each in "cd"]
+    assert opened == [2, 3]
+    assert [counted.find(0, each) for each in "abcd"] == [0, 1, 2, 3]
+    assert counted.find(1, "a") is None
+    assert [counted.last(index) for index in range(3)] == [3, 7, None]
+    counted.given((0, 1), None, is_named=False)
+    assert counted.last(0) == 3
 
 
-def test_a_place_without_a_call_is_counted_as_it_is() -> None:
-    assert Counted().get((0, 3)) == 3
+def test_an_index_that_a_call_without_one_has_is_moved() -> None:
+    counted = Counted()
+    assert counted.open(0, 0, "a", is_named=False) == 0
+    assert counted.lacks_name((0, 0))
+    assert counted.given((0, 0), "b", is_named=True) == 1
+    assert counted.given((0, 1), None, is_named=False) == 2  # what had it before
+    assert counted.given((0, 0), None, is_named=False) == 1
+    assert counted.goes_on(0, 0, None, is_named=True) == 0
+    assert not counted.lacks_name((0, 0))
+    assert counted.open(0, 1, "c", is_named=True) == 3
+
+
+@pytest.mark.parametrize("identity", [None, "a"])
+def test_an_index_may_be_that_of_a_call_without_one(identity: str | None) -> None:
+    counted = Counted()
+    counted.open(0, 0, "a", is_named=False)
+    assert counted.given((0, 0), identity, is_named=True) == 0
 
 
 def test_counted_calls_are_bounded() -> None:
     counted = Counted()
     for at in range(MANY + 1):
-        counted.given((0, at))
-    counted.open((0, MANY))  # nobody knows
-    assert counted.get((0, MANY)) == MANY
+        assert counted.given((0, at), "a", is_named=True) == at
+        counted.given((at, 0), at or None, is_named=True)
+    assert counted.last(MANY) is None
+    assert counted.find(MANY, MANY) is None
     for at in range(MANY + 1):
-        counted.open((0, at))
-    assert counted.get((0, MANY - 1)) == 2 * MANY - 1
-    assert counted.get((0, MANY)) == MANY
+        counted.open(0, at, None, is_named=True)
+    assert counted.open(0, 2 * MANY, None, is_named=True) == 2 * MANY
+    assert not counted.lacks_name((0, 2 * MANY))
 
 
 def test_moved_calls_are_bounded() -> None:

@@ -603,6 +603,73 @@ def test_what_goes_on_with_a_call_is_not_taken_for_one_without_an_index() -> Non
     assert said == ["136", "24", "57"]
 
 
+def fragment(at: int | None, identity: str, name: str, arguments: str) -> Chunk:
+    index = {} if at is None else {"index": at}
+    known = {"id": identity} if identity else {}
+    named = {"name": name} if name else {}
+    return calling({**index, **known, "function": {**named, "arguments": arguments}})
+
+
+@pytest.mark.parametrize(
+    ("events", "others"),
+    [
+        (
+            [
+                fragment(None, "a", "f", ""),
+                fragment(0, "b", "g", ""),
+                fragment(None, "", "", "1"),
+            ],
+            ["g{}"],
+        ),
+        (
+            [
+                fragment(0, "", "g", ""),
+                fragment(None, "a", "f", ""),
+                fragment(1, "b", "g", ""),
+                fragment(None, "a", "", "1"),
+            ],
+            ["g{}", "g{}"],
+        ),
+        (
+            [
+                fragment(None, "a", "", "1"),
+                fragment(0, "b", "g", ""),
+                fragment(0, "", "", "2"),
+                fragment(None, "a", "f", ""),
+            ],
+            ["g2"],
+        ),
+        (
+            [
+                fragment(None, "a", "", ""),
+                fragment(0, "b", "g", "2"),
+                fragment(None, "", "f", "1"),
+            ],
+            ["g2"],
+        ),
+        (
+            [
+                fragment(0, "a", "", "1"),
+                fragment(None, "a", "f", ""),
+                fragment(1, "b", "g", "2"),
+            ],
+            ["g2"],
+        ),
+    ],
+    ids=["head", "by its id", "no name yet", "its name alone", "index before its name"],
+)
+def test_call_without_an_index_is_not_mixed_with_one_that_has_its(
+    events: list[Chunk], others: list[str]
+) -> None:
+    out = repaired(wire([*events, chunk({}, finish="tool_calls"), DONE]))
+    said: dict[int, list[str]] = {}
+    for line in out.split(b"\n\n")[:-2]:
+        for call in loads(line[6:])["choices"][0]["delta"].get("tool_calls", ()):
+            parts = [call["function"].get("name", ""), call["function"]["arguments"]]
+            said.setdefault(call["index"], []).extend(parts)
+    assert sorted("".join(parts) for parts in said.values()) == ["f1", *others]
+
+
 def test_text_of_a_choice_that_is_part_of_another_joins_it() -> None:
     said = {"message": {"content": "Hi"}}
     for parts in (

@@ -1274,6 +1274,8 @@ def test_usage(items: list[Any]) -> None:
         ({"error": True}, Error(())),
         ({"error": {"message": "m", "code": True}}, Error(("m",))),
         ({"choices": [], "errors": 7}, Error(("7",))),
+        ({"choices": [], "errors": {"x": 1, "status_msg": "m"}}, Error(("m",))),
+        ({"error": {"reason": "m", "x": "y"}}, Error(("m",))),
         ({"choices": [], "errors": "m", "usage": USAGE}, Error(("m",))),
         ({**TEXT, "errors": [{"message": "m", "code": 1}]}, Error(("m",), "1")),
     ],
@@ -1290,6 +1292,18 @@ def test_words_in_a_result_beside_an_answer_are_a_notice(answer: Any) -> None:
     assert (meaning.errors, [*meaning.choices]) == ([], [0])
     failed = meant({"result": {"error": "m"}, **answer})
     assert failed.errors == [Error(("m",))]
+
+
+@pytest.mark.parametrize(
+    "result", [{"response": "High tide"}, {"choices": [{"text": "High tide"}]}]
+)
+def test_answer_beside_that_of_a_result_is_read(result: Any) -> None:
+    beside = {"response": " at six", "tool_calls": [{"name": "tide"}]}
+    choice = meant({"result": result, **beside}).choices[0]
+    assert sorted([choice.text, *(each.name for each in choice.calls)]) == [
+        "High tide at six",
+        "tide",
+    ]
 
 
 @pytest.mark.parametrize("head", [b"error: ", b"error:", b"data: "])
@@ -1625,6 +1639,25 @@ def test_the_name_of_an_event_may_tell_of_an_error() -> None:
     told = meaning_of_stream(sse({"error": {"message": "no"}}))
     assert lost(named, told) == []
     assert lost(meaning_of_stream(b"event: ping\n\n"), told) != []
+
+
+def test_end_of_a_choice_of_nothing_may_go_with_an_error_that_is_all() -> None:
+    def ended(reason: str, **said: Any) -> Meaning:
+        failed = {"index": 1, "finish_reason": "error"}
+        other = {"index": 0, "finish_reason": reason, "message": said}
+        return meaning_of_body(json.dumps({"choices": [other, failed]}).encode())
+
+    failed = meaning_of_body(b'{"error":{"message":"no"}}')
+    assert lost(ended("stop"), failed) == []
+    assert "choice 0: finish reason 'stop' was lost" in lost(
+        ended("stop", content="Hi"), failed
+    )
+
+
+def test_name_without_a_colon_is_a_field_that_says_nothing() -> None:
+    bare = b"event\ndata\nid\n"
+    assert meaning_of_stream(bare + sse(TEXT)) == meaning_of_stream(sse(TEXT))
+    assert meaning_of_stream(bare).unread == []
 
 
 def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:

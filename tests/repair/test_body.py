@@ -197,6 +197,7 @@ def test_nesting_that_cannot_be_written_costs_nothing_but_the_repair(
         ({"header": {"code": 11200, "message": "AppIdNoAuth"}}, 401, "AppIdNoAuth"),
         ([{"error": [{"code": 2009, "message": "no"}]}], 500, "no"),
         ({"choices": [{"error": {"code": 502, "message": "no"}}]}, 502, "no"),
+        ({"choices": [{"message": {}}], "errors": ["busy"]}, 503, "busy"),
     ],
 )
 def test_a_body_with_nothing_but_words_of_failure_is_an_error(

@@ -450,3 +450,47 @@ def test_usage_chunk_between_many_finishes_waits_for_the_last() -> None:
             DONE,
         ]
     )
+
+
+# Notes under ever new names
+
+
+def noted(number: int) -> Chunk:
+    return {f"note{number}": "x" * 100}
+
+
+def of_choice(number: int) -> Chunk:
+    return chunk({}, finish="stop", choice=noted(number))
+
+
+NO_FIGURES = dict.fromkeys(USAGE, 0)
+WITH_NOTES = {
+    "nothing before": ([], lambda n: chunk(None, **noted(n)), []),
+    "a choice is open": ([TEXT], lambda n: chunk(None, **noted(n)), [STOP]),
+    "a finish waits": ([TEXT, STOP], lambda n: chunk(None, **noted(n)), []),
+    "repeated finish": ([TEXT], lambda n: chunk({}, finish="stop", **noted(n)), []),
+    "choices of a repeated finish": ([TEXT], of_choice, []),
+    "usage": ([TEXT, STOP], lambda n: chunk(None, usage=NO_FIGURES, **noted(n)), []),
+    "early usage": ([TEXT], lambda n: chunk(None, usage=USAGE, **noted(n)), [STOP]),
+    "changed": ([TEXT], lambda n: {**chunk(None, **noted(n)), "id": ""}, [STOP]),
+}
+
+# With usage asked for, their finish is sent at once: nothing follows that the last can ride on.
+ENDED = {"repeated finish", "choices of a repeated finish", "usage"}
+
+
+@pytest.mark.parametrize("asked", [STREAM, ASKED], ids=["not asked", "usage asked"])
+@pytest.mark.parametrize("case", WITH_NOTES)
+def test_notes_under_ever_new_names_are_bounded_and_all_sent(
+    monkeypatch: pytest.MonkeyPatch, case: str, asked: Asked
+) -> None:
+    for module in ("repair.ending.end_state", "fixes.shape.choices_empty"):
+        monkeypatch.setattr(f"llm_normalize.{module}.NOTES", 1000)
+    before, made, after = WITH_NOTES[case]
+    out = run([*before, *map(made, range(40)), *after, DONE], asked)
+    sent = b"".join(out)
+    if asked is STREAM or case not in ENDED:
+        assert [n for n in range(40) if b'"note%d"' % n not in sent] == []
+    # What waits at the end is no more than what may.
+    assert len(b"".join(out[-3:])) < 3000
+    assert repaired(sent, asked) == sent

@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -450,3 +451,13 @@ def test_reported_kinds_do_not_fail_but_what_is_kept_does(tmp_path: Path) -> Non
     new, known = tmp_path / "new" / "a.bin", ROOT / "tests" / "fuzz" / "a.bin"
     assert [code(kind, new) for kind in ("twice differs x", "logged y")] == [0, 1]
     assert code("twice differs x", known) == 1
+
+
+def test_jobs_of_one_seed_order_their_sets_alike() -> None:
+    jobs = load("fuzz").Jobs()
+    for seed in (5, 5, 6):
+        jobs.start([sys.executable, "-c", "print(hash('a'))"], seed)
+    jobs.follow(time.monotonic() + 30, lambda _: None)
+    first, again, other = jobs._last.values()
+    assert len(first) == 1
+    assert first == again != other

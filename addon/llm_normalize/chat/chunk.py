@@ -47,7 +47,7 @@ def is_readable(chunk: Chunk) -> bool:
         result = chunk.get("result")
         is_envelope = isinstance(result, dict) and chunk.get("success") is True
         inner = result if is_envelope and is_flat(chunk) else None
-        return _reads_calls(chunk) if inner is None else is_readable(inner)
+        return _reads_calls(chunk) and (inner is None or is_readable(inner))
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
             if isinstance(part, dict):
@@ -214,10 +214,13 @@ def given_index(part: Chunk) -> int | None:
 
 
 def calls(delta: Chunk) -> list[Chunk]:
-    """Return the tool call fragments of *delta* (or the calls of a message)."""
+    """Return the tool call fragments of *delta* (or the calls of a message).
+
+    One that stands there without a list is one, too.
+    """
     found = delta.get("tool_calls")
     if not isinstance(found, list):
-        return []
+        return [found] if found and isinstance(found, dict) else []
     return [call for call in found if isinstance(call, dict)]
 
 
@@ -269,7 +272,8 @@ def drop_other_usage(chunk: Chunk, taken: Json = None) -> None:
     if isinstance(other, dict) and "usage" in other:
         given = other["usage"]
         known = taken if isinstance(taken, dict) else {}
-        if isinstance(given, dict) and all(known.get(k) == given[k] for k in given):
+        same = isinstance(given, dict) and all(known.get(k) == given[k] for k in given)
+        if same and any(given.values()):
             return
         chunk["x_groq"] = {key: each for key, each in other.items() if key != "usage"}
         if not chunk["x_groq"]:

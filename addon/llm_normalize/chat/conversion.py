@@ -8,7 +8,7 @@ chat completion object" and "The chat completion chunk object".
 from collections.abc import Iterable
 
 from ..text.split_text import split
-from ..wire.json_text import Json
+from ..wire.json_text import Json, whole_number
 from .chunk import (
     ENVELOPE,
     LONG,
@@ -48,10 +48,25 @@ def is_body(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
 
 
 def counts(usage: Json) -> bool:
-    """Tell whether *usage* has counted anything of the answer."""
+    """Tell whether *usage* has counted anything of the answer.
+
+    The same before figures are converted and what is missing is added, and after.
+    """
     if not isinstance(usage, dict):
         return False
-    return bool(usage.get("completion_tokens", any(usage.values())))
+    answer, prompt, total = (_count(usage, *kinds) for kinds in _KINDS)
+    if not prompt:
+        return bool(answer or total)
+    return (total or 0) > prompt if answer is None else answer > 0
+
+
+_KINDS = ("completion", "output"), ("prompt", "input"), ("total",)
+
+
+def _count(usage: Chunk, *kinds: str) -> int | None:
+    given = (usage.get(f"{kind}_tokens") for kind in kinds)
+    found = next((each for each in given if each is not None), None)
+    return None if found is None else whole_number(found)
 
 
 def _is_message(choice: Chunk) -> bool:

@@ -88,35 +88,92 @@ class Moved:
 class Counted:
     """Which index the calls without one get; of at most `MANY`.
 
-    It is one that the provider has not given to another call: more of that one
-    has its index.
+    It is one that no other call has: what goes on with another comes under its index. One
+    that the provider gives later moves to an index of its own.
     """
 
     def __init__(self) -> None:
-        self._theirs: dict[Place, None] = {}
-        self._ours: dict[Place, int] = {}
+        self._theirs: dict[
+            Place, int
+        ] = {}  # an index that was given, and what it is now
+        self._moved: set[Place] = set()  # what those are now that had to move
+        self._own: dict[
+            Place, tuple[Json, bool]
+        ] = {}  # without one: its id, has it a name
+        self._by_id: dict[tuple[int, Json], int] = {}
+        self._last: dict[int, int] = {}
 
     @property
     def state(self) -> object:
         """What there is by now, to be compared later."""
-        return tuple(self._ours.items()), tuple(self._theirs)
+        theirs, own = tuple(self._theirs.items()), tuple(self._own.items())
+        return theirs, own, tuple(self._by_id.items()), tuple(self._last.items())
 
-    def given(self, theirs: Place) -> None:
-        """Record an index that the provider gave."""
-        if len(self._theirs) < MANY:
-            self._theirs[theirs] = None
+    def last(self, index: int) -> int | None:
+        """Return the index of the last fragment of choice *index*.
 
-    def get(self, place: Place) -> int:
-        """Return the index of the call that is counted as *place*."""
-        return self._ours.get(place, place[1])
+        Where calls have opened without one, it is the last of theirs.
+        """
+        return self._last.get(index)
 
-    def open(self, place: Place) -> None:
-        """Record that a call is opened which is counted as *place*."""
-        index, at = place
-        ours = [each for (choice, _), each in self._ours.items() if choice == index]
-        if (ours or place in self._theirs) and len(self._ours) < MANY:
-            theirs = [each for choice, each in self._theirs if choice == index]
-            self._ours[place] = max(at - 1, *ours, *theirs) + 1
+    def find(self, index: int, identity: Json) -> int | None:
+        """Return the index of the last fragment with this id."""
+        return self._by_id.get((index, _key(identity)))
+
+    def lacks_name(self, place: Place) -> bool:
+        """Tell whether a call without an index is at *place*, and has no name yet."""
+        return place in self._own and not self._own[place][1]
+
+    def given(self, theirs: Place, identity: Json, *, is_named: bool) -> int:
+        """Return the index of a fragment that has one: another if that is taken.
+
+        It is by a call without an index that has another id, and waits for its name.
+        """
+        index, at = theirs
+        if theirs not in self._theirs and len(self._theirs) < MANY:
+            other, has_name = self._own.get(theirs, (None, False))
+            is_other = bool(other and identity) and other != identity
+            if (is_other and (is_named or not has_name)) or theirs in self._moved:
+                at = self._free(index)
+                self._moved.add((index, at))
+            self._theirs[theirs] = at
+        return self._note(index, self._theirs.get(theirs, at), identity)
+
+    def goes_on(self, index: int, at: int, identity: Json, *, is_named: bool) -> int:
+        """Return *at* for a fragment without an index of a call that has it."""
+        if is_named and (index, at) in self._own:
+            self._own[index, at] = self._own[index, at][0] or identity, True
+        return self._note(index, at, identity)
+
+    def open(self, index: int, at: int, identity: Json, *, is_named: bool) -> int:
+        """Return the index of a call that opens without one: *at*, unless that is taken."""
+        place = index, at
+        if place in self._theirs or place in self._own or place in self._moved:
+            at = self._free(index)
+        if len(self._own) < MANY:
+            self._own[index, at] = identity, is_named
+        return self._note(index, at, identity)
+
+    def _free(self, index: int) -> int:
+        theirs = (
+            max(at, now)
+            for (choice, at), now in self._theirs.items()
+            if choice == index
+        )
+        own = (at for choice, at in self._own if choice == index)
+        return max(max(theirs, default=-1), max(own, default=-1)) + 1
+
+    def _note(self, index: int, at: int, identity: Json) -> int:
+        is_own = (index, self._last.get(index)) in self._own and (
+            index,
+            at,
+        ) not in self._own
+        if not is_own and (index in self._last or len(self._last) < MANY):
+            self._last[index] = at
+        key = index, _key(identity)
+        if identity and (key in self._by_id or len(self._by_id) < MANY):
+            self._by_id[key] = at
+        return at
 
 
 def _key(identity: Json) -> Json:

@@ -197,7 +197,7 @@ class Call:
             return False
         if (identity and identity != self.id) or self.is_renamed(fragment, tools):
             return True
-        if not self.is_complete or (identity and not self.name):
+        if not self.is_complete:
             return False
         arguments = function(fragment).get("arguments")
         other = Call(None, name)

@@ -120,6 +120,9 @@ def _finish_fault(
     meant = reason_meant(old)
     if new is None:
         failed = meant == "error" and (after.errors or broke)
+        # Beside one that failed, one that says nothing does not show: the error is all.
+        silent = not after.choices and was == Choice(finish_reason=old)
+        failed = failed or (silent and after.errors)
         return "" if failed or broke else f"finish reason {old!r} was lost"
     allowed = {meant}
     if was.calls and meant in ("stop", "function_call"):

@@ -29,13 +29,13 @@ def error_in(value: dict[str, object]) -> Error | None:
     if error:
         inner = as_dict(error)
         code = inner.get("code", value.get("code"))
-        texts = _error_texts(error) or tuple(leaves(error))
+        texts = _error_texts(error, _IN_ERRORS) or tuple(leaves(error))
         texts += tuple(leaves(value.get("errors")))  # they stay beside it
     elif _tells_errors(value):
         several = value["errors"]
         first = next(filter(None, as_list(several)), several)
         code = as_dict(first).get("code")
-        texts = _error_texts(several) or tuple(leaves(several))
+        texts = _error_texts(several, _IN_ERRORS) or tuple(leaves(several))
     elif status.get("status_code") not in (0, None):
         code, texts = status["status_code"], _error_texts(status.get("status_msg"))
     elif not {"choices", "response", "result", "tool_calls", "usage"} & set(value):
@@ -89,14 +89,20 @@ def leaves(value: object) -> Iterator[str]:
 WORDS = ("message", "msg", "detail", "errors", "title", "error", "error_msg")
 
 
-def _error_texts(value: object) -> tuple[str, ...]:
+_IN_ERRORS = (
+    *WORDS[:-1], "status_msg", "Message", "Error", "faultstring", "description",
+    "error_message", "error_msg", "err", "reason",
+)  # fmt: skip
+
+
+def _error_texts(value: object, keys: tuple[str, ...] = WORDS) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,) if value else ()
     if isinstance(value, list):
-        return tuple(text for entry in value for text in _error_texts(entry))
+        return tuple(text for entry in value for text in _error_texts(entry, keys))
     record = as_dict(value)
-    for key in WORDS:
-        texts = _error_texts(record[key]) if key in record else ()
+    for key in keys:
+        texts = _error_texts(record[key], keys) if key in record else ()
         if texts:
             return texts
     return ()

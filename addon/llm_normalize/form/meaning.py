@@ -70,7 +70,8 @@ _DONE = object()
 _NAMED_ERROR = re.compile(r"event:\s*error\s*$", re.IGNORECASE)
 # llama.cpp has a field of its own for an error: `error: {…}`.
 _ERROR_FIELD = re.compile(r"^error: ?(?=\{)")
-_OTHER_FIELD = re.compile("(?:event|id|retry)?:|(?:event|id|retry)$")
+# A name without a colon is a field without a value; so is `data`, which says nothing then.
+_OTHER_FIELD = re.compile("(?:event|id|retry)?:|(?:data|event|id|retry)$")
 
 
 @dataclass
@@ -193,6 +194,8 @@ class _Reader:
             # Beside an answer, words alone are a notice, as at the top.
             beside = {"response", "tool_calls"} & value.keys()
             self.take({**{key: value[key] for key in beside}, **result})
+            unread = beside if "choices" in result else beside & result.keys()
+            self.native({key: value[key] for key in unread})
         elif "response" in value or "tool_calls" in value:
             said = {
                 "content": value.get("response"),

@@ -130,6 +130,8 @@ def status_due(data: bytes, status: int) -> int | None:
         return status_of({"error": wrong[0]})
     base = value.get("base_resp")
     silent = isinstance(base, dict) and bool(base.get("status_code"))
+    several = value.get("errors")
+    silent |= isinstance(several, list) and any(several)
     return status_of(value) if failed or silent else None
 
 

@@ -445,7 +445,8 @@ class Pipeline:
     def _payload(self, record: EventRecord, payload: bytes, raw: bytes) -> Outcome:
         """Send the event with this *payload*, if it is understood."""
         if payload == DONE:
-            self._flush(record.n - 1)
+            if not self._ending.state.done:
+                self._flush(record.n - 1)
             self._ending.done(Outgoing(record, {}, raw))
             return Outcome.UNDERSTOOD
         value, outcome = self._value(payload)

@@ -42,6 +42,18 @@ class Number:
         return f"Number({self.text!r})"
 
 
+def whole_number(given: Json, *, cut: bool = True) -> int | None:
+    """Return the whole number that *given* is, *cut* to one if need be; None if none."""
+    if type(given) is int:
+        return given
+    text = given.text if isinstance(given, Number) else given
+    try:
+        number = float(text)
+        return int(number) if cut or number.is_integer() else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
 def frozen(value: Json) -> object:
     """Return *value* in a form that can be compared later, whatever becomes of it.
 

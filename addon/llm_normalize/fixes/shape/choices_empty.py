@@ -2,6 +2,7 @@
 
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.stream_state import Asked, Seen
+from ...repair.ending.end_state import NOTES, size_of
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...wire.json_text import frozen
 
@@ -31,6 +32,11 @@ class ChoicesEmpty(Fix):
     examples = (
         Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
+        Example(
+            "two alone",
+            [{**_BARE, "first": 1}, _BARE],
+            [{**_BARE, "first": 1, "choices": chunk(_OPENING)["choices"]}],
+        ),
         Example("nothing", [_TEXT, chunk(None)], [_TEXT], ended=False),
         Example.untouched(
             "usage",
@@ -45,10 +51,11 @@ class ChoicesEmpty(Fix):
         super().__init__(asked, seen)
         self._notes: Chunk = {}
         self._frame: Chunk = {}
+        self._size = 0
 
     def state(self) -> object:
         """Return the notes that have found no chunk yet, and the chunk they are of."""
-        return frozen([self._notes, self._frame])
+        return self._size, frozen([self._notes, self._frame])
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""
@@ -56,28 +63,31 @@ class ChoicesEmpty(Fix):
             return False
         for key, value in self._notes.items():
             chunk.setdefault(key, value)
-        self._notes = {}
+        self._notes, self._size = {}, 0
         return True
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
-        """Drop the chunk."""
+        """Drop the chunk; send its notes where too much would wait."""
         given = chunk.get("choices", True)  # without them, none are empty
         if given or usage_of(chunk) or "moderation" in chunk:
             return None
-        self._notes |= {
+        notes = {
             key: value
             for key, value in chunk.items()
             if key not in _FRAME and value not in (None, "", [], {})
         }
+        known = {key: self._notes[key] for key in notes if key in self._notes}
+        self._size += size_of(notes) - size_of(known)
+        self._notes |= notes
         self._frame = dict(chunk)
-        return []
+        return self.flush() if self._size > NOTES else []
 
     def flush(self) -> list[Chunk]:
         """Send the notes of a stream that says nothing else: they may say why."""
-        notes, self._notes = self._notes, {}
+        notes, self._notes, self._size = self._notes, {}, 0
         if not notes:
             return []
         if self.seen.choices:  # they ride on what waits, or come alone
             return [{**self._frame, **notes, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
-        return [{**self._frame, "choices": [opened]}]
+        return [{**self._frame, **notes, "choices": [opened]}]

@@ -9,7 +9,6 @@ from ...chat.chunk import (
     name_of,
     put_first,
 )
-from ...chat.declared_tools import Tools
 from ...chat.open_calls import Counted, Opened
 from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, head, rest
@@ -61,31 +60,38 @@ class ToolCallIndexMissing(Fix):
         for index, _, delta in deltas(chunk):
             known = Opened(self.seen.choice(index).calls)
             for call in calls(delta):
-                name, inner = name_of(call), function(call)
-                at = given_index(call)
-                if at is None or at < 0:
-                    at = _place(call, known, self.asked.declared)
-                    if name and at > known.last:
-                        self._counted.open((index, at))
-                    put_first(call, "index", self._counted.get((index, at)))
-                    changed = True
+                name, identity = name_of(call), brief(call.get("id"))
+                theirs = given_index(call)
+                if theirs is None or theirs < 0:
+                    at = self._place(index, call, known)
                 else:
-                    self._counted.given((index, at))
-                    changed |= isinstance(call["index"], str)
-                    call["index"] = at
-                if name or call.get("id") or inner.get("arguments"):
+                    place = index, theirs
+                    at = self._counted.given(place, identity, is_named=bool(name))
+                changed |= call.get("index") != at
+                put_first(call, "index", at)
+                if name or call.get("id") or function(call).get("arguments"):
                     known.add(at, Call(call.get("id"), name))
         return changed
 
-
-def _place(call: Chunk, known: Opened, tools: Tools) -> int:
-    """Return the index of the call that *call* opens or continues."""
-    identity = brief(call.get("id"))
-    same = known.where(identity)[-1:] if identity else [known.last]
-    opened = known.get(same[0]) if same else None
-    if identity:
-        goes_on = opened is not None and not opened.is_another(call, tools)
-        return same[0] if goes_on else known.last + 1
-    if function(call).get("name") and (opened is None or opened.name):
-        return known.last + 1
-    return max(known.last, 0)
+    def _place(self, index: int, call: Chunk, known: Opened) -> int:
+        """Return the index of the call that *call* opens or continues."""
+        counted, identity, is_named = (
+            self._counted,
+            brief(call.get("id")),
+            bool(name_of(call)),
+        )
+        same = known.where(identity)[-1:] if identity else [known.last]
+        opened = known.get(same[0]) if same else None
+        at = counted.find(index, identity) if identity else counted.last(index)
+        if not identity and function(call).get("name"):
+            waits = at is not None and counted.lacks_name((index, at))
+            goes_on = waits or (opened is not None and not opened.name)
+        elif opened is None:
+            goes_on = at is not None or not identity
+        else:
+            goes_on = not (identity and opened.is_another(call, self.asked.declared))
+        if not goes_on:
+            return counted.open(index, known.last + 1, identity, is_named=is_named)
+        if at is None:
+            at = max(same[0], 0)
+        return counted.goes_on(index, at, identity, is_named=is_named)

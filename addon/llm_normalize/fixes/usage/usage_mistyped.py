@@ -1,16 +1,20 @@
 """Token counts as text or as fractions."""
 
+from collections.abc import Iterable
+
 from ...chat.chunk import Chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, completion
-from ...wire.json_text import Json, Number
+from ...wire.json_text import Number, whole_number
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _WORDS = {**USAGE, "prompt_tokens": "3"}
 _HI = {"role": "assistant", "content": "Hi"}
 _KINDS = ("prompt", "completion", "total", "input", "output")
 _COUNTS = tuple(f"{kind}_tokens" for kind in _KINDS)
-_OWN = (*_COUNTS, "cached_tokens", "audio_tokens", "reasoning_tokens")
-_DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+_DETAILS = {
+    "prompt_tokens_details": ("cached_tokens", "audio_tokens"),
+    "completion_tokens_details": ("reasoning_tokens", "audio_tokens"),
+}
 
 
 class UsageMistyped(Fix):
@@ -42,36 +46,26 @@ class UsageMistyped(Fix):
         usage = chunk.get("usage")
         if not isinstance(usage, dict):
             return False
-        changed = _convert(usage, _COUNTS)
-        for key in _DETAILS:
+        changed = _convert(usage, _COUNTS, _COUNTS)
+        for key, own in _DETAILS.items():
             details = usage.get(key)
             if isinstance(details, dict):
                 named = [each for each in details if each.endswith("_tokens")]
-                changed |= _convert(details, named)
+                changed |= _convert(details, named, own)
             elif details is not None:
                 usage[key] = None
                 changed = True
         return changed
 
 
-def _convert(counts: Chunk, keys: list[str] | tuple[str, ...]) -> bool:
+def _convert(counts: Chunk, keys: Iterable[str], own: tuple[str, ...]) -> bool:
     changed = False
     for key in keys:
         given = counts.get(key)
         if given is None or type(given) is int:
             continue
-        made = _integer(given, cut=key in _OWN)  # another's may be of any form
-        if made is not None or key in _OWN:
+        made = whole_number(given, cut=key in own)  # another's may be of any form
+        if made is not None or key in own:
             counts[key] = made
             changed = True
     return changed
-
-
-def _integer(given: Json, *, cut: bool) -> int | None:
-    """Return the whole number that *given* is, *cut* to one if need be; None if none."""
-    text = given.text if isinstance(given, Number) else given
-    try:
-        number = float(text)
-        return int(number) if cut or number.is_integer() else None
-    except (TypeError, ValueError, OverflowError):
-        return None

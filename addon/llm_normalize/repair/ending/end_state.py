@@ -33,12 +33,15 @@ from ...chat.chunk import (
     usage_of,
 )
 from ...chat.conversion import counts
+from ...chat.failed_body import fails_instead
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
-from ...wire.json_text import Json, frozen
+from ...wire.json_text import Json, dumps, frozen
 from ..outcome import EventRecord, Outgoing, Outlet
 from .moment import Moment
 
+NOTES = 64 * 1024
+"""Bytes of what dropped chunks held that wait for another; beyond it they are sent at once."""
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
@@ -57,9 +60,19 @@ class ActsAtEnd(Protocol):
         """Act, and answer."""
 
 
+def size_of(notes: Chunk) -> int:
+    """Return how much *notes* take in a chunk: that of two is the sum."""
+    return len(dumps(notes)) - 1 if notes else 0
+
+
+def _has_any(logprobs: Json) -> bool:
+    return isinstance(logprobs, dict) and any(logprobs.values())
+
+
 def _fails(chunk: Chunk) -> bool:
     """Tell whether *chunk* is an error, or brings one beside its choices."""
-    return is_error(chunk) or bool(errors_in(chunk))
+    is_failure = is_error(chunk) or fails_instead(chunk, has_begun=True)
+    return is_failure or bool(errors_in(chunk))
 
 
 class EndState:
@@ -103,6 +116,7 @@ class EndState:
         """The name of the fix that took it off."""
         self.notes: Chunk = {}
         """What dropped chunks held beside choices and usage, not sent yet."""
+        self._noted = 0  # bytes of notes, and of what rides on the finish that waits
         self.last: Outgoing | None = None
         """The last chunk."""
         self.opened: set[int] = set()
@@ -286,6 +300,7 @@ class EndState:
         """Let *outgoing* wait."""
         self._suspects = self.is_doubtful(outgoing)
         self.finish = self.outlet.hold(outgoing)
+        self._noted = 0
 
     def release_finish(self) -> None:
         """Send the finish that waits, if any."""
@@ -360,11 +375,12 @@ class EndState:
         """Let what the choices of *outgoing*, a repeated finish, bring ride on the first.
 
         Returns:
-            The log probabilities of choices whose first has been sent or has some too, in
-            a chunk without a reason; None without any.
+            The log probabilities of choices whose first has been sent or has some too, and
+            what is too much to wait, in a chunk without a reason; None without any.
         """
         found = {index_of(each): rest_of(each) for each in choices(outgoing.chunk)}
         waiting = choices(self.finish.chunk) if self.finish else []
+        over: set[int] = set()
         for choice in waiting:
             rest = found.pop(index_of(choice), {})
             new = {k: v for k, v in rest.items() if choice.get(k) is None}
@@ -372,13 +388,17 @@ class EndState:
                 # What waits must not grow: the first ones need not wait.
                 found[index_of(choice)] = {"logprobs": choice["logprobs"]}
                 new["logprobs"] = rest["logprobs"]
-            if self.finish and new:
+            self._noted += size_of(new)
+            if new and self._noted > NOTES:
+                found[index_of(choice)] = {**new, **found.get(index_of(choice), {})}
+                over.add(index_of(choice))
+            elif self.finish and new:
                 self.finish.fixed(fix)
                 choice.update(new)
         more = [
             {"index": index, "delta": {}, "finish_reason": None, **rest}
             for index, rest in found.items()
-            if isinstance(rest.get("logprobs"), dict) and any(rest["logprobs"].values())
+            if index in over or _has_any(rest.get("logprobs"))
         ]
         if not more:
             return None
@@ -462,10 +482,11 @@ class EndState:
 
     def replace_usage(self) -> None:
         """Drop the usage chunk that waits, if any: there is a later one."""
-        if self.usage is not None:
-            self.usage.fixed(self._usage_fix)
-            self.outlet.drop(self.usage)
-            self.usage = None
+        outgoing, self.usage = self.usage, None
+        if outgoing is not None:
+            outgoing.fixed(self._usage_fix)
+            self.outlet.drop(outgoing)
+            self.keep_notes(outgoing.chunk, self._usage_fix)
 
     def bare_choices(self) -> list[Chunk]:
         """Return a choice that says nothing, for what rides on it.
@@ -507,16 +528,33 @@ class EndState:
     def keep_notes(self, chunk: Chunk, fix: str) -> None:
         """Let what *chunk*, dropped by *fix*, says beside choices and usage ride along.
 
-        On the finish that waits, else on the next chunk, or on one of its own.
+        On the finish that waits, else on the next chunk, or on one of its own: at once
+        where too much would wait.
         """
         drop_other_usage(rest := dict(chunk))
         empty: tuple[Json, ...] = (None, "", [], {})
         notes = {k: v for k, v in rest.items() if k not in _FRAME and v not in empty}
-        if notes and self.finish is not None:
+        if not notes:
+            return
+        if self.finish is None and not self.notes:
+            self._noted = 0
+        known = {key: self.notes[key] for key in notes if key in self.notes}
+        self._noted += size_of(notes) - size_of(known)
+        if self._noted > NOTES:
+            self.notes |= notes
+            self._pass_notes()
+        elif self.finish is not None:
             self.finish.fixed(fix)
             self._put(notes, self.finish.chunk)
-        elif notes:
+        else:
             self.notes |= notes
+
+    def _pass_notes(self) -> None:
+        """Send the notes now."""
+        goes_on = self.finish is not None or self.opened - self.finished
+        found = self.bare_choices() if goes_on or not self.asked.usage else []
+        n = self.last.record.n if self.last else 0
+        self._send_notes(n, {**self.envelope(), "choices": found})
 
     def keep_rest(self, chunk: Chunk, fix: str) -> None:
         """Keep what *chunk*, dropped by *fix*, says beside its figures, and send both."""
