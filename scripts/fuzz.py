@@ -307,8 +307,9 @@ class Jobs:
 
         def read() -> None:
             assert process.stdout is not None
-            for line in process.stdout:
-                self._lines.put((number, line.rstrip("\n")))
+            with process.stdout:
+                for line in process.stdout:
+                    self._lines.put((number, line.rstrip("\n")))
             self._lines.put((number, None))
 
         threading.Thread(target=read, daemon=True).start()

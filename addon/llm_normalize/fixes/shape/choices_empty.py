@@ -1,8 +1,8 @@
 """A chunk without choices that brings no usage."""
 
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
+from ...chat.notes import NOTES, size_of
 from ...chat.stream_state import Asked, Seen
-from ...repair.ending.end_state import NOTES, size_of
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...wire.json_text import frozen
 

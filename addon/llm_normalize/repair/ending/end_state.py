@@ -28,20 +28,17 @@ from ...chat.chunk import (
     errors_in,
     function,
     index_of,
-    is_error,
     speaks,
     usage_of,
 )
 from ...chat.conversion import counts
-from ...chat.failed_body import fails_instead
 from ...chat.finish_words import finished_of, rest_of
+from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import MANY, Asked, Call, Seen
-from ...wire.json_text import Json, dumps, frozen
+from ...wire.json_text import Json, frozen
 from ..outcome import EventRecord, Outgoing, Outlet
 from .moment import Moment
 
-NOTES = 64 * 1024
-"""Bytes of what dropped chunks held that wait for another; beyond it they are sent at once."""
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
 ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
@@ -60,19 +57,8 @@ class ActsAtEnd(Protocol):
         """Act, and answer."""
 
 
-def size_of(notes: Chunk) -> int:
-    """Return how much *notes* take in a chunk: that of two is the sum."""
-    return len(dumps(notes)) - 1 if notes else 0
-
-
 def _has_any(logprobs: Json) -> bool:
     return isinstance(logprobs, dict) and any(logprobs.values())
-
-
-def _fails(chunk: Chunk) -> bool:
-    """Tell whether *chunk* is an error, or brings one beside its choices."""
-    is_failure = is_error(chunk) or fails_instead(chunk, has_begun=True)
-    return is_failure or bool(errors_in(chunk))
 
 
 class EndState:
@@ -571,7 +557,7 @@ class EndState:
 
     def add_notes(self, outgoing: Outgoing) -> None:
         """Put the notes on a new chunk."""
-        if self.notes and not _fails({**self.notes, **outgoing.chunk}):
+        if self.notes and not fails({**self.notes, **outgoing.chunk}):
             outgoing.fixed(CHOICES)
             self.ride_notes(outgoing.chunk)
 
@@ -602,7 +588,7 @@ class EndState:
         self.notes = {
             key: value
             for key, value in self.notes.items()
-            if not _fails({**chunk, key: value})
+            if not fails({**chunk, key: value})
         }
         if self.notes:
             self.ride_notes(chunk)
