@@ -36,6 +36,7 @@ GOES: dict[str, set[str]] = {
     },
     "the HTTP status has it": {"status", "raw_status_code"},
 }
+CONTEXT_LENGTH = "context_length_exceeded"
 ALLOWED = frozenset().union(*GOES.values())
 # Figures that later ones replace, and what else counts what is done so far.
 FIGURES = re.compile(r".*(tokens|_time|_ms|_per_second|_per_token_ms|_n|tokens_.*)$")
@@ -87,6 +88,8 @@ def swallowed(data: bytes, out: bytes) -> list[tuple[str, str]]:
         # What came as an object may leave as its JSON.
         and json.dumps(text, ensure_ascii=False)[1:-1] not in everything
         and key not in ALLOWED
+        # OpenAI's own code, on which clients make their request shorter, is in its place.
+        and not (key == "code" and CONTEXT_LENGTH in known)
         and not FIGURES.match(key)
     ]
 
@@ -166,6 +169,5 @@ def test_notes_and_log_probabilities_at_the_end_arrive(
     asked = Asked(stream=True, usage=usage)
     data = wire([*events, DONE])
     out = after(data, asked)
-    late = usage and "annotations" in str(events)  # the finish has left
-    assert swallowed(data, out) == ([("url", "https://a.example")] if late else [])
+    assert swallowed(data, out) == []
     assert after(out, asked) == out

@@ -78,7 +78,7 @@ def test_finish_waits_for_one_more_event_if_usage_was_not_asked_for() -> None:
 @pytest.mark.parametrize(
     ("events", "asked"),
     [([TEXT, STOP], ASKED), ([with_usage(TEXT), STOP], STREAM)],
-    ids=["usage asked for", "usage seen"],
+    ids=["usage asked for", "usage seen before"],
 )
 def test_finish_waits_where_only_the_end_can_follow(events: Wire, asked: Asked) -> None:
     *_, waits, end = run(events, asked)
@@ -94,9 +94,9 @@ def test_finish_that_nothing_takes_for_a_repeated_one_follows_the_one_that_waits
     assert b"".join(out) == wire(events)
 
 
-def test_finish_with_its_own_usage_waits() -> None:
+def test_finish_with_its_own_usage_leaves_at_once() -> None:
     out = run([TEXT, with_usage(STOP), USED, DONE])
-    assert out[1:] == [b"", b"", wire([with_usage(STOP), DONE]), b""]
+    assert out[1:] == [wire([with_usage(STOP)]), b"", DONE, b""]
 
 
 @pytest.mark.parametrize("asked", [STREAM, ASKED, TWO])
@@ -117,10 +117,10 @@ def test_text_that_comes_after_a_finish_overtakes_it() -> None:
     ]
 
 
-def test_finish_waits_for_the_next_event_though_another_choice_goes_on() -> None:
+def test_finish_waits_only_if_no_choice_goes_on() -> None:
     later = chunk({"content": "!"}, index=1)
     out = run([TEXT, OTHER, STOP, later, OTHER_STOP, DONE], TWO)
-    after = [b"", wire([STOP, later]), b"", wire([OTHER_STOP, DONE]), b""]
+    after = [wire([STOP]), wire([later]), b"", wire([OTHER_STOP, DONE]), b""]
     assert out[2:] == after
 
 

@@ -41,5 +41,7 @@ class FinishEarly(Fix):
     )
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it wait."""
-        return True
+        """Let it wait: that is the last one, unless it has all that could ride on it."""
+        may_follow = self.asked.usage or not end.usage_sent
+        waits = end.all_finished and (may_follow or end.is_doubtful(outgoing))
+        return waits or end.lacks_arguments(outgoing)
