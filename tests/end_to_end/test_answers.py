@@ -710,6 +710,7 @@ def request_of(asked: dict[str, Json]) -> Json:
     more: dict[str, Json] = {
         "usage": {"stream_options": {"include_usage": True}},
         "tools": {"tools": [function]},
+        "legacy": {"functions": [function["function"]]},
         "forced_tool": {"tool_choice": function},
     }
     body: dict[str, Json] = {"messages": [], "stream": False, "model": "acme/brook-8b"}
