@@ -111,7 +111,7 @@ def test_name_like_no_other_gets_all_of_them(
 ) -> None:
     (said,) = errors(proxy, caplog, "normalize_brook=1", "anonymize_hosts=b", "foo")
     assert (
-        "no option normalize_brook: there are normalize_gate, normalize_adapt, normalize_cors"
+        "no option normalize_brook: there are normalize_gate, normalize_adapt, normalize_also"
         in said
     )
     assert "normalize_outbound_headers" not in said  # it is mitmproxy's own

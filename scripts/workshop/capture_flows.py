@@ -13,7 +13,7 @@ import _bootstrap
 from llm_normalize.commands import capture_rows
 from llm_normalize.fixes import FIXES
 
-_TESTS = _bootstrap.ROOT / "tests" / "test_captures.py"
+_TESTS = _bootstrap.ROOT / "tests" / "fixes" / "test_captures.py"
 _NOTHING = 3
 
 

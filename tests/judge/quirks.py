@@ -1835,8 +1835,8 @@ def body_call_arguments_again(body: Body, value: str) -> None:
 def body_call_name_wrapped(body: Body) -> None:
     """vLLM with gpt-oss: a name with a namespace and the channel behind it."""
     for _, call in body.calls():
-        name = call["function"]["name"]
-        call["function"]["name"] = f"functions.{name}<|channel|>commentary"
+        function = call.get("function", call)
+        function["name"] = f"functions.{function['name']}<|channel|>commentary"
 
 
 @body_quirk("plain")

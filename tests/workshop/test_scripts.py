@@ -688,7 +688,7 @@ def test_processes_of_the_tests_share_what_one_of_them_compiled(
 
 NO_MITMPROXY = """
 import glob, importlib, sys
-sys.path[:0] = ["addon", "tests"]
+sys.path[:0] = ["addon", "tests", "scripts"]
 given = [each if each.endswith(".py") else each + "/test_*.py" for each in sys.argv[1:]]
 for path in [path for each in given for path in glob.glob(each)]:
     module = path.removeprefix("tests/").removesuffix(".py")

@@ -97,7 +97,8 @@ def asking(
     calls = any(each.calls or each.legacy for each in says)
     tools = calls or chance(dice, 30)
     forced = any(each.calls and each.finish == "stop" for each in says)
-    asked = Asked(stream, counted, tools, forced, MODEL, len(says))
+    legacy = any(each.legacy for each in says)
+    asked = Asked(stream, counted, tools, forced, MODEL, len(says), legacy=legacy)
     return asked, form.Request(stream, counted, tools, forced, len(says))
 
 
