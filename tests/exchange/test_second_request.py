@@ -945,6 +945,29 @@ def test_http2_is_spoken_where_the_first_request_spoke_it(
     assert reply == Reply(200, "", [("x", "y")], b"hi")
 
 
+def test_trailers_are_no_part_of_a_live_body(proxy: Proxy, ca: Path) -> None:
+    def ticking(made: h2.connection.H2Connection, stream: int) -> None:
+        kind = ("content-type", "text/event-stream")
+        made.send_headers(stream, [(":status", "200"), kind])
+        made.send_data(stream, b"data: 1\n\n")
+        made.send_headers(stream, [("x-trailer", "z")], end_stream=True)
+
+    async def scene(server: Provider) -> bytes:
+        made = flow_to(f"https://{LOOPBACK}:{server.port}/r")
+        made.server_conn.alpn = b"h2"
+        reply = await live_reply(made)
+        assert reply.rest is not None
+        body = b"".join([part async for part in reply.rest])
+        await reply.rest.close()
+        return body
+
+    trusting(proxy, ca)
+    context = server_context(ca.parent, "test", ["h2"])
+    acting = Script("", [ticking], framing="raw")
+    with Provider(context, answer=lambda _: acting) as server:
+        assert run(scene(server)) == b"data: 1\n\n"
+
+
 def half(made: h2.connection.H2Connection, stream: int) -> None:
     made.send_headers(stream, [(":status", "200")])
     made.send_data(stream, b"h")
