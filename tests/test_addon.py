@@ -1,7 +1,7 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,13 +14,15 @@ from mitmproxy.test import tflow
 
 from llm_normalize import addon
 from llm_normalize.commands import EVERY
-from llm_normalize.exchange import running_answer
+from llm_normalize.exchange import running_answer, stream_clock
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
+from llm_normalize.repair.fix import DONE, wire
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import (
     BAD,
     BAD_BODY,
+    FINISH,
     GOOD,
     GOOD_BODY,
     HOST,
@@ -575,6 +577,34 @@ def test_done_closes_the_logs_of_former_paths(proxy: Proxy) -> None:
     assert old is not None
     assert not old._thread.is_alive()
     assert len(proxy.log.read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    is_broken: bool,
+) -> None:
+    sent = list[bytes]()
+
+    async def send(make: Callable[[], bytes]) -> None:
+        sent.append(fail() if is_broken else make())
+
+    outlet = SimpleNamespace(of=lambda _: SimpleNamespace(send=send))
+    monkeypatch.setattr(stream_clock, "Outlet", outlet)
+    made = chat_flow()
+    proxy.addon.responseheaders(made)
+    out = proxy.feed(made, GOOD.removesuffix(DONE))
+    assert out + wire([FINISH, DONE]) == GOOD
+    proxy.context.master.should_exit.set()
+    waits: Any = proxy.addon.done()
+    proxy.context.master.event_loop.run_until_complete(waits)
+    assert sent == ([] if is_broken else [wire([FINISH])])
+    said = "does not let an addon send while nothing is received"
+    assert [said in each for each in messages(caplog)].count(True) == is_broken
+    assert proxy.end() == "upstream-broke"
 
 
 def test_a_reload_without_streams_closes_the_logs(proxy: Proxy) -> None:

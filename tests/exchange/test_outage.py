@@ -1,7 +1,7 @@
 import contextlib
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,13 +12,14 @@ from mitmproxy.proxy import commands, events, layer, mode_specs
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 
-from llm_normalize.exchange import outage
+from llm_normalize.exchange import outage, stream_clock
 from llm_normalize.exchange.exchange import Exchange
 from llm_normalize.exchange.open_exchanges import is_on_selected_host
 from llm_normalize.exchange.outage import Connections, end, error_of, reason_of, wait
+from llm_normalize.repair.fix import DONE
 from llm_normalize.routing.hosts import Hosts
 from llm_normalize.routing.routes import Routed, Target
-from proxies import HOST, Proxy, broken, chat_flow, fail, messages
+from proxies import GOOD, HOST, Proxy, broken, chat_flow, fail, messages
 from support import (
     LOOPBACK,
     Http1Client,
@@ -248,6 +249,34 @@ def test_nothing_is_sent_where_an_answer_has_begun(
     assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
     assert outlet.sent == []
     assert outlet.drained
+
+
+@pytest.mark.parametrize("reload", [False, True])
+def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, *, reload: bool
+) -> None:
+    sent = list[bytes]()
+
+    class Begun(Outlet):
+        async def send(self, make: Callable[[], bytes]) -> None:
+            assert not self.drained
+            sent.append(make())
+
+    outlet = Begun(begun=True)
+    for module in (outage, stream_clock):
+        monkeypatch.setattr(module, "Outlet", SimpleNamespace(of=lambda _: outlet))
+    made = chat_flow()
+    proxy.addon.requestheaders(made)
+    proxy.addon.responseheaders(made)
+    out = proxy.feed(made, GOOD.removesuffix(DONE))
+    if reload:  # its stream is repaired on, and another addon gets the hook
+        proxy.addon.done()
+    broken(made, "server closed connection")
+    waits: Any = proxy.addon.error(made)
+    proxy.context.master.event_loop.run_until_complete(waits)
+    assert out + b"".join(sent) + DONE == GOOD
+    assert outlet.drained
+    assert proxy.end() == "upstream-broke"
 
 
 def test_break_after_the_end_waits_for_the_client(

@@ -31,6 +31,7 @@ from llm_normalize.exchange import second_request
 from llm_normalize.exchange.second_request import (
     Reply,
     UpstreamError,
+    drop,
     is_gone,
     replace_response,
     request_with,
@@ -944,6 +945,29 @@ def test_http2_is_spoken_where_the_first_request_spoke_it(
     assert reply == Reply(200, "", [("x", "y")], b"hi")
 
 
+def test_trailers_are_no_part_of_a_live_body(proxy: Proxy, ca: Path) -> None:
+    def ticking(made: h2.connection.H2Connection, stream: int) -> None:
+        kind = ("content-type", "text/event-stream")
+        made.send_headers(stream, [(":status", "200"), kind])
+        made.send_data(stream, b"data: 1\n\n")
+        made.send_headers(stream, [("x-trailer", "z")], end_stream=True)
+
+    async def scene(server: Provider) -> bytes:
+        made = flow_to(f"https://{LOOPBACK}:{server.port}/r")
+        made.server_conn.alpn = b"h2"
+        reply = await live_reply(made)
+        assert reply.rest is not None
+        body = b"".join([part async for part in reply.rest])
+        await reply.rest.close()
+        return body
+
+    trusting(proxy, ca)
+    context = server_context(ca.parent, "test", ["h2"])
+    acting = Script("", [ticking], framing="raw")
+    with Provider(context, answer=lambda _: acting) as server:
+        assert run(scene(server)) == b"data: 1\n\n"
+
+
 def half(made: h2.connection.H2Connection, stream: int) -> None:
     made.send_headers(stream, [(":status", "200")])
     made.send_data(stream, b"h")
@@ -1148,6 +1172,132 @@ def test_proxy_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     said = b"HTTP/1.1 200 OK\r\n"
     for play in (saying(), saying(said), saying(said + b"\r\n")):
         assert through(play) == LATE
+
+
+# -- replies that are read as they arrive --------------------------------------------
+
+EVENTS = CHUNKED.replace(b"\r\n\r\n", b"\r\ncontent-type: text/event-stream\r\n\r\n")
+TICK = b"9\r\ndata: 1\n\n\r\n"
+END = b"0\r\n\r\n"
+
+
+async def live_reply(made: http.HTTPFlow, silence: float = SOON) -> Reply:
+    return await send(made, made.request, silence, live=True)
+
+
+def read_live(
+    answer: Play, silence: float = SOON
+) -> tuple[list[bytes], str, Reply, Server]:
+    """Return the parts of a stream as they are read, and why it is not complete."""
+
+    async def scene() -> tuple[list[bytes], str, Reply, Server]:
+        found, why = list[bytes](), ""
+        async with serving(answer) as server:
+            reply = await live_reply(flow_to(server.url()), silence)
+            assert reply.rest is not None
+            try:
+                async for part in reply.rest:
+                    found.append(part)
+            except UpstreamError as error:
+                why = str(error).removeprefix(f"http://{LOOPBACK}:{server.port}: ")
+            await reply.rest.close()
+        return found, why, reply, server
+
+    return run(scene())
+
+
+def test_stream_of_events_is_read_as_it_arrives() -> None:
+    play = saying(EARLY + EVENTS, 0.05, TICK, 0.05, TICK, END)
+    found, why, reply, server = read_live(play)
+    assert (reply.status, reply.body, why) == (200, b"", "")
+    assert b"".join(found) == b"data: 1\n\n" * 2
+    assert len(found) >= 2  # not collected
+    assert server.gone == 1
+
+
+@pytest.mark.parametrize(
+    ("play", "why"),
+    [
+        (
+            saying(EVENTS, TICK, 0.05, end=True),
+            "it closed the connection before its answer was whole",
+        ),
+        (
+            resetting(EVENTS + TICK),
+            "it closed the connection before its answer was whole",
+        ),
+        (saying(EVENTS, TICK), "it fell silent"),
+    ],
+)
+def test_stream_that_breaks_off_says_why_after_what_arrived(
+    play: Play, why: str
+) -> None:
+    found, said, _, server = read_live(play, silence=0.3)
+    assert (found, said) == ([b"data: 1\n\n"], why)
+    assert server.gone == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [WHOLE, EVENTS.replace(b"200 OK", b"503 Busy") + TICK + END],
+    ids=["no events", "refusal"],
+)
+def test_any_other_reply_is_collected_although_a_live_one_is_wanted(
+    answer: bytes,
+) -> None:
+    async def scene() -> Reply:
+        async with serving(answer) as server:
+            return await live_reply(flow_to(server.url()))
+
+    reply = run(scene())
+    assert reply.rest is None
+    assert reply.body in (b"hi", b"data: 1\n\n")
+
+
+def test_live_reply_that_nobody_wants_is_closed() -> None:
+    async def scene() -> Server:
+        async with serving(saying(EVENTS, TICK)) as server:
+            await drop(None)
+            await drop(Reply())
+            await drop(await live_reply(flow_to(server.url())))
+        return server
+
+    assert run(scene()).gone == 1
+
+
+def test_server_is_read_no_faster_than_its_stream_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(second_request, "_QUEUED", 2)
+    size, count = 64 * 1024, 1024
+    written = 0
+
+    async def play(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal written
+        writer.write(EVENTS)
+        for _ in range(count):
+            writer.write(b"%x\r\n%b\r\n" % (size, b"x" * size))
+            await writer.drain()
+            written += 1
+        writer.write(END)
+
+    async def scene() -> tuple[int, int]:
+        async with serving(play) as server:
+            reply = await live_reply(flow_to(server.url()))
+            assert reply.rest is not None
+            before = -1
+            while before != written:  # until the server has to wait
+                before = written
+                await asyncio.sleep(0.2)
+            taken = 0
+            async for part in reply.rest:
+                taken += len(part)
+            await reply.rest.close()
+        return before, taken
+
+    before, taken = run(scene())
+    assert before < count
+    assert taken == size * count
 
 
 # -- IPv6 --------------------------------------------------------------------------
