@@ -112,7 +112,7 @@ def under_200() -> Iterator[Family]:
     yield Family(
         "error-under-200",
         whole(failed),
-        Answer((data({"error": completed(failed["error"])}),)),
+        whole({"error": completed(failed["error"])}, 502),
     )
     upstream = [{"code": 7009, "message": "Upstream is away"}]
     cloudflare = {"result": None, "success": False, "errors": upstream, "messages": []}
