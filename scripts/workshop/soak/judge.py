@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from judge.quirks import WAITING
+from judge.quirks import UNREAD, WAITING
 from judge.strict import chunks
 from llm_normalize import form
 from workshop.soak.answers import envelope
@@ -156,7 +156,11 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
     arrived = transfer.arrives and transfer.breaks and not waits
     sent = Sent(plan.wire, arrived, "json-lines" in bases, plan.narrow)
-    found = broken_stream(seen.body, plan.request, sent)
+    if bases & set(UNREAD):  # what the wire says is no measure
+        figures = transfer.fault not in PARTS
+        found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)
+    else:
+        found = broken_stream(seen.body, plan.request, sent)
     if "call-name-late" in bases:  # a name may have been in what was cut off
         found = [each for each in found if not _NAMELESS.search(each)]
     return found or _envelope(plan, seen.body)
