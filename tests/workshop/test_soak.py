@@ -22,7 +22,7 @@ from llm_normalize.fixes import FIXES
 from streams import feed
 from workshop.soak.faults import FAULTS
 from workshop.soak.figures import Figures, as_text
-from workshop.soak.judge import May, Seen, judge
+from workshop.soak.judge import May, Seen, is_collected, judge
 from workshop.soak.plan import DISCONNECT, KINDS, NARROW, Plan, plan, session
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -207,9 +207,9 @@ def seen(due: Plan) -> Seen:
 
 
 def some(wanted: Callable[[Plan], bool], count: int = 40) -> list[Plan]:
-    """Return streams that are *wanted*, whose client stays."""
+    """Return streams that are *wanted*, sent as they come, whose client stays."""
     known = [each for each in plans() if each.kind == "stream" and not each.disconnect]
-    return [each for each in known if wanted(each)][:count]
+    return [each for each in known if wanted(each) and not is_collected(each)][:count]
 
 
 # Functions, since 1,200 plans take seconds, and every process collects the tests.

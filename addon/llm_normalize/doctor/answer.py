@@ -66,7 +66,12 @@ class Answer:
 
 
 def request_body(
-    *, stream: bool, usage: bool = False, tools: bool = False, forced: bool = False
+    *,
+    stream: bool,
+    usage: bool = False,
+    tools: bool = False,
+    forced: bool = False,
+    legacy: bool = False,
 ) -> dict[str, Any]:
     """Return the body of a request that asks for this."""
     body: dict[str, Any] = {}
@@ -74,7 +79,9 @@ def request_body(
         body["stream"] = True
     if usage:
         body["stream_options"] = {"include_usage": True}
-    if tools or forced:
+    if legacy:
+        body["functions"] = [WEATHER["function"]]
+    elif tools or forced:
         body["tools"] = [WEATHER]
     if forced:
         body["tool_choice"] = {"type": "function", "function": {"name": "get_weather"}}

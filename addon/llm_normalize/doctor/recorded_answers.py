@@ -82,6 +82,7 @@ def _captured(folder: Path) -> Answer:
         usage=asked.get("usage") is True,
         tools=asked.get("tools") is True,
         forced=asked.get("forced_tool") is True,
+        legacy=asked.get("legacy") is True,
     )
     body |= {key: asked[key] for key in ("model", "n") if key in asked}
     return Answer(

@@ -11,6 +11,7 @@ from random import Random
 from judge.quirks import (
     DONE,
     MODEL,
+    TOOLS,
     WORDS,
     Answer,
     Called,
@@ -21,6 +22,7 @@ from judge.quirks import (
 )
 from llm_normalize import form
 from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.repair.fix import chunk
 from llm_normalize.wire.json_text import Json
@@ -97,8 +99,16 @@ def asking(
     calls = any(each.calls or each.legacy for each in says)
     tools = calls or chance(dice, 30)
     forced = any(each.calls and each.finish == "stop" for each in says)
-    legacy = any(each.legacy for each in says)
-    asked = Asked(stream, counted, tools, forced, MODEL, len(says), legacy=legacy)
+    asked = Asked(
+        stream,
+        counted,
+        tools,
+        forced,
+        MODEL,
+        len(says),
+        declared=Tools(TOOLS if tools else frozenset()),
+        legacy=any(each.legacy for each in says),
+    )
     return asked, form.Request(stream, counted, tools, forced, len(says))
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from judge.quirks import WAITING
+from judge.quirks import UNREAD, WAITING
 from judge.strict import chunks
 from llm_normalize import form
 from workshop.soak.answers import envelope
@@ -86,7 +86,7 @@ def judge(plan: Plan, seen: Seen, may: May = ALWAYS) -> list[str]:
     if found and may.skip and plan.kind == "stream":
         without = _COMMENT_LINE.sub(b"", seen.body)
         found = _repaired(plan, Seen(**{**vars(seen), "body": without}))
-    raw = may.observe or (may.reload and _is_buffered(plan))
+    raw = may.observe or (may.reload and (_is_buffered(plan) or is_collected(plan)))
     if found and raw and not _passed(plan, seen):
         return []
     return found
@@ -96,13 +96,20 @@ def _is_buffered(plan: Plan) -> bool:
     return plan.kind in ("body", "stream for body", "error")
 
 
+def is_collected(plan: Plan) -> bool:
+    """Tell whether what is to be a stream is called none, and its length is known."""
+    is_none = not plan.headers["content-type"].startswith("text/event-stream")
+    return is_none and "content-length" in plan.headers
+
+
 def _repaired(plan: Plan, seen: Seen) -> list[str]:
     if plan.kind == "other":
         return _passed(plan, seen)
     if seen.left:
         return _left(plan, seen)
     never = plan.transfer.fault == "reset before the head"
-    never = never or (plan.transfer.breaks and _is_buffered(plan))
+    waits = _is_buffered(plan) or is_collected(plan)
+    never = never or (plan.transfer.breaks and waits)
     # A reset may overtake what was sent before it, the head too.
     may_not = never or plan.transfer.fault in RESETS
     if never or (may_not and seen.status == _BAD_GATEWAY):
@@ -149,7 +156,11 @@ def _stream(plan: Plan, seen: Seen) -> list[str]:
     waits = bases & set(WAITING) or plan.kind == "body for stream" or plan.narrow
     arrived = transfer.arrives and transfer.breaks and not waits
     sent = Sent(plan.wire, arrived, "json-lines" in bases, plan.narrow)
-    found = broken_stream(seen.body, plan.request, sent)
+    if bases & set(UNREAD):  # what the wire says is no measure
+        figures = transfer.fault not in PARTS
+        found = started_stream(seen.body, plan.request, plan.meaning, figures=figures)
+    else:
+        found = broken_stream(seen.body, plan.request, sent)
     if "call-name-late" in bases:  # a name may have been in what was cut off
         found = [each for each in found if not _NAMELESS.search(each)]
     return found or _envelope(plan, seen.body)

@@ -214,14 +214,15 @@ def draw(n: int, dice: Random) -> Draft:
     elif kind == "body for stream":
         asked = replace(asked, include_usage=answers.chance(dice, 50))
     seed = dice.randrange(1000)
+    sent = _request(asked, legacy=answer.asked.legacy)
     if streams:
         chosen = _chosen(quirks.QUIRKS, answer, dice)
         stream = quirks.damaged(answer, chosen, seed)
-        draft = Draft(kind, _request(asked), stream.encode(), stream.meaning, asked)
+        draft = Draft(kind, sent, stream.encode(), stream.meaning, asked)
     else:
         chosen = _body_quirks(kind, answer, dice)
         body = quirks.damaged_body(answer, chosen, seed)
-        draft = Draft(kind, _request(asked), body.encode(), body.meaning, asked)
+        draft = Draft(kind, sent, body.encode(), body.meaning, asked)
         draft.content_type = "application/json"
         if kind == "body for stream":
             draft.wire = dice.choice(FRAMES)(body.value)
@@ -233,7 +234,7 @@ def draw(n: int, dice: Random) -> Draft:
     return draft
 
 
-def _request(asked: form.Request) -> dict[str, Any]:
+def _request(asked: form.Request, *, legacy: bool = False) -> dict[str, Any]:
     """Return the body of a request that asks for this."""
     body: dict[str, Any] = {
         "model": quirks.MODEL,
@@ -242,11 +243,14 @@ def _request(asked: form.Request) -> dict[str, Any]:
     }
     if asked.include_usage:
         body["stream_options"] = {"include_usage": True}
-    function = {"type": "function", "function": {"name": "f"}}
+    functions = [{"name": name} for name in sorted(quirks.TOOLS)]
+    tools = [{"type": "function", "function": each} for each in functions]
     if asked.tools:
-        body["tools"] = [function]
+        body["tools"] = tools
+    if legacy:
+        body["functions"] = functions
     if asked.forced_tool:
-        body["tool_choice"] = function
+        body["tool_choice"] = tools[0]
     if asked.n > 1:
         body["n"] = asked.n
     return body

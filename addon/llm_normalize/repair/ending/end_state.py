@@ -14,19 +14,16 @@ what it can do. What waits:
 * Usage that was asked for and was sent before every choice had finished.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from ...chat.chunk import (
     ENVELOPE,
     Chunk,
-    calls,
     choices,
-    deltas,
     drop_other_usage,
     envelope_of,
     errors_in,
-    function,
     index_of,
     speaks,
     usage_of,
@@ -34,15 +31,14 @@ from ...chat.chunk import (
 from ...chat.conversion import counts
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.notes import NOTES, fails, size_of
-from ...chat.stream_state import MANY, Asked, Call, Seen
+from ...chat.stream_state import Asked, Seen
 from ...wire.json_text import Json, frozen
 from ..outcome import EventRecord, Outgoing, Outlet
+from .choice_progress import ChoiceProgress
 from .moment import Moment
 
 CHOICES = "choices-empty"
 NAME_LATE = "tool-call-name-late"
-ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
-_THOUGHT = ("reasoning_content", "reasoning")
 _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 
 
@@ -61,7 +57,7 @@ def _has_any(logprobs: Json) -> bool:
     return isinstance(logprobs, dict) and any(logprobs.values())
 
 
-class EndState:
+class EndState(ChoiceProgress):
     """The end of one stream.
 
     Args:
@@ -80,8 +76,7 @@ class EndState:
         outlet: Outlet,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
-        self.asked = asked
-        self.seen = seen
+        super().__init__(asked, seen)
         self.outlet = outlet
         self.close = close
         self._asked_at: dict[Moment, list[ActsAtEnd]] = {}
@@ -105,12 +100,6 @@ class EndState:
         self._noted = 0  # bytes of notes, and of what rides on the finish that waits
         self.last: Outgoing | None = None
         """The last chunk."""
-        self.opened: set[int] = set()
-        """Indexes of the choices that have begun."""
-        self.new: set[int] = set()
-        """Those of them that the last chunk began."""
-        self.finished: set[int] = set()
-        """Indexes of the choices that have a finish reason."""
         self.doubtful = False
         """Whether an event was not understood, which may have said why all ended."""
         self.doubted = False
@@ -124,9 +113,6 @@ class EndState:
         """Whether `[DONE]` has been sent."""
         self.cut = False
         """Whether the last block has no end: nothing can follow it."""
-        # Where a choice began to answer, or to call; and where it began to think.
-        self._begun: dict[int, EventRecord] = {}
-        self._thought: dict[int, EventRecord] = {}
 
     def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
         """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
@@ -170,7 +156,7 @@ class EndState:
         if self.opening or self.finish or self.usage or self.notes:
             return None
         known = frozenset(self.opened), frozenset(self.finished)
-        began = tuple(self._begun.items()), tuple(self._thought.items())
+        began = tuple(self.begun.items()), tuple(self.thought.items())
         flags = self.doubtful, self.doubted, self.usage_sent, self.done, self.cut
         usage = bool(self.figures), self.figures_fix
         return known, began, flags, usage, frozen(self.envelope() | {"choices": None})
@@ -192,51 +178,11 @@ class EndState:
 
     # -- choices ---------------------------------------------------------------
 
-    def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
-        """Record which choices have begun, as far as choices are distinguished."""
-        self.new = indexes - self.opened
-        if len(self.opened) < MANY:
-            self.opened |= indexes
-        for index, _, delta in deltas(outgoing.chunk):
-            if index not in self.opened:
-                continue
-            opens = any(function(call).get("name") for call in calls(delta))
-            says = index not in self._begun and any(delta.get(key) for key in ANSWER)
-            if opens or says:
-                self._begun[index] = outgoing.record
-            if index not in self._thought and any(delta.get(key) for key in _THOUGHT):
-                self._thought[index] = outgoing.record
-
-    @property
-    def all_finished(self) -> bool:
-        """Whether every choice that began, and was asked for, has finished."""
-        return (
-            bool(self.opened)
-            and self.opened <= self.finished
-            and len(self.finished) >= self.asked.n
-        )
-
     @property
     def unfinished(self) -> list[int]:
         """The choices that the provider's `[DONE]` says have finished."""
         unsure = self.seen.error or self.doubtful or not self.acts(Moment.UNFINISHED)
         return [] if unsure else sorted(self.opened - self.finished)
-
-    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, Call]]:
-        """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
-        for choice in sorted(finished_of(chunk)):
-            for at, call in self.seen.choice(choice).calls.items():
-                if call.name and not call.length and not call.custom:
-                    yield choice, at, call
-
-    def reason(self, index: int) -> str:
-        """Return the reason that the end of choice *index* implies."""
-        seen = self.seen.choice(index)
-        if self.asked.forced_tool:
-            return "stop"
-        if seen.called:
-            return "tool_calls"
-        return "function_call" if seen.legacy_call else "stop"
 
     # -- an opening --------------------------------------------------------------
 
@@ -271,8 +217,8 @@ class EndState:
         on every chunk, or on every call.
         """
         ended = finished_of(outgoing.chunk)
-        begun = [self._begun.get(index) for index in ended]
-        thought = [self._thought.get(index) for index in ended]
+        begun = [self.begun.get(index) for index in ended]
+        thought = [self.thought.get(index) for index in ended]
         empty = None in begun and not usage_of(outgoing.chunk)
         unnamed = NAME_LATE in outgoing.record.fixes
         first = outgoing.record in begun or outgoing.record in thought

@@ -1,0 +1,74 @@
+"""How far the choices of a stream are: which have begun, answered and finished."""
+
+from collections.abc import Iterator
+
+from ...chat.chunk import Chunk, calls, deltas, function
+from ...chat.finish_words import finished_of
+from ...chat.stream_state import MANY, Asked, Call, Seen
+from ..outcome import EventRecord, Outgoing
+
+ANSWER = ("content", "tool_calls", "function_call", "refusal", "audio")
+_THOUGHT = ("reasoning_content", "reasoning")
+
+
+class ChoiceProgress:
+    """How far the choices of one stream are.
+
+    Args:
+        asked: What the request asked.
+        seen: What the stream has sent, recorded by the pipeline.
+    """
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        self.asked = asked
+        self.seen = seen
+        self.opened: set[int] = set()
+        """Indexes of the choices that have begun."""
+        self.new: set[int] = set()
+        """Those of them that the last chunk began."""
+        self.finished: set[int] = set()
+        """Indexes of the choices that have a finish reason."""
+        self.begun: dict[int, EventRecord] = {}
+        """Where a choice began to answer, or to call."""
+        self.thought: dict[int, EventRecord] = {}
+        """Where it began to think."""
+
+    def begin(self, outgoing: Outgoing, indexes: set[int]) -> None:
+        """Record which choices have begun, as far as choices are distinguished."""
+        self.new = indexes - self.opened
+        if len(self.opened) < MANY:
+            self.opened |= indexes
+        for index, _, delta in deltas(outgoing.chunk):
+            if index not in self.opened:
+                continue
+            opens = any(function(call).get("name") for call in calls(delta))
+            says = index not in self.begun and any(delta.get(key) for key in ANSWER)
+            if opens or says:
+                self.begun[index] = outgoing.record
+            if index not in self.thought and any(delta.get(key) for key in _THOUGHT):
+                self.thought[index] = outgoing.record
+
+    @property
+    def all_finished(self) -> bool:
+        """Whether every choice that began, and was asked for, has finished."""
+        return (
+            bool(self.opened)
+            and self.opened <= self.finished
+            and len(self.finished) >= self.asked.n
+        )
+
+    def hollow_calls(self, chunk: Chunk) -> Iterator[tuple[int, int, Call]]:
+        """Yield (choice, index, call) of calls without arguments that *chunk* ends."""
+        for choice in sorted(finished_of(chunk)):
+            for at, call in self.seen.choice(choice).calls.items():
+                if call.name and not call.length and not call.custom:
+                    yield choice, at, call
+
+    def reason(self, index: int) -> str:
+        """Return the reason that the end of choice *index* implies."""
+        seen = self.seen.choice(index)
+        if self.asked.forced_tool:
+            return "stop"
+        if seen.called:
+            return "tool_calls"
+        return "function_call" if seen.legacy_call else "stop"
