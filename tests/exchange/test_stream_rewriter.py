@@ -293,6 +293,18 @@ def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> Non
     assert "it is not shown" in caplog.text
 
 
+def test_who_keeps_what_was_sent_cannot_cost_bytes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: bytes) -> None:
+        raise RuntimeError
+
+    client = Client()
+    monkeypatch.setattr(client.rewriter.snapshot, "add_sent", fail)
+    assert client.run([BAD[:-4], BAD[-4:]]).endswith(GOOD)
+    assert "it is not shown" in caplog.text
+
+
 def test_what_came_is_kept_decoded() -> None:
     snapshot, decoder = Snapshot(both=True), decoder_for("gzip")
     assert decoder is not None
