@@ -116,6 +116,11 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
 
     data = wire([ROLE, chunk({"content": text}), STOP, DONE])
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty]) == data
+    other = chunk({"content": "Ho"}, index=1)
+    data = wire([chunk({"content": text}), other, STOP, DONE])
+    alone = wire([chunk({"content": text}), STOP, DONE])
+    first = taken(repaired(data, ASKED, [*EVERY_FIX, Faulty])).choices[0]
+    assert first == taken(repaired(alone, ASKED, EVERY_FIX)).choices[0]
 
 
 def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
