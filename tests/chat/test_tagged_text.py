@@ -116,7 +116,7 @@ def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
 
     data = wire([ROLE, chunk({"content": text}), STOP, DONE])
     assert repaired(data, ASKED, [*EVERY_FIX, Faulty]) == data
-    other = chunk({"content": "Ho"}, index=1)
+    other = chunk({"reasoning_content": "so"}, index=1)
     data = wire([chunk({"content": text}), other, STOP, DONE])
     alone = wire([chunk({"content": text}), STOP, DONE])
     first = taken(repaired(data, ASKED, [*EVERY_FIX, Faulty])).choices[0]
