@@ -42,6 +42,8 @@ def test_the_defaults(proxy: Proxy) -> None:
         ("normalize_pairs_size", "-5", "'-5' is no size"),
         ("normalize_pairs_size", "", "'' is no size"),
         ("normalize_mode", "watch", "'watch'"),
+        ("normalize_keepalive", -1, "-1 is no time; give a number of seconds, or 0"),
+        ("normalize_retry", -5, "-5 is no time"),
     ],
 )
 def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(

@@ -8,6 +8,7 @@ import pytest
 
 from judge.strict import taken
 from llm_normalize import form
+from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.repeated_arguments import (
     begins_object,
@@ -19,9 +20,13 @@ from llm_normalize.chat.repeated_arguments import (
 )
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.tool_calls.tool_call_arguments_repeated import (
+    ToolCallArgumentsRepeated,
+)
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,
+    Fix,
     calling,
     chunk,
     completion,
@@ -85,6 +90,8 @@ REPEATED: dict[str, list[str]] = {
     "encoded twice": [TWICE],
     "encoded twice, in fragments": [TWICE[:1], TWICE[1:7], TWICE[7:30], TWICE[30:]],
     "encoded twice, every character": [*TWICE],
+    "encoded twice, then a blank": [TWICE[:7], TWICE[7:], " "],
+    "whole, then its begin": [WHOLE, WHOLE[:9]],
     "empty first": ["{}", WHOLE],
     "empty first, then in fragments": ["{}", *WHOLE],
     "empty first, twice": ["{}", "{}", WHOLE],
@@ -151,6 +158,7 @@ def test_arguments_that_are_json_leave_as_they_came(fragments: list[str]) -> Non
         ['"x"', '"x"'],
         ['"{', "x"],
         ['"', "x"],
+        ['{"a":1', '{"a', '{"b"'],
     ],
 )
 def test_what_makes_no_sense_is_not_lost(fragments: list[str]) -> None:
@@ -172,6 +180,40 @@ def test_two_calls_are_told_apart() -> None:
     out = repaired(wire([*events, chunk({}, finish="tool_calls"), DONE]), ASKED)
     texts = [call.arguments for call in taken(out).choices[0].calls]
     assert texts == ['{"0":10}', '{"1":11}']
+
+
+def both(*ends: int) -> list[Any]:
+    """Return chunks of two calls, whose arguments have come to *ends*."""
+    return [
+        calling(*[rest(at, f'{{"{at}":1{at}}}'[:end]) for at in (0, 1)]) for end in ends
+    ]
+
+
+HEADS = [calling(head(at, id=f"call_{at}")) for at in (0, 1)]
+FINISHED: list[Any] = [chunk({}, finish="tool_calls"), DONE]
+
+
+def test_two_calls_wait_in_one_chunk() -> None:
+    out = repaired(wire([*HEADS, *both(5, 8), *FINISHED]), ASKED)
+    texts = [call.arguments for call in taken(out).choices[0].calls]
+    assert texts == ['{"0":10}', '{"1":11}']
+
+
+def test_what_waits_of_an_event_that_passes_as_received_is_not_sent_again() -> None:
+    class Faulty(Fix):
+        name = "faulty"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if self.seen.n == len(HEADS):
+                raise RuntimeError
+            return False
+
+    begun = calling(rest(0, '"'), rest(1, '"'))
+    data = wire([*HEADS, begun, *FINISHED])
+    at = FIXES.index(ToolCallArgumentsRepeated) + 1
+    out = repaired(data, ASKED, [*FIXES[:at], Faulty, *FIXES[at:]])
+    texts = [call.arguments for call in taken(out).choices[0].calls]
+    assert texts == ['"', '"']
 
 
 def test_a_template_does_not_hide_what_comes_again() -> None:
@@ -228,7 +270,7 @@ def test_a_body_has_the_arguments_once(text: str, legacy: bool) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", WHOLE, '{"a":1}{"b":2}', '{"a":1', '"x"', "[1][1]", '{"a":1}x', '{"a"{"b":1}', "{" * 100],
+    ["", "x", WHOLE, '{"a":1}{"b":2}', '{"a":1', '"x"', "[1][1]", '{"a":1}x', '{"a"{"b":1}', "{" * 100, '{"a":1} 2'],
 )  # fmt: skip
 def test_what_is_said_once_or_makes_no_sense_stays(text: str) -> None:
     assert said_once(text) == text
@@ -249,5 +291,6 @@ def test_what_is_said_again_is_found_in_any_spelling() -> None:
     assert rest_after('{"a":"\u00e9"}', '{"a":"é"}') == ""
     assert rest_after('{"a":1', '{"a":2}') is None
     assert rest_after("{" + " " * 40 + "}", "{ }") is None
+    assert rest_after(" ", "\n") == "\n"
     assert decoded(json.dumps(json.dumps("x"))) == json.dumps(json.dumps("x"))
     assert begins_object(' "{')

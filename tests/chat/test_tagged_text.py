@@ -5,11 +5,13 @@ import json
 import pytest
 
 from judge.strict import taken
+from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.declared_tools import Tools
-from llm_normalize.chat.stream_state import Asked
+from llm_normalize.chat.stream_state import MANY, Asked
 from llm_normalize.fixes import EVERY_FIX
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.fix import DONE, chunk, completion, wire
+from llm_normalize.repair.fix import DONE, Fix, chunk, completion, wire
+from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from streams import repaired
 
@@ -88,6 +90,45 @@ def test_what_waits_is_sent_before_the_finish_and_once() -> None:
     both = data + wire([chunk({"content": "x"}, finish="stop"), DONE])
     out = repaired(both, ASKED, EVERY_FIX)
     assert taken(out).choices[0].text == "<tool_call>{x"
+
+
+@pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool_call>{"])
+def test_what_waits_too_long_is_sent_as_it_came(text: str) -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, chunk({"content": text})]))
+    before = pipeline.waiting
+    assert before is not None
+    out += [*pipeline.release(), *pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
+    choice = taken(b"".join(out)).choices[0]
+    thought = choice.reasoning and "<think>" + choice.reasoning
+    assert thought + choice.text == text
+
+
+@pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool"])
+def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
+    class Faulty(Fix):
+        name = "faulty"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if self.seen.n == 1:
+                raise RuntimeError
+            return False
+
+    data = wire([ROLE, chunk({"content": text}), STOP, DONE])
+    assert repaired(data, ASKED, [*EVERY_FIX, Faulty]) == data
+    other = chunk({"reasoning_content": "so"}, index=1)
+    data = wire([chunk({"content": text}), other, STOP, DONE])
+    alone = wire([chunk({"content": text}), STOP, DONE])
+    first = taken(repaired(data, ASKED, [*EVERY_FIX, Faulty])).choices[0]
+    assert first == taken(repaired(alone, ASKED, EVERY_FIX)).choices[0]
+
+
+def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
+    texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
+    for text in texts:
+        events = [chunk({"content": text}, index=at) for at in range(MANY + 2)]
+        out = taken(repaired(wire(events), ASKED, EVERY_FIX, ended=False))
+        assert out.choices[MANY + 1].text == text
 
 
 def test_a_body_has_the_call() -> None:

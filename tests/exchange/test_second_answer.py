@@ -171,11 +171,20 @@ def test_refusal_that_nothing_can_be_done_about_passes(
     assert not outlet.is_forgotten
 
 
+@pytest.mark.parametrize("is_reloaded", [False, True])
 def test_client_that_leaves_meanwhile_is_recorded(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_reloaded: bool,
 ) -> None:
+    def leave() -> None:
+        if is_reloaded:
+            proxy.addon.done()
+
     first(monkeypatch)
-    replies.append(None)
+    replies.append(leave)
     play(proxy, refused())
     (record,) = proxy.records("flow")
     assert (record["status"], record["end"]) == (None, "client-left")

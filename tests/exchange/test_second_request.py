@@ -1275,7 +1275,7 @@ def test_server_is_read_no_faster_than_its_stream_is_taken(
     async def play(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal written
         writer.write(EVENTS)
-        for _ in range(count):
+        for _number in range(count):
             writer.write(b"%x\r\n%b\r\n" % (size, b"x" * size))
             await writer.drain()
             written += 1

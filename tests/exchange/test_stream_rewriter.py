@@ -293,6 +293,19 @@ def test_who_shows_it_cannot_cost_bytes(caplog: pytest.LogCaptureFixture) -> Non
     assert "it is not shown" in caplog.text
 
 
+def test_who_keeps_what_is_sent_by_the_clock_cannot_cost_bytes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: bytes) -> None:
+        raise RuntimeError
+
+    client = Client()
+    out = client.read(GOOD.removesuffix(DONE))
+    monkeypatch.setattr(client.rewriter.snapshot, "add_sent", fail)
+    assert out + client.rewriter.release() + DONE == GOOD
+    assert "it is not shown" in caplog.text
+
+
 def test_what_came_is_kept_decoded() -> None:
     snapshot, decoder = Snapshot(both=True), decoder_for("gzip")
     assert decoder is not None

@@ -457,6 +457,12 @@ MORE: list[tuple[str, str, Wire, Wire]] = [
         [calling(head()), calling(head(1))],
     ),
     (
+        "tool-call-index-missing",
+        "arguments that no call has opened for are those of the first",
+        [calling(rest(None, "{")), calling(rest(None, "}"))],
+        [calling(rest(0, "{")), calling(rest(0, "}"))],
+    ),
+    (
         "tool-call-whole",
         "a fragment that is no whole call stays in its place",
         [calling(head()), calling(rest(), head(1, "{}"))],

@@ -664,6 +664,7 @@ BAD_STREAMS: list[tuple[str, str, Request, bytes]] = [
         PLAIN,
         sse(OPEN, chunk({"content": "x"}, None), chunk({}, ""), DONE),
     ),
+    ("finish", "tool calls of which there are none", TOOLS, sse(OPEN, CALLS, DONE)),
     (
         "finish",
         "stop after tool calls",
@@ -899,6 +900,8 @@ def test_conforming_body(request_: Request, value: Any) -> None:
         ("finish", body(SAID, None)),
         ("finish", body(SAID, "eos")),
         ("finish", body(CALLED, "stop")),
+        ("finish", body(SAID, "tool_calls")),
+        ("finish", body(SAID, "function_call")),
         ("finish", body(SAID, choices=[])),
         (
             "tool-calls",
@@ -1424,6 +1427,7 @@ SPELLED = {"error": {"message": "m", "code": "503", "type": "t", "param": None}}
         (meant(OPEN, chunk({}, "eos"), DONE), meant(OPEN, STOP, DONE)),
         (meant(OPEN, chunk({}, "MAX_TOKENS")), meant(OPEN, chunk({}, "length"), DONE)),
         (meant(NULL, chunk(head()), STOP), meant(NULL, chunk(head()), CALLS)),
+        (meant(OPEN, TEXT, CALLS), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, TEXT, DONE), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, TEXT, STOP), meant(OPEN, TEXT, STOP, DONE)),
         (meant(OPEN, TEXT, STOP, OTHER), meant(OPEN, TEXT, STOP, DONE)),
@@ -1670,6 +1674,14 @@ def test_legacy_call_may_be_told_by_what_a_tool_call_got() -> None:
     assert lost(meaning_of_stream(sse(chunk(whole), chunk(whole))), now) == []
     other = {**whole, "function_call": {"name": "f", "arguments": "[]"}}
     assert lost(meaning_of_stream(sse(chunk(other))), now) != []
+
+
+def test_legacy_call_may_be_a_tool_call_for_who_asked_with_tools() -> None:
+    call = {"name": "find_ferry", "arguments": "{}"}
+    before = meant(chunk({"function_call": call}))
+    assert lost(before, meant(chunk(head(0, "{}")))) == []
+    assert lost(before, meant(chunk(head(0, "[]")))) != []
+    assert lost(before, meant(NULL)) != []
 
 
 def test_values_are_those_of_a_stream_or_a_body() -> None:

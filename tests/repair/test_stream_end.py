@@ -1,6 +1,7 @@
 import pytest
 
 from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import (
@@ -391,6 +392,17 @@ def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
     ]
 
 
+@pytest.mark.parametrize("silence", [b": ping\n\n", b"\n"])
+def test_arguments_that_may_be_a_placeholder_leave_when_a_provider_is_silent(
+    silence: bytes,
+) -> None:
+    declared = Asked(stream=True, tools=True, declared=Tools(frozenset("f")))
+    blank = wire([calling(rest())])
+    out = feed([wire([calling(head())]), blank, silence], declared, ended=False)
+    assert out[1] == b""
+    assert out[2].startswith(blank)
+
+
 def test_chunk_without_choices_and_usage_passes() -> None:
     filtered = {**chunk(None), "prompt_filter_results": [{"prompt_index": 0}]}
     data = wire([filtered, TEXT, STOP, DONE])
@@ -415,6 +427,12 @@ def test_unasked_usage_before_a_finish_waits_for_it() -> None:
     assert repaired(wire([TEXT, USED, STOP, DONE])) == wire(
         [TEXT, with_usage(STOP), DONE]
     )
+
+
+def test_unasked_usage_rides_on_a_finish_that_need_not_wait() -> None:
+    events: Wire = [TEXT, USED, STOP]
+    out = feed([wire([each]) for each in events], fixes=without("finish-early"))
+    assert out[:3] == [wire([TEXT]), b"", wire([with_usage(STOP)])]
 
 
 def test_usage_of_a_repeated_finish_waits_for_the_last_choice() -> None:

@@ -20,7 +20,6 @@ _ESCAPED = re.compile(
 )
 _LONG = 256 * 1024  # characters
 _BEGINS = 64  # places where a text may begin anew
-_LAYERS = 3  # of encoding
 _SPREAD = 4  # times: no more of a text is blanks
 
 
@@ -98,16 +97,9 @@ def rest_after(said: str, text: str) -> str | None:
 
 
 def decoded(text: str) -> str:
-    """Return the object that *text* has encoded as a JSON string, maybe twice; else it."""
-    inner = text
-    for _ in range(_LAYERS):
-        value = _value(inner) if begins_object(inner) else None
-        if isinstance(value, dict):
-            return inner
-        if not isinstance(value, str):
-            break
-        inner = value
-    return text
+    """Return the object that *text* has encoded as a JSON string; else *text*."""
+    value = _value(text) if begins_object(text) else None
+    return value if isinstance(value, str) and is_object(value) else text
 
 
 def said_once(text: str) -> str:
