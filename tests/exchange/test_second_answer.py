@@ -161,6 +161,16 @@ def test_another_refusal_stays_as_it_is(
     assert loads(response.content or b"")["error"]["message"] == "who?"
 
 
+def test_answer_that_an_addon_has_made_is_not_waited_for(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = first(monkeypatch)
+    made = refused()
+    response_of(made).raw_content = SEED
+    assert proxy.addon.responseheaders(made) is None
+    assert not outlet.is_forgotten
+
+
 @pytest.mark.parametrize("body", [None, b'{"detail":"no"}'])
 def test_refusal_that_nothing_can_be_done_about_passes(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None

@@ -148,6 +148,8 @@ class Answers:
             return None
         if running.settings.observe or not running.asked.stream:
             return None
+        if response.raw_content is not None:
+            return None  # an addon has made it: nothing more of it arrives
         if not running.pending and response.status_code not in _REPEATED:
             return None
         try:
