@@ -60,4 +60,4 @@ def test_known_hole_fails_and_none_does_not() -> None:
         done = audit(url)
     assert done.returncode == 1, done.stdout
     version = metadata.version("certifi")
-    assert f"certifi {version}: PYSEC-2026-1, mended in 9999.1" in done.stdout
+    assert f"certifi {version}: PYSEC-2026-1, repaired in 9999.1" in done.stdout

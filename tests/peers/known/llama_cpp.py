@@ -85,7 +85,7 @@ PEER = Peer(
             ask("Qwen3-1.7B"),
             {"error": "the pot (900 leaves) holds 64 leaves"},
             answer=capture("llamacpp/error-400"),
-            fixes="error-fields",
+            fixes="context-overflow-unnamed error-fields",
             breaches="error",
             clients=REPORT_ERRORS,
             status=400,
