@@ -1,3 +1,4 @@
+import asyncio
 import json
 import sys
 import time
@@ -599,8 +600,14 @@ def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
     out = proxy.feed(made, GOOD.removesuffix(DONE))
     assert out + wire([FINISH, DONE]) == GOOD
     proxy.context.master.should_exit.set()
-    waits: Any = proxy.addon.done()
-    proxy.context.master.event_loop.run_until_complete(waits)
+
+    async def end() -> None:
+        proxy.addon.done()
+
+    loop = proxy.context.master.event_loop
+    loop.set_task_factory(asyncio.eager_task_factory)  # as mitmproxy does
+    loop.run_until_complete(end())
+    loop.set_task_factory(None)
     assert sent == ([] if is_broken else [wire([FINISH])])
     said = "does not let an addon send while nothing is received"
     assert [said in each for each in messages(caplog)].count(True) == is_broken

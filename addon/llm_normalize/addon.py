@@ -3,7 +3,7 @@
 import functools
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -135,15 +135,10 @@ class Normalize:
         has_keys = bool(self._routing.keys.keys)
         warn(modes, ctx.options.listen_host, guarded=guarded, has_keys=has_keys)
 
-    def done(self) -> Awaitable[None] | None:
-        """Write what is left of the logs; after a reload, when open streams end.
-
-        mitmproxy awaits what this returns at its own end, not at a reload.
-        """
+    def done(self) -> None:
+        """Write what is left of the logs; after a reload, when open streams end."""
         if ctx.master.should_exit.is_set():
-            rests = [*filter(None, map(self._answers.rest_of, self._exchanges))]
-            if rests:
-                return self._send_and_end(rests)
+            self._answers.send_rests(self._exchanges)
             self._end()
         else:
             for log in self._logs.values():
@@ -152,17 +147,6 @@ class Normalize:
             for exchange in self._exchanges:
                 exchange.hand_over()
             self._forget()
-        return None
-
-    async def _send_and_end(
-        self, rests: Iterable[Callable[[], Awaitable[None]]]
-    ) -> None:
-        """Send what waits in open streams, and end."""
-        try:
-            for send_rest in rests:
-                await send_rest()
-        finally:
-            self._end()
 
     def _end(self) -> None:
         self._answers.close_all(self._exchanges)

@@ -10,6 +10,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Coroutine,
     Iterable,
 )
 from http import HTTPStatus
@@ -482,12 +483,26 @@ class Answers:
 
         rewriter.on_end, rewriter.on_break = ended, broke
 
-    def rest_of(self, exchange: Exchange) -> Callable[[], Awaitable[None]] | None:
+    def rest_of(
+        self, exchange: Exchange
+    ) -> Callable[[], Coroutine[Any, Any, None]] | None:
         """Return what sends what waits in a stream that breaks off, if anything does."""
         rewriter = _rewriter_of(exchange)
         if rewriter is None or not rewriter.holds:
             return None
         return functools.partial(self._send_rest, exchange.flow, rewriter)
+
+    def send_rests(self, exchanges: Iterable[Exchange]) -> None:
+        """Send what waits in open streams: mitmproxy ends, and waits for nothing.
+
+        Its tasks begin at once (mitmproxy/master.py, `set_eager_task_factory`).
+        """
+        for send in filter(None, map(self.rest_of, exchanges)):
+            with contextlib.suppress(RuntimeError):  # there is no loop: nobody waits
+                asyncio.get_running_loop()
+                asyncio_utils.create_task(
+                    send(), name="what waits at the end", keep_ref=True
+                )
 
     async def _send_rest(self, flow: http.HTTPFlow, rewriter: Rewriter) -> None:
         try:
