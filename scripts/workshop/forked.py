@@ -6,6 +6,7 @@ runs mitmdump's own main, with arguments, environment, folder and output of its 
 tests, of which hundreds start one; not for what measures a process, or its start.
 """
 
+import atexit
 import functools
 import multiprocessing
 import os
@@ -64,7 +65,13 @@ def _main(
     sys.path[:] = ["", *(each for each in sys.path if each and each not in _OURS)]
     from mitmproxy.tools import main  # noqa: PLC0415 - where it is imported already
 
-    getattr(main, program)()
+    # A new process does this at its end, a child of multiprocessing does not: the log would
+    # lose what its thread has not written by then.
+    atexit._clear()  # noqa: SLF001 - what was registered before the fork
+    try:
+        getattr(main, program)()
+    finally:
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way
 
 
 _OURS = {str(each) for each in (ROOT, SCRIPTS, ADDON, ROOT / "tests")}
