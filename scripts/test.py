@@ -86,7 +86,7 @@ PURE = [
     "tests/repair",
     "tests/text",
     "tests/fixes",
-    "tests/form/test_form.py",
+    "tests/conformance/test_conformance.py",
     "tests/capture/test_redaction.py",
 ]
 

@@ -24,7 +24,7 @@ ADAPTATION_MODULES = sorted(PACKAGE.glob("request/adaptations/[a-z]*.py"))
 
 ROOMS = {
     "text": set(),
-    "form": set(),
+    "conformance": set(),
     "wire": set(),
     "chat": {"text", "wire"},
     "repair": {"wire", "chat"},
@@ -236,7 +236,10 @@ NAMES_PROVIDERS = ("hosts", "addon", "pending_result", "workers_ai")
 
 def test_no_provider_is_named_in_the_core() -> None:
     for path in ADDON:
-        if room(path) in ("fixes", "request", "form") or path.stem in NAMES_PROVIDERS:
+        if (
+            room(path) in ("fixes", "request", "conformance")
+            or path.stem in NAMES_PROVIDERS
+        ):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         strings = {

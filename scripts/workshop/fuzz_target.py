@@ -4,7 +4,7 @@ Checked for any bytes: nothing raises, and nothing is logged as an error, which 
 fix that fails shows itself; any cut gives the same output; a block that no fix is named
 for passes unchanged; no `[DONE]` is made up; what is kept stays bounded. For JSON
 events besides: repairing twice equals repairing once; what OpenAI could have sent
-passes unchanged; no text is lost. `form.lost` judges the last where all fields have
+passes unchanged; no text is lost. `conformance.lost` judges the last where all fields have
 the types that providers send. Elsewhere it is anybody's guess what a text belongs to,
 so there it only has to be somewhere in the output.
 """
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Self
 
 import brotli
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat import chunk, stream_state
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter
@@ -321,7 +321,7 @@ def _check_stream(case: Case, say: Say) -> None:
         say(f"cut differs {names}", _differ(whole.out, cut.out))
     _check_steps(case, whole, say)
     _check_done(case, whole.out, say)
-    largest = max(map(len, form.events(data)), default=0)
+    largest = max(map(len, conformance.events(data)), default=0)
     if whole.kept > _KEPT + _KEPT_A_BYTE * largest:
         # What is kept goes with the largest block, not with their number.
         say("much kept", f"{whole.kept} bytes after blocks of at most {largest}")
@@ -378,10 +378,10 @@ def _is_sound(data: bytes, asked: Asked) -> bool:
     """
     if not data or b"\n\n\n" in data:
         return False
-    read = form.check_stream if asked.stream else form.check_body
+    read = conformance.check_stream if asked.stream else conformance.check_body
     if read(data, _request(asked)):
         return False
-    meaning = form.meaning_of_stream(data)
+    meaning = conformance.meaning_of_stream(data)
     calls = [call for each in meaning.choices.values() for call in each.calls]
     # OpenAI sends as many choices as were asked for.
     if (calls and not asked.tools) or len(meaning.choices) < asked.n:
@@ -487,9 +487,9 @@ def _check_done(case: Case, out: bytes, say: Say) -> None:
     more = out.count(b"[DONE]") - _LINE_ENDS.sub(b"", data).count(b"[DONE]")
     if more <= 0:
         return
-    meaning = form.meaning_of_stream(data)
+    meaning = conformance.meaning_of_stream(data)
     # A choice that never said anything need not show, and has no end then.
-    shown = form.meaning_of_stream(out).choices
+    shown = conformance.meaning_of_stream(out).choices
     finished = [
         choice.finish_reason for at, choice in meaning.choices.items() if at in shown
     ]
@@ -584,7 +584,9 @@ def _check_long(case: Case, say: Say) -> None:
     What grows once may be of bounded size, and not there yet: a copy of the state that
     is compared later, say. So it has to grow twice.
     """
-    blocks = [block for block in form.events(case.payload) if b"[DONE]" not in block]
+    blocks = [
+        block for block in conformance.events(case.payload) if b"[DONE]" not in block
+    ]
     if case.argument & 1:
         blocks = [block for block in blocks if b'"finish_reason":"' not in block]
     if not blocks:
@@ -681,9 +683,12 @@ def _check_body(case: Case, say: Say) -> None:
     if out != data and _is_sound(data, asked):
         say(f"sound body changed {_listed(step.fixes)}", _differ(data, out))
     if _is_clear([value], "message"):
-        before, after = form.meaning_of_body(data), form.meaning_of_body(out)
+        before, after = (
+            conformance.meaning_of_body(data),
+            conformance.meaning_of_body(out),
+        )
         _allow_repetition(before, after)
-        for fault in form.lost(before, after):
+        for fault in conformance.lost(before, after):
             say(f"body lost {_kind(fault)}", f"{fault}\n{_differ(data, out)}")
     else:
         _check_texts(data, out, say, "message")
@@ -700,8 +705,8 @@ _CHECKS: dict[str, Callable[[Case, Say], None]] = {
 # -- what was meant ----------------------------------------------------------------
 
 
-def _request(asked: Asked) -> form.Request:
-    return form.Request(
+def _request(asked: Asked) -> conformance.Request:
+    return conformance.Request(
         stream=asked.stream,
         include_usage=asked.usage,
         tools=asked.tools,
@@ -723,7 +728,7 @@ def _events(data: bytes) -> Iterator[Json]:
 
     `[DONE]` and blocks without data are left out.
     """
-    for block in form.events(data.removeprefix(b"\xef\xbb\xbf")):
+    for block in conformance.events(data.removeprefix(b"\xef\xbb\xbf")):
         lines = [line for line in re.split(rb"\r\n?|\n", block) if line]
         values = [
             line[5:].removeprefix(b" ")
@@ -744,7 +749,7 @@ _CALL = ("id", "type")
 
 
 def _is_clear(events: list[Json], part: str = "delta") -> bool:
-    """Tell whether `form.lost` can judge: nothing in the *events* is ambiguous."""
+    """Tell whether `conformance.lost` can judge: nothing in the *events* is ambiguous."""
     if not all(_is_typical(each, part) for each in events):
         return False
     calls: dict[tuple[int, int | None], tuple[str, str]] = {}
@@ -842,7 +847,7 @@ def _is_typical_choice(choice: chunk.Chunk, part: str) -> bool:
     legacy = said.get("function_call")
     return (
         all(isinstance(said.get(key), str | None) for key in _SAID)
-        and choice.get("finish_reason") in (None, "", *form.SYNONYMS)
+        and choice.get("finish_reason") in (None, "", *conformance.SYNONYMS)
         and isinstance(choice.get("logprobs"), dict | None)
         and _is_typical_usage(choice.get("usage"))
         and (legacy is None or _is_typical_function(legacy))
@@ -875,7 +880,10 @@ def _check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None
     data = case.payload
     if not case.ended:
         data = data[: _last_end(data)]  # half an event has no meaning yet
-    before, after = form.meaning_of_stream(data), form.meaning_of_stream(out)
+    before, after = (
+        conformance.meaning_of_stream(data),
+        conformance.meaning_of_stream(out),
+    )
     _allow_repetition(before, after)
     if not case.ended:
         before = replace(before, usage=after.usage, unread=[])
@@ -888,11 +896,11 @@ def _check_meaning(case: Case, events: list[Json], out: bytes, say: Say) -> None
     # Of figures that contradict each other, any may be the one that counts.
     if len(figures) > 1 and after.usage is not None:
         before = replace(before, usage=after.usage)
-    for fault in form.lost(before, after, broke=not case.ended):
+    for fault in conformance.lost(before, after, broke=not case.ended):
         say(f"lost {_kind(fault)}", f"{fault}\n{_differ(data, out)}")
 
 
-def _allow_repetition(before: form.Meaning, after: form.Meaning) -> None:
+def _allow_repetition(before: conformance.Meaning, after: conformance.Meaning) -> None:
     """Let arguments of *before* that are no object be the part of them that was sent.
 
     They may be one object that is said repeatedly, grows or is encoded.
@@ -914,19 +922,19 @@ def _allow_repetition(before: form.Meaning, after: form.Meaning) -> None:
 
 def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
     """Require that each text of a chunk is somewhere in the output."""
-    sent: list[Json] = form.values(out)
+    sent: list[Json] = conformance.values(out)
     joined = "".join(text for value in sent for text in _strings(value))
     # JSON that nobody can read may be the words of an error.
     errors = [
         each for each in sent if chunk.is_error(each) and not chunk.is_chunk(each)
     ]
     words = "".join(text for value in errors for text in _strings(value))
-    meant = form.meaning_of_stream(out).choices.values()
+    meant = conformance.meaning_of_stream(out).choices.values()
     joined += "".join(
         each for choice in meant for each in (choice.text, choice.reasoning)
     )
     last = ""
-    found: list[Json] = form.values(data)
+    found: list[Json] = conformance.values(data)
     values = [value for value in found if chunk.is_chunk(value)]
     choices = [each for value in values for each in chunk.choices(value)]
     said = any(each.get("delta") or each.get("text") for each in choices)
@@ -1062,7 +1070,7 @@ def _recorded() -> Iterator[Case]:
         data = (folder / entry["file"]).read_bytes()
         if asked.stream and len(data) > LONGEST // 2:
             # The beginning and the end are what differs between providers.
-            blocks = form.events(data)
+            blocks = conformance.events(data)
             data = b"".join([*blocks[:8], *blocks[-8:]])
         yield _seed(asked, data, entry["http_status"])
 
@@ -1126,7 +1134,7 @@ class Mutator:
         if dice.random() < _HEADS:
             at = dice.randrange(HEADER)
             head[at] = head[at] ^ (1 << dice.randrange(8)) if at == 0 else _byte(dice)
-        blocks = form.events(data[HEADER:])
+        blocks = conformance.events(data[HEADER:])
         for _ in range(dice.choice((1, 1, 1, 2, 2, 4))):
             dice.choice(self._weighted)(blocks, dice)
         return (bytes(head) + b"".join(blocks))[:limit]
@@ -1141,7 +1149,9 @@ class Mutator:
         if read is None:
             return
         head, value, tail = read
-        donor = _parsed(dice.choice(form.events(dice.choice(self._payloads)) or [b""]))
+        donor = _parsed(
+            dice.choice(conformance.events(dice.choice(self._payloads)) or [b""])
+        )
         value = _changed(value, dice, donor[1] if donor else None)
         blocks[at] = head + _spelled(value, dice) + tail
 
@@ -1158,7 +1168,7 @@ class Mutator:
         elif act == 3:  # noqa: PLR2004
             blocks.insert(dice.randrange(len(blocks)), blocks.pop(at))
         elif act == 4:  # noqa: PLR2004
-            other = form.events(dice.choice(self._payloads)) or [b""]
+            other = conformance.events(dice.choice(self._payloads)) or [b""]
             blocks.insert(at, dice.choice(other))
         else:
             blocks[at] = blocks[at].rstrip(b"\r\n") + dice.choice((b"", b"\n", b" "))
@@ -1200,7 +1210,7 @@ class Mutator:
 
     def _splice(self, blocks: list[bytes], dice: random.Random) -> None:
         """Go on with another answer."""
-        other = form.events(dice.choice(self._payloads))
+        other = conformance.events(dice.choice(self._payloads))
         del blocks[dice.randrange(len(blocks) + 1) :]
         blocks += other[dice.randrange(len(other) + 1) :]
 
@@ -1312,7 +1322,7 @@ def _smaller_head(data: bytes) -> Iterator[bytes]:
 
 
 def _fewer_blocks(data: bytes) -> Iterator[bytes]:
-    blocks = form.events(data[HEADER:])
+    blocks = conformance.events(data[HEADER:])
     size = len(blocks) // 2
     while size:
         for at in range(0, len(blocks), size):
@@ -1321,7 +1331,7 @@ def _fewer_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def _less_json(data: bytes) -> Iterator[bytes]:
-    blocks = form.events(data[HEADER:])
+    blocks = conformance.events(data[HEADER:])
     for number, block in enumerate(blocks):
         read = _parsed(block)
         if read is None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from growth import MOST, growth
 from judge.quirks import Answer, answers, bodies
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.conversion import body_of, chunks_of, counts
 from llm_normalize.chat.stream_state import Asked
@@ -485,26 +485,29 @@ def test_chunks_of_a_body_mean_the_same(answer: Answer, usage: bool) -> None:
     asked = replace(answer.asked, stream=True, usage=usage)
     request = replace(answer.request, stream=True, include_usage=usage)
     out = repaired(wire(chunks_of(body, forced=asked.forced_tool)), asked)
-    before = form.meaning_of_body(dumps(body))
-    assert form.check_stream(out, request) == []
-    assert form.lost(before, form.meaning_of_stream(out)) == []
+    before = conformance.meaning_of_body(dumps(body))
+    assert conformance.check_stream(out, request) == []
+    assert conformance.lost(before, conformance.meaning_of_stream(out)) == []
 
 
 @given(bodies())
 def test_a_body_means_the_same_when_it_is_back(answer: Answer) -> None:
     body = answer.values[0]
     back = dumps(there_and_back(body, replace(answer.asked, stream=True, usage=True)))
-    assert form.check_body(back, answer.request) == []
+    assert conformance.check_body(back, answer.request) == []
     assert (
-        form.lost(form.meaning_of_body(dumps(body)), form.meaning_of_body(back)) == []
+        conformance.lost(
+            conformance.meaning_of_body(dumps(body)), conformance.meaning_of_body(back)
+        )
+        == []
     )
 
 
 @given(answers())
 def test_a_body_of_chunks_means_the_same(answer: Answer) -> None:
     data = dumps(body_of(each for each in answer.values if isinstance(each, dict)))
-    before = form.meaning_of_stream(wire(answer.values[:-1]))
-    assert form.lost(before, form.meaning_of_body(data)) == []
+    before = conformance.meaning_of_stream(wire(answer.values[:-1]))
+    assert conformance.lost(before, conformance.meaning_of_body(data)) == []
 
 
 @given(
@@ -516,8 +519,8 @@ def test_without_one_fix_chunks_of_a_body_lose_nothing(
     body = body_of(each for each in answer.values if isinstance(each, dict))
     fixes = [fix for fix in FIXES if fix is not off]
     out = repaired(dumps(body), answer.asked, fixes)
-    before = form.meaning_of_body(dumps(body))
-    assert form.lost(before, form.meaning_of_stream(out)) == []
+    before = conformance.meaning_of_body(dumps(body))
+    assert conformance.lost(before, conformance.meaning_of_stream(out)) == []
 
 
 # -- a body where a stream was asked for -------------------------------------------
@@ -529,9 +532,16 @@ USAGE_ASKED = Asked(stream=True, usage=True)
 def streamed(data: bytes, asked: Asked = PLAIN) -> bytes:
     """Return the stream that becomes of *data*, of OpenAI's form and the same meaning."""
     out = repaired(data, asked)
-    request = form.Request(True, asked.usage, asked.tools, asked.forced_tool, asked.n)
-    assert form.check_stream(out, request) == []
-    assert form.lost(form.meaning_of_body(data), form.meaning_of_stream(out)) == []
+    request = conformance.Request(
+        True, asked.usage, asked.tools, asked.forced_tool, asked.n
+    )
+    assert conformance.check_stream(out, request) == []
+    assert (
+        conformance.lost(
+            conformance.meaning_of_body(data), conformance.meaning_of_stream(out)
+        )
+        == []
+    )
     assert repaired(out, asked) == out
     return out
 
@@ -580,7 +590,9 @@ def test_lines_of_blanks_before_a_body_leave_when_they_come() -> None:
     reads = [data[:11], data[11:22], data[22:]]
     out = feed(reads, PLAIN)
     assert out[:2] == [b"\n\n", b"\n\n"]
-    assert form.check_stream(b"".join(out), form.Request(stream=True)) == []
+    assert (
+        conformance.check_stream(b"".join(out), conformance.Request(stream=True)) == []
+    )
 
 
 @pytest.mark.parametrize("asked", [PLAIN, USAGE_ASKED])
@@ -700,7 +712,7 @@ def test_a_body_after_chunks_adds_no_second_answer() -> None:
     data = wire(
         [chunk({"role": "assistant", "content": "Hi"}), said(), b"data: [DONE]\n\n"]
     )
-    assert form.meaning_of_stream(repaired(data, PLAIN)).choices[0].text == "Hi"
+    assert conformance.meaning_of_stream(repaired(data, PLAIN)).choices[0].text == "Hi"
 
 
 def test_lists_of_many_chunks_are_joined_in_linear_time() -> None:
@@ -738,6 +750,6 @@ def test_figures_count_the_same_before_and_after_their_repair(
     assert counts(usage) is expected
     sent = {**chunk(None, usage=usage), "choices": [{"index": 0, "delta": {}}]}
     out = repaired(dumps(sent).join([b"data: ", b"\n\n"]))
-    values: list[Any] = form.values(out)
+    values: list[Any] = conformance.values(out)
     found = [each["usage"] for each in values if each.get("usage")]
     assert all(counts(each) is expected for each in found)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.finish_words import FAILED, OWN, finish_word, meaning
 from llm_normalize.wire.json_text import Json
 
@@ -122,7 +122,7 @@ def test_what_is_no_word_and_no_failure_ends_the_answer(given: Json) -> None:
 @pytest.mark.parametrize("word", [*FAILURES, *CUT_SHORT, *SENSES])
 def test_the_judge_of_meaning_agrees(word: str) -> None:
     before = _ended(word)
-    allowed = {own for own in OWN if form.lost(before, _ended(own)) == []}
+    allowed = {own for own in OWN if conformance.lost(before, _ended(own)) == []}
     cut_short = {
         "length",
         "content_filter",
@@ -131,12 +131,12 @@ def test_the_judge_of_meaning_agrees(word: str) -> None:
     assert allowed == (cut_short if said == FAILED else {said})
 
 
-def _ended(word: str) -> form.Meaning:
+def _ended(word: str) -> conformance.Meaning:
     call = {"function": {"name": "f", "arguments": "{}"}}
     calls = [call] if meaning(word) in ("tool_calls", "function_call") else []
     message = {"content": "Hi", "tool_calls": calls}
     choice = {"index": 0, "message": message, "finish_reason": word}
-    return form.meaning_of_body(json.dumps({"choices": [choice]}).encode())
+    return conformance.meaning_of_body(json.dumps({"choices": [choice]}).encode())
 
 
 def test_the_providers_word_is_told_as_it_is_but_not_at_any_length() -> None:

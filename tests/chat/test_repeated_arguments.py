@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judge.strict import taken
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.repeated_arguments import (
@@ -38,7 +38,7 @@ from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
 
 ASKED = Asked(stream=True, tools=True, declared=Tools(frozenset("fg")))
-REQUEST = form.Request(tools=True)
+REQUEST = conformance.Request(tools=True)
 WHOLE = '{"city":"Oslo","n":[1,{"a":null}],"code":"x = {\\"b\\"}"}'
 TWICE = json.dumps(WHOLE)
 
@@ -59,7 +59,7 @@ def answer(
 def arguments_in(data: bytes, asked: Asked = ASKED) -> str:
     """Return the arguments of the one call that a strict client takes."""
     out = repaired(data, asked)
-    assert form.check_stream(out, REQUEST) == []
+    assert conformance.check_stream(out, REQUEST) == []
     assert repaired(out, asked) == out
     (call,) = taken(out).choices[0].calls
     return call.arguments
@@ -227,7 +227,7 @@ def test_a_tool_that_takes_nothing_does_not_wait() -> None:
     tools = Tools(frozenset("f"), frozenset("f"))
     asked = Asked(stream=True, tools=True, declared=tools)
     data = answer("{}")
-    first = b"".join(form.events(data)[:3])
+    first = b"".join(conformance.events(data)[:3])
     assert b"".join(feed([first], asked, ended=False)) == first
     assert b"".join(feed([first], ASKED, ended=False)) != first
     assert repaired(data, ASKED) == repaired(data, asked) == data

@@ -14,7 +14,7 @@ from clients.families import FAMILIES, Answer, Family, Json
 from clients.matrix import CLIENTS, Cell, Key, Matrix
 from clients.programs import RUNNERS, runners
 from clients.servers import Proxy
-from llm_normalize import form
+from llm_normalize import conformance
 from workshop.environments import EnvironmentLackingError
 
 # Where a client does not report the same although OpenAI could have sent what it got.
@@ -182,9 +182,9 @@ def breaches(answer: Answer, request: Json) -> list[str]:
     found = transport_of(answer, request)
     body = plain_body_of(answer)
     if answer.status >= 400:
-        return found + form.check_error_body(body)
-    asked = form.Request.from_body(request, stream="stream" in request)
-    check = form.check_stream if asked.stream else form.check_body
+        return found + conformance.check_error_body(body)
+    asked = conformance.Request.from_body(request, stream="stream" in request)
+    check = conformance.check_stream if asked.stream else conformance.check_body
     return found + check(body, asked)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from end_to_end.test_browser import ASKED, STREAM
-from llm_normalize import form
+from llm_normalize import conformance
 from support import (
     LOOPBACK,
     Http1Client,
@@ -200,8 +200,8 @@ def test_provider_with_a_protocol_of_its_own_streams_by_way_of_one_piece(
     with Http1Client(raw, OPENAI) as client:
         asked = {**ASKED, "model": "gpt-4o"}
         body = client.post("/v1/chat/completions", asked).rest()
-    assert form.check_stream(body, form.Request()) == []
-    assert form.meaning_of_stream(body).choices[0].text == "Der Mühlbach."
+    assert conformance.check_stream(body, conformance.Request()) == []
+    assert conformance.meaning_of_stream(body).choices[0].text == "Der Mühlbach."
     assert b'"model":"gpt-4o"' in body
     first, second = script.requests
     assert json.loads(first.body)["stream"] is True
@@ -309,7 +309,7 @@ def test_native_provider_behind_a_reverse_proxy_of_its_own_host(
     )
     with Http1Client(connect(mitmdump.port)) as client:
         answer = client.post("/v1/chat/completions", {**ASKED, "model": "own"}).rest()
-    assert form.meaning_of_stream(answer).choices[0].text == "Hi"
+    assert conformance.meaning_of_stream(answer).choices[0].text == "Hi"
     assert script.requests[0].headers["authorization"] == f"Bearer {KEY}"
     with connect(mitmdump.port) as raw:
         raw.sendall(b"GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from end_to_end.test_browser import ASKED, STREAM
-from llm_normalize import form
+from llm_normalize import conformance
 from support import ADDON, LOOPBACK, PATIENCE, Http1Client, Mitmdump, Provider, connect
 
 TOKEN = "token-canary-0815"
@@ -233,7 +233,7 @@ def test_gate_stays_shut_until_the_package_loads_again(
         mitmdump.wait_for("normalize: every request is refused. The addon ")
         for token in (TOKEN, "other"):
             status, body = asked(mitmdump, script.path, token)
-            assert (status, form.check_error_body(body)) == (503, [])
+            assert (status, conformance.check_error_body(body)) == (503, [])
     assert len(script.requests) == 1
     correct()
     reload(mitmdump, addon)
@@ -262,7 +262,7 @@ def test_gate_of_a_proxy_stays_shut_likewise(
             answer += part
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 503 ")
-    assert form.check_error_body(body) == []
+    assert conformance.check_error_body(body) == []
     correct()
     reload(mitmdump, addon)
     assert asked(mitmdump, url, host=place)[0] == 200

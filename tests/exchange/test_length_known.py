@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.exchange.length_known import LARGEST
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import BAD, GOOD_BODY, Proxy, chat_flow, response_of
@@ -60,7 +60,7 @@ def test_what_failed_gets_a_status_and_openais_form(
         status,
         "application/json",
     )
-    assert form.check_error_body(response.content) == []
+    assert conformance.check_error_body(response.content) == []
     assert loads(response.content)["error"]["message"] == words
     (record,) = proxy.records("flow")
     assert record["status"] == status

@@ -15,7 +15,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 from mitmproxy.test import tflow
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.exchange.routing_policy import Routing
 from llm_normalize.exchange.second_request import Reply
 from llm_normalize.records.snapshot import KEY as NOTED
@@ -379,7 +379,7 @@ def test_key_is_for_pages_that_are_known_alone(
     assert (made.response is None) is known
     if not known:
         assert response_of(made).status_code == 403
-        assert form.check_error_body(response_of(made).content or b"") == []
+        assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -714,7 +714,7 @@ def test_nobody_comes_through_a_gate_that_fails(
     monkeypatch.setattr("llm_normalize.exchange.routing_policy.refused", fail)
     made = gated(proxy, "Bearer token-0815")
     assert response_of(made).status_code == 500
-    assert form.check_error_body(response_of(made).content or b"") == []
+    assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
 def test_gate_without_its_token_lets_nobody_in(
@@ -789,22 +789,22 @@ def test_answer_in_one_piece_becomes_the_stream_that_was_asked_for(
     proxy: Proxy,
 ) -> None:
     out = answered(proxy, native(proxy, stream=True), TOLD)
-    assert form.check_stream(out, form.Request()) == []
+    assert conformance.check_stream(out, conformance.Request()) == []
     assert b'"model":"gpt-4o"' in out
-    assert form.meaning_of_stream(out).choices[0].text == "Hi"
+    assert conformance.meaning_of_stream(out).choices[0].text == "Hi"
 
 
 def test_native_stream_becomes_one_of_openais(proxy: Proxy) -> None:
     events = b'data: {"response":"Hi","p":"ab"}\n\ndata: [DONE]\n\n'
     out = answered(proxy, native(proxy, stream=True), events)
-    assert form.check_stream(out, form.Request()) == []
+    assert conformance.check_stream(out, conformance.Request()) == []
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_native_refusal_is_an_error_with_its_status(proxy: Proxy, stream: bool) -> None:
     made = native(proxy, stream=stream)
     body = answered(proxy, made, FAILED)
-    assert form.check_error_body(body) == []
+    assert conformance.check_error_body(body) == []
     assert response_of(made).status_code >= 400
 
 
@@ -839,9 +839,9 @@ def test_answer_that_was_asked_for_in_one_piece_leaves_as_a_stream_or_an_error(
     asyncio.run(run())
     body = response_of(made).content or b""
     if told is TOLD:
-        assert form.check_stream(body, form.Request()) == []
+        assert conformance.check_stream(body, conformance.Request()) == []
     else:
-        assert form.check_error_body(body) == []
+        assert conformance.check_error_body(body) == []
     assert made.request.host == OPENAI
 
 
@@ -850,7 +850,7 @@ def test_request_that_cannot_be_translated_is_refused(proxy: Proxy) -> None:
     for asked in strange:
         made = native(proxy, **asked)
         assert response_of(made).status_code == 400
-        assert form.check_error_body(response_of(made).content or b"") == []
+        assert conformance.check_error_body(response_of(made).content or b"") == []
 
 
 def test_native_provider_serves_nothing_but_its_models(proxy: Proxy) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
@@ -67,7 +67,7 @@ def test_capture_has_the_form_of_openai(path: Path) -> None:
     info = about(path)
     response, out, _ = run(path.parent, info)
     asked = asked_of(info)
-    request = form.Request(
+    request = conformance.Request(
         stream=asked.stream,
         include_usage=asked.usage,
         tools=asked.tools,
@@ -75,19 +75,21 @@ def test_capture_has_the_form_of_openai(path: Path) -> None:
         n=asked.n,
     )
     if info.get("status", 200) >= 400:
-        assert form.check_error_body(out) == []
+        assert conformance.check_error_body(out) == []
     elif asked.stream:
         complete = info.get("ended", True)
-        assert form.check_stream(out, request, complete=complete) == []
+        assert conformance.check_stream(out, request, complete=complete) == []
     else:
-        assert form.check_body(out, request) == []
-    read = form.meaning_of_stream if asked.stream else form.meaning_of_body
+        assert conformance.check_body(out, request) == []
+    read = (
+        conformance.meaning_of_stream if asked.stream else conformance.meaning_of_body
+    )
     before = read(response)
     if not info.get("ended", True):
         # What is half there has no meaning yet, and usage has its place at the end.
         before = replace(before, usage=read(out).usage, unread=[])
     broke = not info.get("ended", True)
-    assert form.lost(before, read(out), broke=broke) == []
+    assert conformance.lost(before, read(out), broke=broke) == []
 
 
 @pytest.mark.skipif(bool(CAPTURES), reason="other captures than our own")

@@ -10,9 +10,9 @@ from judge.strict import taken
 from llm_normalize.chat.chunk import LONG
 from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.conformance import meaning_of_stream
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.tool_calls.tool_call_index_wrong import ToolCallIndexWrong
-from llm_normalize.form import meaning_of_stream
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import (
     DONE,

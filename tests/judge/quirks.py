@@ -5,7 +5,7 @@ changing what it means, and takes out of `Stream.meaning` what it destroys. `dam
 applies several, in the order in which they stand here, whatever the order they were
 chosen in: deltas first, framing last, as a server would build them.
 
-What an answer means is for `form` to say. Of the code under test this imports only what
+What an answer means is for `conformance` to say. Of the code under test this imports only what
 an answer is handed to it in: `Asked`, `Tools`, its types of JSON, and the spelling of a chunk that
 comes out byte for byte.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked
@@ -63,7 +63,7 @@ class Answer:
     """
 
     asked: Asked
-    request: form.Request
+    request: conformance.Request
     values: list[Json]
     has: frozenset[str]
 
@@ -150,7 +150,7 @@ def log_of(delta: Chunk) -> Chunk:
 
 def asking(
     draw: st.DrawFn, says: "list[Say]", *, usage: bool, stream: bool
-) -> tuple[Asked, form.Request]:
+) -> tuple[Asked, conformance.Request]:
     calls = any({"calls", "legacy"} & set(say.has) for say in says)
     tools = calls or draw(st.booleans())
     forced = calls and all(say.finish == "stop" for say in says if say.calls)
@@ -159,7 +159,7 @@ def asking(
     declared = Tools(TOOLS if tools else frozenset())
     asked = Asked(stream, usage, tools, forced, MODEL, n)
     asked = replace(asked, declared=declared, legacy=legacy)
-    return asked, form.Request(stream, usage, tools, forced, n)
+    return asked, conformance.Request(stream, usage, tools, forced, n)
 
 
 @st.composite
@@ -342,7 +342,7 @@ class Stream:
 
     answer: Answer
     events: list[Sent]
-    meaning: form.Meaning
+    meaning: conformance.Meaning
     prefix: bytes = b"data: "
     newline: bytes = b"\n"
     blank: bytes = b"\n"  # what parts the events
@@ -354,7 +354,7 @@ class Stream:
     @classmethod
     def of(cls, answer: Answer) -> "Stream":
         """Return the stream without damage."""
-        meaning = form.meaning_of_stream(encode(answer.values))
+        meaning = conformance.meaning_of_stream(encode(answer.values))
         events = [Sent(copy.deepcopy(value)) for value in answer.values]
         return cls(answer, events, meaning)
 
@@ -829,7 +829,7 @@ SYNONYMS = {
 }
 
 
-def implied(choice: form.Choice) -> str:
+def implied(choice: conformance.Choice) -> str:
     """Return the finish reason of a choice that does not give one."""
     if choice.function_call:
         return "function_call"
@@ -1393,7 +1393,7 @@ def error_late(stream: Stream, said: tuple[list[bytes], Json]) -> None:
     sent = Sent(copy.deepcopy(value), [*fields])
     stream.events.insert(len(stream.events) - 1, sent)
     code = "" if isinstance(value, bytes) and value else "busy"
-    stream.meaning.errors.append(form.Error(("Too busy",), code))
+    stream.meaning.errors.append(conformance.Error(("Too busy",), code))
 
 
 # ------------------------------------------------------------------------ framing
@@ -1601,20 +1601,20 @@ class Body:
 
     answer: Answer
     value: Chunk
-    meaning: form.Meaning
+    meaning: conformance.Meaning
     dice: Random = field(default_factory=Random)
 
     @classmethod
     def of(cls, answer: Answer) -> "Body":
         """Return the body without damage."""
-        meaning = form.meaning_of_body(dumps(answer.values[0]))
+        meaning = conformance.meaning_of_body(dumps(answer.values[0]))
         return cls(answer, copy.deepcopy(answer.values[0]), meaning)
 
     def encode(self) -> bytes:
         """Return its bytes."""
         return dumps(self.value)
 
-    def choices(self) -> list[tuple[form.Choice, Chunk, Chunk]]:
+    def choices(self) -> list[tuple[conformance.Choice, Chunk, Chunk]]:
         """Return what each choice means, the choice, and its message."""
         found = self.value.get("choices", [])
         means = (self.meaning.choices[at] for at in sorted(self.meaning.choices))
@@ -1623,7 +1623,7 @@ class Body:
             for meant, choice in zip(means, found, strict=False)
         ]
 
-    def calls(self) -> list[tuple[form.Call, Chunk]]:
+    def calls(self) -> list[tuple[conformance.Call, Chunk]]:
         """Return what each call means, and the call."""
         return [
             each

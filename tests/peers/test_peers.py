@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from llm_normalize import form
+from llm_normalize import conformance
 from peers import sources
 from peers.asking import Json
 from peers.cases import Case
@@ -31,13 +31,13 @@ CALL_ID = re.compile(rb"call_[\w-]+")
 
 def breaches(wire: Wire, case: Case) -> set[str]:
     """Return which parts of the form an answer breaks."""
-    asked = form.Request.from_body(case.asked, stream="stream" in case.asked)
+    asked = conformance.Request.from_body(case.asked, stream="stream" in case.asked)
     if wire.status >= 400:
-        found = form.check_error_body(wire.body)
+        found = conformance.check_error_body(wire.body)
     elif asked.stream:
-        found = form.check_stream(wire.body, asked)
+        found = conformance.check_stream(wire.body, asked)
     else:
-        found = form.check_body(wire.body, asked)
+        found = conformance.check_body(wire.body, asked)
     return {line.partition(":")[0] for line in found}
 
 
@@ -62,10 +62,14 @@ def test_answer_has_openais_form_with_the_addon_alone(
 
 @pytest.mark.parametrize(("key", "case"), ALL)
 def test_nothing_of_the_answer_is_lost(seen: All, key: Key, case: Case) -> None:
-    read = form.meaning_of_stream if "stream" in case.asked else form.meaning_of_body
+    read = (
+        conformance.meaning_of_stream
+        if "stream" in case.asked
+        else conformance.meaning_of_body
+    )
     bodies = [CALL_ID.sub(b"call_id", wire.body) for wire in seen[key].wires]
     before, after = map(read, bodies)
-    assert form.lost(before, after) == []
+    assert conformance.lost(before, after) == []
 
 
 @pytest.mark.parametrize(("key", "case"), ALL)

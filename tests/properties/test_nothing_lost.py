@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fixes import test_captures as own
 from judge.quirks import QUIRKS, answers, damaged
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
@@ -51,7 +51,7 @@ def values(data: bytes) -> Iterator[Any]:
         pass
     else:
         return
-    for block in form.events(data):
+    for block in conformance.events(data):
         lines = [NAME.sub(b"", line) for line in re.split(rb"\r\n?|\n", block) if line]
         for text in {b"\n".join(lines), *lines}:
             try:

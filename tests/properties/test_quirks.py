@@ -37,7 +37,7 @@ from judge.quirks import (
     fits,
 )
 from judge.strict import meaning_of, taken
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
@@ -83,9 +83,9 @@ def faults(stream: Stream) -> list[str]:
     note(f"{asked}\n{data.decode()}")
     out = repaired(data, asked)
     note(f"came out as\n{out.decode()}")
-    found = form.check_stream(out, stream.answer.request)
+    found = conformance.check_stream(out, stream.answer.request)
     if not found:
-        found = form.lost(stream.meaning, taken(out)) + mixed(out)
+        found = conformance.lost(stream.meaning, taken(out)) + mixed(out)
     if b"".join(feed([out], asked)) != out:
         found.append("a second repair changes it")
     return found
@@ -96,8 +96,8 @@ def body_faults(body: Body) -> list[str]:
     note(f"{body.answer.asked}\n{data.decode()}")
     out = repair_body(data, 200, body.answer.asked, FIXES).after[0]
     note(f"came out as\n{out.decode()}")
-    found = form.check_body(out, body.answer.request)
-    found += form.lost(body.meaning, form.meaning_of_body(out))
+    found = conformance.check_body(out, body.answer.request)
+    found += conformance.lost(body.meaning, conformance.meaning_of_body(out))
     if repair_body(out, 200, body.answer.asked, FIXES).after[0] != out:
         found.append("a second repair changes it")
     return found
@@ -120,14 +120,14 @@ def several(draw: st.DrawFn, quirks: list[Quirk], answer: Answer) -> list[Quirk]
 @given(answers())
 def test_conforming_stream_leaves_byte_for_byte(answer: Answer) -> None:
     data = encode(answer.values)
-    assert form.check_stream(data, answer.request) == []
+    assert conformance.check_stream(data, answer.request) == []
     assert repaired(data, answer.asked) == data
 
 
 @given(bodies())
 def test_conforming_body_leaves_byte_for_byte(answer: Answer) -> None:
     data = Body.of(answer).encode()
-    assert form.check_body(data, answer.request) == []
+    assert conformance.check_body(data, answer.request) == []
     assert repair_body(data, 200, answer.asked, FIXES).after[0] == data
 
 
@@ -218,16 +218,19 @@ def test_stream_with_quirks_for_a_body_becomes_one(
     note(f"{asked}\n{wire.decode()}")
     step = repair_body(wire, 200, asked, FIXES)
     note(f"came out as\n{step.after[0].decode()}")
-    after = form.meaning_of_body(step.after[0])
+    after = conformance.meaning_of_body(step.after[0])
     if stream.meaning.errors:  # it is the answer, whatever was said before
-        assert form.check_error_body(step.after[0]) == []
-        assert form.lost(replace(stream.meaning, choices={}, usage=None), after) == []
+        assert conformance.check_error_body(step.after[0]) == []
+        assert (
+            conformance.lost(replace(stream.meaning, choices={}, usage=None), after)
+            == []
+        )
         assert step.status is not None
         assert step.status >= 500
         return
     request = replace(answer.request, stream=False, include_usage=False)
-    assert form.check_body(step.after[0], request) == []
-    assert form.lost(stream.meaning, after) == []
+    assert conformance.check_body(step.after[0], request) == []
+    assert conformance.lost(stream.meaning, after) == []
 
 
 # What tells a whole answer without a finish reason from the first of many chunks.
@@ -263,8 +266,8 @@ def test_body_with_quirks_for_a_stream_becomes_one(
     has_usage = body.meaning.usage is not None
     wanted = usage if has_usage else None
     request = replace(answer.request, stream=True, include_usage=wanted)
-    assert form.check_stream(out, request) == []
-    assert form.lost(body.meaning, taken(out)) + mixed(out) == []
+    assert conformance.check_stream(out, request) == []
+    assert conformance.lost(body.meaning, taken(out)) + mixed(out) == []
 
 
 # -- fixes switched off, streams cut off ------------------------------------------
@@ -282,7 +285,7 @@ def test_without_one_fix_no_quirk_costs_any_meaning(
     fixes = [fix for fix in FIXES if fix is not off]
     out = b"".join(feed([wire], answer.asked, fixes))
     note(f"came out as\n{out.decode()}")
-    assert form.lost(meaning_of(wire), meaning_of(out)) == []
+    assert conformance.lost(meaning_of(wire), meaning_of(out)) == []
 
 
 @given(data=st.data(), seed=SEEDS, part=st.floats(0, 1))
@@ -304,7 +307,7 @@ def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
     after = meaning_of(out)
     # Usage has its place at the end: before it, there is none to send it in.
     before = replace(meaning_of(whole), usage=after.usage, unread=[])
-    assert form.lost(before, after, broke=True) == []
+    assert conformance.lost(before, after, broke=True) == []
 
 
 def test_tables_name_quirks_that_exist() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.openai_fields import parts
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter
@@ -58,8 +58,8 @@ def asked_of(entry: dict[str, Any]) -> Asked:
     return replace(asked, stream=bool(entry["stream"]))
 
 
-def request_of(entry: dict[str, Any]) -> form.Request:
-    return form.Request.from_body(entry["request_body"], stream=entry["stream"])
+def request_of(entry: dict[str, Any]) -> conformance.Request:
+    return conformance.Request.from_body(entry["request_body"], stream=entry["stream"])
 
 
 def data_of(entry: dict[str, Any]) -> bytes:
@@ -96,14 +96,17 @@ def test_stream_keeps_its_meaning_at_every_cut_and_gets_openais_form(
         reads = [data[a:b] for a, b in zip([0, *cuts], [*cuts, None], strict=True)]
         assert b"".join(feed(reads, asked)) == out
     assert b"".join(feed([out], asked)) == out
-    before, after = form.meaning_of_stream(data), form.meaning_of_stream(out)
+    before, after = (
+        conformance.meaning_of_stream(data),
+        conformance.meaning_of_stream(out),
+    )
     if entry["file"] == TWO_ANSWERS:
         # The second's usage is no second usage.
         before = replace(before, usage=after.usage)
     else:
         complete = not is_fragment(entry)
-        assert form.check_stream(out, request_of(entry), complete=complete) == []
-    assert form.lost(before, after) == []
+        assert conformance.check_stream(out, request_of(entry), complete=complete) == []
+    assert conformance.lost(before, after) == []
 
 
 def paused(data: bytes, asked: Asked, share: float, draw: random.Random) -> bytes:
@@ -124,16 +127,19 @@ def test_stream_with_pauses_keeps_its_meaning_and_gets_openais_form(
 ) -> None:
     data, asked = data_of(entry), asked_of(entry)
     draw = random.Random(entry["file"])
-    before = form.meaning_of_stream(data)
+    before = conformance.meaning_of_stream(data)
     for share in (1, 0.1):
         out = paused(data, asked, share, draw)
-        after = form.meaning_of_stream(out)
+        after = conformance.meaning_of_stream(out)
         # What was not asked for has no place behind a finish that has been sent.
         usage = before.usage if asked.usage else after.usage
-        assert form.lost(replace(before, usage=usage), after) == []
+        assert conformance.lost(replace(before, usage=usage), after) == []
         complete = not is_fragment(entry)
         if entry["file"] not in ENDS_TWICE:
-            assert form.check_stream(out, request_of(entry), complete=complete) == []
+            assert (
+                conformance.check_stream(out, request_of(entry), complete=complete)
+                == []
+            )
 
 
 @pytest.mark.parametrize("entry", select(stream=True))
@@ -147,9 +153,12 @@ def test_stream_that_breaks_off_loses_and_forges_nothing(
         out = b"".join([*pipeline.feed(data[:at]), *pipeline.release(last=True)])
         # Half an event has no meaning yet.
         ends = [each.end() for each in re.finditer(rb"(\r?\n){2}", data[:at])]
-        before = form.meaning_of_stream(data[: max(ends, default=0)])
+        before = conformance.meaning_of_stream(data[: max(ends, default=0)])
         before = replace(before, unread=[])
-        assert form.lost(before, form.meaning_of_stream(out), broke=True) == []
+        assert (
+            conformance.lost(before, conformance.meaning_of_stream(out), broke=True)
+            == []
+        )
 
 
 @pytest.mark.parametrize("entry", select(stream=True))
@@ -157,7 +166,7 @@ def test_strict_stream_has_no_field_that_openai_does_not_define(
     entry: dict[str, Any],
 ) -> None:
     out = b"".join(feed([data_of(entry)], replace(asked_of(entry), strict=True)))
-    for event in form.events(out):
+    for event in conformance.events(out):
         payload = event.strip().removeprefix(b"data: ")
         if payload.startswith(b"{"):
             value = json.loads(payload)
@@ -167,7 +176,7 @@ def test_strict_stream_has_no_field_that_openai_does_not_define(
             ] == []
     if entry["file"] != TWO_ANSWERS:
         complete = not is_fragment(entry)
-        assert form.check_stream(out, request_of(entry), complete=complete) == []
+        assert conformance.check_stream(out, request_of(entry), complete=complete) == []
 
 
 @pytest.mark.parametrize("entry", select(stream=False))
@@ -202,12 +211,12 @@ def test_observing_counts_what_repairing_repairs_and_changes_no_byte(
 def test_body_keeps_its_meaning_and_gets_openais_form(entry: dict[str, Any]) -> None:
     step = step_of(entry)
     out = step.after[0]
-    before = form.meaning_of_body(data_of(entry))
-    assert form.lost(before, form.meaning_of_body(out)) == []
+    before = conformance.meaning_of_body(data_of(entry))
+    assert conformance.lost(before, conformance.meaning_of_body(out)) == []
     if (step.status or entry["http_status"]) >= 400:
-        assert form.check_error_body(out) == []
+        assert conformance.check_error_body(out) == []
     else:
-        assert form.check_body(out, request_of(entry)) == []
+        assert conformance.check_body(out, request_of(entry)) == []
 
 
 @pytest.mark.parametrize(

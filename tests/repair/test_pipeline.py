@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.errors import wrapped
 from llm_normalize.chat.stream_state import Asked
+from llm_normalize.conformance import Request, check_stream, lost, meaning_of_stream
 from llm_normalize.fixes import FIXES
-from llm_normalize.form import Request, check_stream, lost, meaning_of_stream
 from llm_normalize.repair import pipeline
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.ending.stream_end import Ending

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
@@ -27,7 +27,7 @@ from llm_normalize.wire.json_text import Json, dumps
 from llm_normalize.wire.sse import BOM
 
 ASKED = Asked()
-REQUEST = form.Request(stream=False)
+REQUEST = conformance.Request(stream=False)
 OPEN = chunk({"role": "assistant", "content": "H"})
 MORE = chunk({"content": "i"})
 STOP = chunk({}, finish="stop")
@@ -72,9 +72,14 @@ def answer(data: bytes, asked: Asked = ASKED) -> Json:
     """Return the body that becomes of *data*, of OpenAI's form and the same meaning."""
     step = repaired(data, asked=asked)
     out = step.after[0]
-    request = form.Request(False, False, asked.tools, asked.forced_tool, asked.n)
-    assert form.check_body(out, request) == []
-    assert form.lost(form.meaning_of_stream(data), form.meaning_of_body(out)) == []
+    request = conformance.Request(False, False, asked.tools, asked.forced_tool, asked.n)
+    assert conformance.check_body(out, request) == []
+    assert (
+        conformance.lost(
+            conformance.meaning_of_stream(data), conformance.meaning_of_body(out)
+        )
+        == []
+    )
     assert step.fixes[0] == "stream-in-body"
     assert step.status is None
     return json.loads(out)
@@ -83,7 +88,7 @@ def answer(data: bytes, asked: Asked = ASKED) -> Json:
 def error(data: bytes, status: int = 200) -> tuple[Json, int | None]:
     """Return the error that becomes of *data*, and the status that it gets."""
     step = repaired(data, status)
-    assert form.check_error_body(step.after[0]) == []
+    assert conformance.check_error_body(step.after[0]) == []
     assert step.fixes[0] == "stream-in-body"
     return json.loads(step.after[0])["error"], step.status
 
@@ -349,8 +354,8 @@ def test_without_one_fix_a_stream_loses_nothing(off: type[Fix]) -> None:
     fixes = [fix for fix in FIXES if fix is not off]
     data = lines(OPEN, MORE) + b": ping\n\n" + wire([STOP, FIGURES, DONE])
     out = repair_body(data, 200, ASKED, fixes).after[0]
-    after = form.meaning_of_body(out)
-    assert form.lost(form.meaning_of_stream(data), after) == []
+    after = conformance.meaning_of_body(out)
+    assert conformance.lost(conformance.meaning_of_stream(data), after) == []
 
 
 def test_a_bug_leaves_the_stream_as_it_is(
@@ -476,6 +481,6 @@ def test_an_error_is_the_first_data(data: bytes, said: Json) -> None:
 )
 def test_a_refusal_that_is_no_stream_keeps_its_words(data: bytes) -> None:
     step = repaired(data, 503)
-    assert form.check_error_body(step.after[0]) == []
+    assert conformance.check_error_body(step.after[0]) == []
     assert b"Too busy" in step.after[0]
     assert "stream-in-body" not in step.fixes

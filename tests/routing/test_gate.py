@@ -3,7 +3,7 @@ from mitmproxy import http
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tflow
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.routing.gate import (
     is_asked,
     is_list,
@@ -52,7 +52,7 @@ def test_who_has_the_token_gets_what_is_served(
     told = refused(asking(token, method, path), TOKEN)
     assert (told and told.status_code) == status
     if told is not None:
-        assert form.check_error_body(told.content or b"") == []
+        assert conformance.check_error_body(told.content or b"") == []
 
 
 @pytest.mark.parametrize(

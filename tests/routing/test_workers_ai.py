@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
@@ -507,17 +507,24 @@ def as_body(body: Any) -> Any:
     """Return the body that leaves, which has OpenAI's form."""
     step = repair_body(json.dumps(body).encode(), 200, PLAIN, FIXES)
     assert step.status is None
-    assert form.check_body(step.after[0], form.Request(stream=False, tools=True)) == []
+    assert (
+        conformance.check_body(
+            step.after[0], conformance.Request(stream=False, tools=True)
+        )
+        == []
+    )
     return json.loads(step.after[0])
 
 
-def streamed(data: bytes) -> tuple[form.Choice, list[Any]]:
+def streamed(data: bytes) -> tuple[conformance.Choice, list[Any]]:
     """Return what the stream that leaves says, and its chunks; it has OpenAI's form."""
     out = repaired(data, STREAM)
-    assert form.check_stream(out, form.Request(True, True, tools=True)) == []
+    assert (
+        conformance.check_stream(out, conformance.Request(True, True, tools=True)) == []
+    )
     assert repaired(out, STREAM) == out
     chunks = [json.loads(line[6:]) for line in out.split(b"\n\n")[:-2]]
-    return form.meaning_of_stream(out).choices[0], chunks
+    return conformance.meaning_of_stream(out).choices[0], chunks
 
 
 ANSWERS = [
@@ -625,5 +632,5 @@ def test_a_native_error_has_openais_form_and_a_fitting_status(
 ) -> None:
     step = repair_body(json.dumps(body).encode(), came, STREAM, FIXES)
     assert step.status == (status if came == 200 else None)
-    assert form.check_error_body(step.after[0]) == []
+    assert conformance.check_error_body(step.after[0]) == []
     assert json.loads(step.after[0])["error"]["code"] == code

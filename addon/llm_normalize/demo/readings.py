@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .. import form
+from .. import conformance
 
 
 def chunk_of(event: str) -> dict[str, Any] | None:
@@ -25,7 +25,9 @@ def faults(events: Sequence[str], asked: dict[str, Any]) -> list[str]:
         asked: The request's body.
     """
     data = "".join(f"{event}\n\n" for event in events).encode()
-    return form.check_stream(data, form.Request.from_body(asked, stream=True))
+    return conformance.check_stream(
+        data, conformance.Request.from_body(asked, stream=True)
+    )
 
 
 def shown(events: Sequence[str]) -> str:

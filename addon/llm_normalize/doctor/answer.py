@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from .. import form
+from .. import conformance
 
 STREAM_TYPE = "text/event-stream"
 JSON_TYPE = "application/json"
@@ -59,10 +59,10 @@ class Answer:
         return self.status >= HTTPStatus.BAD_REQUEST
 
     @property
-    def request(self) -> form.Request:
+    def request(self) -> conformance.Request:
         """What was asked, as far as the form of the answer depends on it."""
         body = self.body if self.known else None
-        return form.Request.from_body(body, stream=self.stream)
+        return conformance.Request.from_body(body, stream=self.stream)
 
 
 def request_body(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import form
+from .. import conformance
 from ..report import log_reader as reader
 from ..text.printable import brief
 from .card import Card, card_of, grouped
@@ -84,14 +84,14 @@ def _bytes(text: object) -> bytes:
 
 def _faults(block: bytes, n: int) -> Iterator[Fault]:
     """Yield what is wrong with a block whatever stands around it."""
-    request = form.Request(include_usage=None)
+    request = conformance.Request(include_usage=None)
     body = _object(block)
     if body is None:
-        found = form.check_stream(block, request, complete=False)
+        found = conformance.check_stream(block, request, complete=False)
     elif body.get("error") is not None and "choices" not in body:
-        found = form.check_error_body(block)
+        found = conformance.check_error_body(block)
     else:
-        found = form.check_body(block, request)
+        found = conformance.check_body(block, request)
     for each in map(fault_of, found):
         alone = each.rule in ("framing", "envelope", "error")
         if body is not None or alone or any(part in each.text for part in _ALONE):

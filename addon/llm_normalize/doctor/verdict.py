@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
-from .. import form
+from .. import conformance
 from ..records.difference import Change
 from .answer import JSON_TYPE, STREAM_TYPE, Answer
 from .repaired_answer import CONTENT_TYPE, PENDING, Repaired, repaired
@@ -121,16 +121,16 @@ def _faults(answer: Answer, data: bytes, status: int, *, complete: bool) -> list
     if not data.strip() and complete:
         return [Fault("framing", "the body is empty")]
     if status >= HTTPStatus.BAD_REQUEST:
-        found = form.check_error_body(data)
+        found = conformance.check_error_body(data)
     elif answer.stream:
-        found = form.check_stream(data, answer.request, complete=complete)
+        found = conformance.check_stream(data, answer.request, complete=complete)
     else:
-        found = form.check_body(data, answer.request)
+        found = conformance.check_body(data, answer.request)
     return [fault_of(each) for each in found]
 
 
 def fault_of(text: str) -> Fault:
-    """Return the fault that `form` lists as *text*."""
+    """Return the fault that `conformance` lists as *text*."""
     match = _FAULT.fullmatch(text)
     if match is None:
         return Fault("form", text)
@@ -140,12 +140,14 @@ def fault_of(text: str) -> Fault:
 
 def _lost(answer: Answer, data: bytes) -> list[Fault]:
     """List what was lost or made up on the way."""
-    read = form.meaning_of_stream if answer.stream else form.meaning_of_body
+    read = (
+        conformance.meaning_of_stream if answer.stream else conformance.meaning_of_body
+    )
     before = read(answer.data)
     if answer.broke:
         # What is half there has no meaning yet, and usage has its place at the end.
         before = replace(before, unread=[], usage=read(data).usage)
-    found = form.lost(before, read(data), broke=bool(answer.broke))
+    found = conformance.lost(before, read(data), broke=bool(answer.broke))
     return [Fault("meaning", each) for each in found]
 
 
@@ -170,7 +172,7 @@ def _content_type(verdict: Verdict, result: Repaired) -> None:
 def words_of(answer: Answer) -> str:
     """Return what the errors in *answer* say; empty without any."""
     try:
-        errors = form.meaning_of_stream(answer.data).errors
+        errors = conformance.meaning_of_stream(answer.data).errors
     except RecursionError:
         return ""
     return "; ".join(error.message for error in errors)
@@ -185,7 +187,7 @@ def _request(verdict: Verdict) -> bool:
     answer = verdict.answer
     if not answer.live:
         return False
-    meaning = form.meaning_of_stream(answer.data)
+    meaning = conformance.meaning_of_stream(answer.data)
     words = words_of(answer) or "without a word"
     if answer.wants_error:
         if not answer.is_error and not meaning.errors:

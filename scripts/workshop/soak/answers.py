@@ -20,7 +20,7 @@ from judge.quirks import (
     message_of,
     traits,
 )
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked
@@ -94,7 +94,7 @@ def all_said(n: int, dice: Random) -> list[Say]:
 
 def asking(
     says: list[Say], dice: Random, *, counted: bool, stream: bool
-) -> tuple[Asked, form.Request]:
+) -> tuple[Asked, conformance.Request]:
     """Return the request, as the addon and as the oracle know it."""
     calls = any(each.calls or each.legacy for each in says)
     tools = calls or chance(dice, 30)
@@ -109,7 +109,7 @@ def asking(
         declared=Tools(TOOLS if tools else frozenset()),
         legacy=any(each.legacy for each in says),
     )
-    return asked, form.Request(stream, counted, tools, forced, len(says))
+    return asked, conformance.Request(stream, counted, tools, forced, len(says))
 
 
 def envelope(n: int) -> Chunk:

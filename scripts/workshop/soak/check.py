@@ -1,6 +1,6 @@
 """Whether a client of the soak received what was due: nothing lost, swapped or forged.
 
-The form of OpenAI and the meaning of a careless stream are read by `form`, which knows
+The form of OpenAI and the meaning of a careless stream are read by `conformance`, which knows
 nothing of the code under test. What a strict client takes from a stream is read by
 tests/judge/strict.py, event by event.
 """
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from judge.strict import meaning_of, taken
-from llm_normalize import form
+from llm_normalize import conformance
 
 _MARK = re.compile(rb"<(\d+)>")
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
@@ -25,9 +25,13 @@ def strays(data: bytes, n: int) -> list[str]:
 # -- streams ------------------------------------------------------------------------
 
 
-def whole_stream(out: bytes, request: form.Request, meaning: form.Meaning) -> list[str]:
+def whole_stream(
+    out: bytes, request: conformance.Request, meaning: conformance.Meaning
+) -> list[str]:
     """List what is wrong with a complete stream."""
-    return form.check_stream(out, request) or form.lost(meaning, taken(out))
+    return conformance.check_stream(out, request) or conformance.lost(
+        meaning, taken(out)
+    )
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Sent:
     narrow: bool = False
 
 
-def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
+def broken_stream(out: bytes, request: conformance.Request, sent: Sent) -> list[str]:
     """List what is wrong with a stream of which the provider sent a part only."""
     whole = events_of(out)
     # The last may come half, if the message ends there; newlines keep alive.
@@ -55,7 +59,7 @@ def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
     cut = sent.narrow and half.startswith(b"data: "[: len(half)])
     if not cut and not sent.wire.endswith(half):
         return [f"half an event that nobody sent: {half[:200]!r}"]
-    found = form.check_stream(whole, request, complete=False)
+    found = conformance.check_stream(whole, request, complete=False)
     if found:
         return found
     after = taken(whole)
@@ -67,11 +71,15 @@ def broken_stream(out: bytes, request: form.Request, sent: Sent) -> list[str]:
         before = _shortened(meaning_of(wire), after)
         after = replace(after, unread=before.unread)  # it may have become an error
     # Usage has its place at the end: before it, there is none to send it in.
-    return form.lost(replace(before, usage=after.usage), after, broke=True)
+    return conformance.lost(replace(before, usage=after.usage), after, broke=True)
 
 
 def started_stream(
-    out: bytes, request: form.Request, meaning: form.Meaning, *, figures: bool
+    out: bytes,
+    request: conformance.Request,
+    meaning: conformance.Meaning,
+    *,
+    figures: bool,
 ) -> list[str]:
     """List what is wrong with the part of a stream that a client took who left.
 
@@ -82,13 +90,13 @@ def started_stream(
         figures: Whether its usage, if it has come, is known.
     """
     out = events_of(out)
-    found = form.check_stream(out, request, complete=False)
+    found = conformance.check_stream(out, request, complete=False)
     if found:
         return found
     after = taken(out)
     before = _shortened(meaning, after)
     usage = before.usage if after.usage and figures else after.usage
-    return form.lost(replace(before, usage=usage), after, broke=True)
+    return conformance.lost(replace(before, usage=usage), after, broke=True)
 
 
 def events_of(out: bytes) -> bytes:
@@ -117,14 +125,16 @@ def whole_values(wire: bytes) -> bytes:
     return text[:at].encode("latin-1")
 
 
-def _shortened(meaning: form.Meaning, after: form.Meaning) -> form.Meaning:
+def _shortened(
+    meaning: conformance.Meaning, after: conformance.Meaning
+) -> conformance.Meaning:
     """Return *meaning* cut where *after* ends, if that is how it begins.
 
     What is no beginning of it stays as it is, so that the comparison shows it.
     """
     choices = {}
     for index, due in meaning.choices.items():
-        got = after.choices.get(index, form.Choice())
+        got = after.choices.get(index, conformance.Choice())
         calls = [
             _shorter_call(*both)
             for both in zip(
@@ -158,7 +168,7 @@ def _shorter(due: str, got: str) -> str:
     return got if due.startswith(got) else due
 
 
-def _shorter_call(due: form.Call, got: form.Call) -> form.Call:
+def _shorter_call(due: conformance.Call, got: conformance.Call) -> conformance.Call:
     arguments = (
         got.arguments if due.as_object else _shorter(due.arguments, got.arguments)
     )
@@ -168,11 +178,13 @@ def _shorter_call(due: form.Call, got: form.Call) -> form.Call:
 # -- bodies -------------------------------------------------------------------------
 
 
-def whole_body(out: bytes, request: form.Request, meaning: form.Meaning) -> list[str]:
+def whole_body(
+    out: bytes, request: conformance.Request, meaning: conformance.Meaning
+) -> list[str]:
     """List what is wrong with an answer in one piece."""
     if meaning.errors:  # it is the answer, whatever was said before
-        found = form.check_error_body(out)
+        found = conformance.check_error_body(out)
         meaning = replace(meaning, choices={}, usage=None)
     else:
-        found = form.check_body(out, request)
-    return found or form.lost(meaning, form.meaning_of_body(out))
+        found = conformance.check_body(out, request)
+    return found or conformance.lost(meaning, conformance.meaning_of_body(out))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from judge.quirks import UNREAD, WAITING
 from judge.strict import chunks
-from llm_normalize import form
+from llm_normalize import conformance
 from workshop.soak.answers import envelope
 from workshop.soak.check import (
     Sent,
@@ -115,8 +115,8 @@ def _repaired(plan: Plan, seen: Seen) -> list[str]:
     if never or (may_not and seen.status == _BAD_GATEWAY):
         return [] if seen.status == _BAD_GATEWAY else [f"the status is {seen.status}"]
     if plan.kind == "error":
-        found = form.check_error_body(seen.body) or form.lost(
-            plan.meaning, form.meaning_of_body(seen.body)
+        found = conformance.check_error_body(seen.body) or conformance.lost(
+            plan.meaning, conformance.meaning_of_body(seen.body)
         )
         return [*_status(plan, seen), *_clean(seen), *found]
     if _is_buffered(plan):

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 
 from judge import quirks
-from llm_normalize import form
+from llm_normalize import conformance
 from llm_normalize.wire.json_text import dumps
 from workshop.soak import answers
 from workshop.soak.faults import (
@@ -88,8 +88,8 @@ class Plan:
     pieces: Sequence[Piece]
     wire: bytes
     quirks: Sequence[str]
-    request: form.Request
-    meaning: form.Meaning
+    request: conformance.Request
+    meaning: conformance.Meaning
     disconnect: Disconnect
     disconnects_at: int
     narrow: bool
@@ -190,8 +190,8 @@ class Draft:
     kind: Kind
     asked: dict[str, Any]
     wire: bytes
-    meaning: form.Meaning
-    request: form.Request
+    meaning: conformance.Meaning
+    request: conformance.Request
     names: list[str] = field(default_factory=list)
     content_type: str = "text/event-stream"
     status: int = 200
@@ -234,7 +234,7 @@ def draw(n: int, dice: Random) -> Draft:
     return draft
 
 
-def _request(asked: form.Request, *, legacy: bool = False) -> dict[str, Any]:
+def _request(asked: conformance.Request, *, legacy: bool = False) -> dict[str, Any]:
     """Return the body of a request that asks for this."""
     body: dict[str, Any] = {
         "model": quirks.MODEL,
@@ -309,8 +309,8 @@ def _error(n: int, dice: Random) -> Draft:
         ]
     )
     wire = dumps(said)
-    asked = form.Request(stream=answers.chance(dice, 50))
-    meaning = form.meaning_of_body(wire)
+    asked = conformance.Request(stream=answers.chance(dice, 50))
+    meaning = conformance.meaning_of_body(wire)
     draft = Draft("error", _request(asked), wire, meaning, asked)
     draft.status, draft.content_type = status, "application/json"
     return draft
@@ -334,8 +334,8 @@ def _other(n: int, dice: Random) -> Draft:
             ("/v1/messages", stream, "text/event-stream; charset=utf-8"),
         ]
     )
-    asked = form.Request(stream=wire is stream)
+    asked = conformance.Request(stream=wire is stream)
     sent = {} if path == "/v1/models" else _request(asked)
-    draft = Draft("other", sent, wire, form.Meaning(), asked)
+    draft = Draft("other", sent, wire, conformance.Meaning(), asked)
     draft.content_type, draft.path = kind, path
     return draft

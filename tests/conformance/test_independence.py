@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import llm_normalize
-from llm_normalize import form
+from llm_normalize import conformance
 
 PACKAGE = Path(llm_normalize.__file__).parent
 JUDGE = Path(__file__).resolve().parents[1] / "judge"
 IMPORTED = """
 import sys
 sys.path.insert(0, sys.argv[1])
-import llm_normalize.form
+import llm_normalize.conformance
 print(*(each for each in sys.modules if each.partition(".")[0] == "llm_normalize"))
 """
 
@@ -33,12 +33,14 @@ def test_form_imports_nothing_of_the_package() -> None:
     command = [sys.executable, "-I", "-c", IMPORTED, str(PACKAGE.parent)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert {each for each in loaded if each.count(".") == 1} == {"llm_normalize.form"}
+    assert {each for each in loaded if each.count(".") == 1} == {
+        "llm_normalize.conformance"
+    }
     assert len(loaded) > 2
 
 
 def test_form_imports_only_itself_and_the_standard_library() -> None:
-    for path in (PACKAGE / "form").glob("*.py"):
+    for path in (PACKAGE / "conformance").glob("*.py"):
         for module, _ in imported(path):
             own = module.startswith(".") and not module.startswith("..")
             assert own or module.partition(".")[0] in sys.stdlib_module_names
@@ -54,9 +56,9 @@ def test_test_judge_imports_of_the_package_what_it_says() -> None:
         for path in JUDGE.glob("*.py")
     }
     assert found == {
-        "strict": {("", "form")},
+        "strict": {("", "conformance")},
         "quirks": {
-            ("", "form"),
+            ("", "conformance"),
             ("chat.chunk", "Chunk"),
             ("chat.declared_tools", "Tools"),
             ("chat.stream_state", "Asked"),
@@ -68,4 +70,4 @@ def test_test_judge_imports_of_the_package_what_it_says() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    assert all(hasattr(form, name) for name in form.__all__)
+    assert all(hasattr(conformance, name) for name in conformance.__all__)

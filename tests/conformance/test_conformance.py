@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.form import (
+from llm_normalize.conformance import (
     Call,
     Error,
     Meaning,
@@ -24,7 +24,7 @@ from llm_normalize.form import (
     meaning_of_stream,
     values,
 )
-from llm_normalize.form.finish_reasons import reason_meant
+from llm_normalize.conformance.finish_reasons import reason_meant
 
 CAPTURES = Path(
     os.environ.get("LLM_CAPTURES")
