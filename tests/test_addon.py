@@ -593,8 +593,8 @@ def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
     async def send(make: Callable[[], bytes]) -> None:
         sent.append(fail() if is_broken else make())
 
-    outlet = SimpleNamespace(of=lambda _: SimpleNamespace(send=send))
-    monkeypatch.setattr(stream_clock, "Outlet", outlet)
+    client_stream = SimpleNamespace(of=lambda _: SimpleNamespace(send=send))
+    monkeypatch.setattr(stream_clock, "ClientStream", client_stream)
     made = chat_flow()
     proxy.addon.responseheaders(made)
     out = proxy.feed(made, GOOD.removesuffix(DONE))

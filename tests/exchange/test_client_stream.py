@@ -26,7 +26,12 @@ from mitmproxy.proxy.layers.http._http2 import Http2Server
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.client_stream import Outlet, close, handler_of, slow_down
+from llm_normalize.exchange.client_stream import (
+    ClientStream,
+    close,
+    handler_of,
+    slow_down,
+)
 from proxies import chat_flow
 
 
@@ -93,8 +98,8 @@ class Connections:
 
         return SimpleNamespace(layer=self.top, server_event=take, transports={})
 
-    def outlet(self, its: http.HTTPFlow) -> Outlet:
-        found = Outlet.of(its, self.handler([]))
+    def client_stream(self, its: http.HTTPFlow) -> ClientStream:
+        found = ClientStream.of(its, self.handler([]))
         assert found is not None
         return found
 
@@ -103,10 +108,10 @@ class Connections:
         hooks: list[str] = []
 
         async def ask() -> bool:
-            outlet = Outlet.of(its, self.handler(hooks))
-            if outlet is None:
+            client_stream = ClientStream.of(its, self.handler(hooks))
+            if client_stream is None:
                 return False
-            outlet.reset()
+            client_stream.reset()
             assert not hooks, "mitmproxy was in the middle of an event"
             await asyncio.sleep(0.01)
             return True
@@ -146,7 +151,7 @@ def test_stream_that_has_ended_meanwhile_is_left_alone() -> None:
     made = Connections()
 
     async def ask() -> None:
-        made.outlet(made.flows[1]).reset()
+        made.client_stream(made.flows[1]).reset()
         del made.http.streams[3]
         await asyncio.sleep(0.01)
 
@@ -171,16 +176,16 @@ def test_stream_that_has_no_request_yet_is_passed_over() -> None:
 
 def test_more_of_an_answer_is_sent_while_it_streams() -> None:
     made = Connections(tunnelled=True)
-    outlet = made.outlet(made.flows[1])
-    assert asyncio.run(outlet.send(lambda: b": still there\n\n"))
+    client_stream = made.client_stream(made.flows[1])
+    assert asyncio.run(client_stream.send(lambda: b": still there\n\n"))
     assert made.client.events == [ResponseData(3, b": still there\n\n")]
-    assert asyncio.run(outlet.send(lambda: b""))
+    assert asyncio.run(client_stream.send(lambda: b""))
     assert len(made.client.events) == 1, "an empty chunk would be the end"
     stream = made.streams[1]
     stream.server_state = stream.state_done
-    assert not asyncio.run(outlet.send(lambda: b"too late"))
+    assert not asyncio.run(client_stream.send(lambda: b"too late"))
     stream.server_state = stream.state_wait_for_response_headers
-    assert not asyncio.run(outlet.send(lambda: b"too early"))
+    assert not asyncio.run(client_stream.send(lambda: b"too early"))
     assert len(made.client.events) == 1
     assert made.top.command_sources == made.http.command_sources == {}
 
@@ -196,8 +201,8 @@ def failing(version: str = "HTTP/1.1", method: str = "POST") -> Connections:
 
 def answered(made: Connections, *, ends: bool = True) -> tuple[bool, http.Response]:
     response = http.Response.make(502, b"{}")
-    outlet = made.outlet(made.flows[1])
-    return asyncio.run(outlet.answer(response, ends=ends)), response
+    client_stream = made.client_stream(made.flows[1])
+    return asyncio.run(client_stream.answer(response, ends=ends)), response
 
 
 @pytest.mark.parametrize("method", ["POST", "HEAD"])
@@ -259,7 +264,7 @@ def test_stream_of_the_client_is_open_until_its_end(
     made = Connections()
     side: Any = type("Side", (kind,), {**state, "__init__": lambda _: None})
     made.http.connections[made.flows[0].client_conn] = side()
-    assert made.outlet(made.flows[1]).is_open is is_open
+    assert made.client_stream(made.flows[1]).is_open is is_open
 
 
 # -- before a reset ----------------------------------------------------------------
@@ -285,7 +290,7 @@ def drain(side: Any, act: Callable[[], object] = lambda: None) -> None:
 
     async def wait() -> None:
         asyncio.get_running_loop().call_later(0.05, act)
-        await asyncio.wait_for(made.outlet(made.flows[1]).drain(), 20)
+        await asyncio.wait_for(made.client_stream(made.flows[1]).drain(), 20)
 
     asyncio.run(wait())
 
@@ -355,7 +360,7 @@ def test_without_connections_nobody_is_found() -> None:
 @pytest.mark.parametrize("tunnelled", [False, True])
 def test_client_that_gave_up_is_known_whoever_is_named(*, tunnelled: bool) -> None:
     made = Connections(tunnelled=tunnelled)
-    first, second = map(made.outlet, made.flows)
+    first, second = map(made.client_stream, made.flows)
     before = second.has_left
     made.streams[1].client_state = made.streams[1].state_errored
     assert (before, second.has_left, first.has_left) == (False, True, False)
@@ -365,7 +370,7 @@ def test_client_that_gave_up_is_known_while_a_hook_is_awaited() -> None:
     made = Connections()
     client: Any = made.client
     client.streams = {1: "headers", 3: "headers"}
-    first, second = map(made.outlet, made.flows)
+    first, second = map(made.client_stream, made.flows)
     before = second.has_left
     del client.streams[3]
     assert (before, second.has_left, first.has_left) == (False, True, False)
@@ -430,10 +435,10 @@ def test_body_of_an_answer_is_read_while_its_headers_wait() -> None:
     made = Connections()
     stream = waiting_for_headers(made)
     queue = stream._paused_event_queue
-    outlet = made.outlet(made.flows[1])
+    client_stream = made.client_stream(made.flows[1])
 
     async def ask() -> bytes | None:
-        task = asyncio.create_task(outlet.body(9))
+        task = asyncio.create_task(client_stream.body(9))
         await asyncio.sleep(0.001)
         queue.append(ResponseData(3, b"no, "))
         queue.append(ResponseData(3, b"never"))
@@ -443,23 +448,23 @@ def test_body_of_an_answer_is_read_while_its_headers_wait() -> None:
         return await task
 
     assert asyncio.run(ask()) == b"no, never"
-    assert asyncio.run(outlet.body(8)) is None
-    outlet.forget_body()
+    assert asyncio.run(client_stream.body(8)) is None
+    client_stream.forget_body()
     assert not queue
 
 
 def test_body_that_does_not_come_to_its_end_is_not_waited_for() -> None:
     made = Connections()
     queue = waiting_for_headers(made)._paused_event_queue
-    outlet = made.outlet(made.flows[1])
+    client_stream = made.client_stream(made.flows[1])
     broken = ResponseProtocolError(3, "reset", ErrorCode.GENERIC_SERVER_ERROR)
     queue.extend([ResponseData(3, b"no"), broken])
-    assert asyncio.run(outlet.body(9)) is None
-    outlet.forget_body()
+    assert asyncio.run(client_stream.body(9)) is None
+    client_stream.forget_body()
     assert [*queue] == [broken]
     queue.clear()
     made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
-    assert asyncio.run(outlet.body(9)) is None
+    assert asyncio.run(client_stream.body(9)) is None
 
 
 @pytest.mark.parametrize("has_body", [True, False])
@@ -469,10 +474,10 @@ def test_another_body_is_received_as_it_arrives(*, has_body: bool) -> None:
     response = stream.flow.response
     assert response is not None
     response.stream = lambda data: [data.upper()] if data else []
-    outlet = made.outlet(made.flows[1])
+    client_stream = made.client_stream(made.flows[1])
 
     async def ask() -> None:
-        task = asyncio.create_task(outlet.receive(parts(b"a", b"", b"b")))
+        task = asyncio.create_task(client_stream.receive(parts(b"a", b"", b"b")))
         await asyncio.sleep(0.02)
         assert made.client.events == []
         state = "stream_response_body" if has_body else "consume_response_body"
@@ -489,8 +494,8 @@ def test_another_body_is_received_as_it_arrives(*, has_body: bool) -> None:
 
 def test_body_that_fails_breaks_the_answer_off() -> None:
     made = Connections()
-    outlet = made.outlet(made.flows[1])
-    asyncio.run(outlet.receive(parts(ValueError("it broke off"))))
+    client_stream = made.client_stream(made.flows[1])
+    asyncio.run(client_stream.receive(parts(ValueError("it broke off"))))
     (error,) = made.client.events
     assert isinstance(error, ResponseProtocolError)
     assert error.message == "it broke off"
@@ -498,18 +503,18 @@ def test_body_that_fails_breaks_the_answer_off() -> None:
 
 def test_nothing_is_received_for_a_client_that_has_left() -> None:
     made = Connections()
-    outlet = made.outlet(made.flows[1])
+    client_stream = made.client_stream(made.flows[1])
     made.flows[0].client_conn.state = connection.ConnectionState.CLOSED
-    asyncio.run(outlet.receive(parts(b"a")))
+    asyncio.run(client_stream.receive(parts(b"a")))
     assert made.client.events == []
 
 
 def test_client_that_is_behind_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Connections()
-    outlet = made.outlet(made.flows[1])
+    client_stream = made.client_stream(made.flows[1])
     looks = [False, True, True]
-    monkeypatch.setattr(Outlet, "is_behind", property(lambda _: looks.pop()))
-    asyncio.run(outlet.receive(parts(b"a")))
+    monkeypatch.setattr(ClientStream, "is_behind", property(lambda _: looks.pop()))
+    asyncio.run(client_stream.receive(parts(b"a")))
     assert looks == []
 
 
@@ -522,16 +527,16 @@ def test_client_is_behind_as_long_as_it_has_not_taken_all() -> None:
     )
     handler = made.handler([])
     handler.transports = {made.flows[0].client_conn: SimpleNamespace(writer=writer)}
-    outlet = Outlet.of(made.flows[1], handler)
-    assert outlet is not None
-    looks = [outlet.is_behind]
+    client_stream = ClientStream.of(made.flows[1], handler)
+    assert client_stream is not None
+    looks = [client_stream.is_behind]
     size = 0
-    looks.append(outlet.is_behind)
+    looks.append(client_stream.is_behind)
     sides: Any = made.http.connections
     side = Http2Server.__new__(Http2Server)
     side.h2_conn = SimpleNamespace(stream_buffers={3: [b"x"]})  # type: ignore[assignment]
     sides[made.flows[0].client_conn] = side
-    looks.append(outlet.is_behind)
+    looks.append(client_stream.is_behind)
     side.h2_conn.stream_buffers.clear()
-    looks.append(outlet.is_behind)
+    looks.append(client_stream.is_behind)
     assert looks == [True, False, True, False]

@@ -8,7 +8,7 @@ from mitmproxy import connection, flow, http
 from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.client_stream import Outlet
+from llm_normalize.exchange.client_stream import ClientStream
 from llm_normalize.exchange.disconnect import break_off, client_left, gateway_status
 from proxies import broken, chat_flow, response_of
 
@@ -74,8 +74,8 @@ def test_a_reset_before_an_answer_is_the_client_s() -> None:
 def test_mitmproxys_layers_know_better_than_its_words(
     monkeypatch: pytest.MonkeyPatch, left: bool
 ) -> None:
-    outlets = [SimpleNamespace(has_left=left), None]  # then nobody can tell
-    monkeypatch.setattr(Outlet, "of", lambda _: outlets.pop(0))
+    client_streams = [SimpleNamespace(has_left=left), None]  # then nobody can tell
+    monkeypatch.setattr(ClientStream, "of", lambda _: client_streams.pop(0))
     made = chat_flow()
     says = f"stream reset by client ({'NO_ERROR' if left else 'CANCEL'})"
     broken(made, says)
@@ -86,7 +86,7 @@ def test_mitmproxys_layers_know_better_than_its_words(
     broken(made, says)
     assert client_left(made)  # of one that cannot be found, the words count
     assert client_left(made)  # nor of one in a mitmproxy with other inner parts
-    assert outlets == []
+    assert client_streams == []
 
 
 @pytest.fixture
@@ -118,11 +118,12 @@ def resets(monkeypatch: pytest.MonkeyPatch) -> list[http.HTTPFlow]:
     """The flows whose streams are reset; none has one unless the test adds it."""
     found: list[http.HTTPFlow] = []
 
-    def outlet(made: http.HTTPFlow, _: object) -> Any:
+    def client_stream(made: http.HTTPFlow, _: object) -> Any:
         return SimpleNamespace(reset=lambda: found.append(made)) if found else None
 
     monkeypatch.setattr(
-        "llm_normalize.exchange.disconnect.Outlet", SimpleNamespace(of=outlet)
+        "llm_normalize.exchange.disconnect.ClientStream",
+        SimpleNamespace(of=client_stream),
     )
     return found
 
@@ -181,7 +182,7 @@ def test_the_connection_is_closed_if_one_stream_cannot_be_reset(
 ) -> None:
     made = open_flow()
     closed = closed_for(made, server)
-    monkeypatch.setattr("llm_normalize.exchange.disconnect.Outlet", None)
+    monkeypatch.setattr("llm_normalize.exchange.disconnect.ClientStream", None)
     break_off(made)
     assert closed == [made.server_conn]
     assert caplog.messages == ["normalize: one stream cannot be reset alone"]

@@ -176,8 +176,8 @@ def test_way_back_to_the_proxy_is_a_loop() -> None:
 # -- what is sent ------------------------------------------------------------------
 
 
-class Outlet:
-    """The outlet of a flow, whose answer has *begun*; keeps what is sent."""
+class ClientStream:
+    """The client's side of a flow, whose answer has *begun*; stores what is sent."""
 
     def __init__(self, *, begun: bool = False, is_open: bool = True) -> None:
         self.has_begun = begun
@@ -194,10 +194,15 @@ class Outlet:
 
 
 def ended(
-    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, made: http.HTTPFlow, outlet: Any
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    made: http.HTTPFlow,
+    client_stream: Any,
 ) -> tuple[str, int | None]:
     """Let *made* fail; return what its record says: end and status."""
-    monkeypatch.setattr(outage, "Outlet", SimpleNamespace(of=lambda _: outlet))
+    monkeypatch.setattr(
+        outage, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
+    )
     proxy.addon.requestheaders(made)
     waits: Any = proxy.addon.error(made)
     if waits is not None:
@@ -209,10 +214,10 @@ def ended(
 def test_loop_is_recorded_with_the_status_that_was_sent(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = Outlet()
+    client_stream = ClientStream()
     made = failed("Connection killed: Request destination unknown.")
-    assert ended(proxy, monkeypatch, made, outlet) == ("error", 508)
-    ((response, ends),) = outlet.sent
+    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 508)
+    ((response, ends),) = client_stream.sent
     assert (response.status_code, ends) == (508, True)
 
 
@@ -220,9 +225,9 @@ def test_client_that_has_left_has_no_status(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = failed("stream reset by client (CANCEL)")
-    outlet = Outlet(is_open=False)
-    assert ended(proxy, monkeypatch, made, outlet) == ("error", None)
-    assert len(outlet.sent) == 1
+    client_stream = ClientStream(is_open=False)
+    assert ended(proxy, monkeypatch, made, client_stream) == ("error", None)
+    assert len(client_stream.sent) == 1
 
 
 @pytest.mark.parametrize(
@@ -235,20 +240,20 @@ def test_client_that_has_left_has_no_status(
 def test_error_that_mitmproxy_always_reports_is_the_last_of_a_connection(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, message: str
 ) -> None:
-    outlet = Outlet()
-    assert ended(proxy, monkeypatch, failed(message), outlet) == ("error", 502)
-    ((_, ends),) = outlet.sent
+    client_stream = ClientStream()
+    assert ended(proxy, monkeypatch, failed(message), client_stream) == ("error", 502)
+    ((_, ends),) = client_stream.sent
     assert not ends
 
 
 def test_nothing_is_sent_where_an_answer_has_begun(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = Outlet(begun=True)
+    client_stream = ClientStream(begun=True)
     made = failed("server closed connection")
-    assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
-    assert outlet.sent == []
-    assert outlet.drained
+    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
+    assert client_stream.sent == []
+    assert client_stream.drained
 
 
 @pytest.mark.parametrize("reload", [False, True])
@@ -257,14 +262,16 @@ def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
 ) -> None:
     sent = list[bytes]()
 
-    class Begun(Outlet):
+    class Begun(ClientStream):
         async def send(self, make: Callable[[], bytes]) -> None:
             assert not self.drained
             sent.append(make())
 
-    outlet = Begun(begun=True)
+    client_stream = Begun(begun=True)
     for module in (outage, stream_clock):
-        monkeypatch.setattr(module, "Outlet", SimpleNamespace(of=lambda _: outlet))
+        monkeypatch.setattr(
+            module, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
+        )
     made = chat_flow()
     proxy.addon.requestheaders(made)
     proxy.addon.responseheaders(made)
@@ -275,40 +282,42 @@ def test_what_waits_in_an_answer_that_breaks_off_is_sent_first(
     waits: Any = proxy.addon.error(made)
     proxy.context.master.event_loop.run_until_complete(waits)
     assert out + b"".join(sent) + DONE == GOOD
-    assert outlet.drained
+    assert client_stream.drained
     assert proxy.end() == "upstream-broke"
 
 
 def test_break_after_the_end_waits_for_the_client(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = Outlet(begun=True)
-    monkeypatch.setattr(outage, "Outlet", SimpleNamespace(of=lambda _: outlet))
+    client_stream = ClientStream(begun=True)
+    monkeypatch.setattr(
+        outage, "ClientStream", SimpleNamespace(of=lambda _: client_stream)
+    )
     made = chat_flow()
     broken(made, "Connection killed.")
     waits: Any = proxy.addon.response(made)
     proxy.context.master.event_loop.run_until_complete(waits)
-    assert outlet.drained
+    assert client_stream.drained
 
 
 def test_observed_failure_stays_mitmproxys(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy.set(normalize_mode="observe")
-    outlet = Outlet()
+    client_stream = ClientStream()
     made = failed("server closed connection")
-    assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
-    assert outlet.sent == []
+    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
+    assert client_stream.sent == []
 
 
 # -- where mitmproxy is another ----------------------------------------------------
 
 
 @pytest.mark.usefixtures("proxy")
-def test_outlet_that_cannot_be_found_costs_a_line(
+def test_client_stream_that_cannot_be_found_costs_a_line(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(outage, "Outlet", SimpleNamespace(of=fail))
+    monkeypatch.setattr(outage, "ClientStream", SimpleNamespace(of=fail))
     closed: list[int | None] = []
     made = failed("server closed connection")
     assert end(made, http.Response.make(502), closed.append) is None
@@ -317,12 +326,12 @@ def test_outlet_that_cannot_be_found_costs_a_line(
     assert messages(caplog, "ERROR") == ["normalize: cannot send beside mitmproxy"] * 2
 
 
-def test_outlet_that_cannot_send_costs_a_line(
+def test_client_stream_that_cannot_send_costs_a_line(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    outlet = SimpleNamespace(has_begun=False, answer=fail)
+    client_stream = SimpleNamespace(has_begun=False, answer=fail)
     made = failed("server closed connection")
-    assert ended(proxy, monkeypatch, made, outlet) == ("error", 502)
+    assert ended(proxy, monkeypatch, made, client_stream) == ("error", 502)
     (line,) = messages(caplog, "ERROR")
     assert line == "normalize: mitmproxy answers in its own form"
 

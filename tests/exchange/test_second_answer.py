@@ -45,7 +45,7 @@ class Rest:
 
 
 class FirstAnswer:
-    """What stands in for `Outlet`: has the first body, receives the second."""
+    """What stands in for `ClientStream`: has the first body, receives the second."""
 
     def __init__(self, body: bytes | None) -> None:
         self.first = body
@@ -89,7 +89,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def first(monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED) -> FirstAnswer:
     made = FirstAnswer(body)
-    monkeypatch.setattr(answer_lifecycle, "Outlet", made)
+    monkeypatch.setattr(answer_lifecycle, "ClientStream", made)
     return made
 
 
@@ -114,14 +114,14 @@ def refused(status: int = 400, **more: Any) -> http.HTTPFlow:
 def test_stream_takes_the_place_of_a_refusal(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet, rest = first(monkeypatch), Rest(STREAM[:50], STREAM[50:])
+    client_stream, rest = first(monkeypatch), Rest(STREAM[:50], STREAM[50:])
     replies.append(Reply(200, "OK", EVENTS, rest=rest))
     made = refused()
     response = play(proxy, made)
     assert response.status_code == 200
     assert response.headers["transfer-encoding"] == "chunked"
     assert "content-length" not in response.headers
-    assert (outlet.is_forgotten, outlet.received, rest.is_closed) == (
+    assert (client_stream.is_forgotten, client_stream.received, rest.is_closed) == (
         True,
         STREAM,
         True,
@@ -136,13 +136,13 @@ def test_stream_takes_the_place_of_a_refusal(
 def test_body_takes_the_place_of_a_refusal(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch)
+    client_stream = first(monkeypatch)
     body = dumps(GOOD_BODY)
     replies.append(Reply(200, "OK", JSON, body))
     made = refused()
     response = play(proxy, made)
-    assert outlet.received == body
-    response.raw_content = outlet.received
+    assert client_stream.received == body
+    response.raw_content = client_stream.received
     proxy.addon.response(made)
     assert response.content.startswith(b"data: ")
 
@@ -150,13 +150,13 @@ def test_body_takes_the_place_of_a_refusal(
 def test_another_refusal_stays_as_it_is(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch)
+    client_stream = first(monkeypatch)
     replies.append(Reply(401, "No", JSON, b'{"detail":"who?"}'))
     made = refused()
     response = play(proxy, made)
     assert (response.status_code, response.stream) == (401, False)
-    assert outlet.received == b'{"detail":"who?"}'
-    response.raw_content = outlet.received
+    assert client_stream.received == b'{"detail":"who?"}'
+    response.raw_content = client_stream.received
     proxy.addon.response(made)
     assert loads(response.content or b"")["error"]["message"] == "who?"
 
@@ -164,21 +164,21 @@ def test_another_refusal_stays_as_it_is(
 def test_answer_that_an_addon_has_made_is_not_waited_for(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch)
+    client_stream = first(monkeypatch)
     made = refused()
     response_of(made).raw_content = SEED
     assert proxy.addon.responseheaders(made) is None
-    assert not outlet.is_forgotten
+    assert not client_stream.is_forgotten
 
 
 @pytest.mark.parametrize("body", [None, b'{"detail":"no"}'])
 def test_refusal_that_nothing_can_be_done_about_passes(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, body: bytes | None
 ) -> None:
-    outlet = first(monkeypatch, body)
+    client_stream = first(monkeypatch, body)
     response = play(proxy, refused())
     assert (response.status_code, response.raw_content) == (400, None)
-    assert not outlet.is_forgotten
+    assert not client_stream.is_forgotten
 
 
 @pytest.mark.parametrize("is_reloaded", [False, True])
@@ -203,7 +203,7 @@ def test_client_that_leaves_meanwhile_is_recorded(
 def test_result_of_a_202_is_sent_as_it_arrives(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch, b"")
+    client_stream = first(monkeypatch, b"")
 
     async def result_of(*_: object) -> Reply:
         return Reply(200, "OK", EVENTS, rest=Rest(STREAM))
@@ -212,19 +212,19 @@ def test_result_of_a_202_is_sent_as_it_arrives(
     made = refused(202)
     response_of(made).headers["nvcf-reqid"] = "brook"
     assert play(proxy, made).status_code == 200
-    assert outlet.received == STREAM
+    assert client_stream.received == STREAM
 
 
 def test_answer_in_an_unknown_encoding_passes(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outlet = first(monkeypatch)
+    client_stream = first(monkeypatch)
     headers = [*EVENTS, ("content-encoding", "x-brook")]
     replies.append(Reply(200, "OK", headers, rest=Rest(b"?")))
     response = play(proxy, refused())
     assert response.stream is True
     assert response.headers["transfer-encoding"] == "chunked"
-    assert outlet.received == b"?"
+    assert client_stream.received == b"?"
 
 
 def test_bug_leaves_the_first_answer(
@@ -264,7 +264,7 @@ def test_addon_that_is_gone_when_the_answer_arrives(
     *,
     is_stream: bool,
 ) -> None:
-    outlet = first(monkeypatch)
+    client_stream = first(monkeypatch)
     body = dumps(GOOD_BODY)
 
     def reply() -> Reply:
@@ -280,9 +280,9 @@ def test_addon_that_is_gone_when_the_answer_arrives(
     play(proxy, made)
     if then == "end":
         assert proxy.records("flow")[0]["end"] == "upstream-broke"
-        assert not outlet.is_forgotten
+        assert not client_stream.is_forgotten
         return
-    assert outlet.is_forgotten
+    assert client_stream.is_forgotten
     if is_stream:
         assert proxy.feed(made, STREAM) == STREAM
         proxy.feed(made, b"")
@@ -304,7 +304,7 @@ def test_stream_begins_while_the_provider_stays_busy(
         ("it broke off", busy),
         (None, b""),
     ):
-        outlet = first(monkeypatch, busy)
+        client_stream = first(monkeypatch, busy)
         replies.append(last)
         made = refused(429)
         response_of(made).headers["retry-after-ms"] = "20"
@@ -312,4 +312,4 @@ def test_stream_begins_while_the_provider_stays_busy(
         assert (response.status_code, response.reason) == (200, "OK")
         assert "retry-after-ms" not in response.headers
         assert callable(response.stream)
-        assert outlet.received == due
+        assert client_stream.received == due

@@ -20,7 +20,7 @@ STOP = chunk({}, finish="stop")
 
 
 class Sent:
-    """What stands in for `Outlet`: it makes what is sent at once."""
+    """What stands in for `ClientStream`: it makes what is sent at once."""
 
     def __init__(self) -> None:
         self.out: list[bytes] = []
@@ -38,7 +38,7 @@ class Sent:
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
-    monkeypatch.setattr(stream_clock, "Outlet", made)
+    monkeypatch.setattr(stream_clock, "ClientStream", made)
     monkeypatch.setattr(stream_clock, "WAIT", 0.02)
     return made
 

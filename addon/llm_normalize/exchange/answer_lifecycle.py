@@ -29,7 +29,7 @@ from . import busy_provider, retry
 from .adapted_request import Adapted, adapt
 from .answer_path import Path, path_of
 from .buffered_answer import Figures, is_slow, repair
-from .client_stream import Outlet, slow_down
+from .client_stream import ClientStream, slow_down
 from .disconnect import client_left, gateway_status
 from .exchange import Exchange
 from .message_body import content_of
@@ -154,20 +154,20 @@ class Answers:
         if not running.pending and response.status_code not in _REPEATED:
             return None
         try:
-            outlet = Outlet.of(exchange.flow)
+            client = ClientStream.of(exchange.flow)
         except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self._no_clock()
             return None
-        return self._second(exchange, running, outlet) if outlet is not None else None
+        return self._second(exchange, running, client) if client is not None else None
 
     async def _second(
-        self, exchange: Exchange, running: RunningAnswer, outlet: Outlet
+        self, exchange: Exchange, running: RunningAnswer, client: ClientStream
     ) -> None:
         """Put another answer in the place of the first one, if need be. Never raises."""
         response = exchange.flow.response
         assert response is not None
         try:
-            first = await outlet.body(_MOST)
+            first = await client.body(_MOST)
         except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self._no_clock()
             return
@@ -186,7 +186,7 @@ class Answers:
             if later is not None:
                 waiting = asyncio.ensure_future(later(exchange.flow))
                 if not is_fetched and await self._commits(running, response, waiting):
-                    self._commit(exchange.flow, running, outlet, waiting)
+                    self._commit(exchange.flow, running, client, waiting)
                     return
                 takes = await self._has_come(exchange, running, waiting)
         except Exception:
@@ -199,7 +199,7 @@ class Answers:
             if is_fetched:
                 after = [response.raw_content] if response.raw_content else []
                 running.record.add_event(EventRecord(0, first, after, [PENDING]))
-            self._take(exchange, running, outlet)
+            self._take(exchange, running, client)
 
     async def _commits(
         self,
@@ -231,7 +231,9 @@ class Answers:
         running.on_end()
         return False
 
-    def _take(self, exchange: Exchange, running: RunningAnswer, outlet: Outlet) -> None:
+    def _take(
+        self, exchange: Exchange, running: RunningAnswer, client: ClientStream
+    ) -> None:
         """Let mitmproxy receive an answer that has taken the place of the first one."""
         flow = exchange.flow
         response = flow.response
@@ -250,13 +252,13 @@ class Answers:
             running.on_end()
         parts = running.rest or _parts(response.raw_content or b"")
         response.data.content = None
-        self._receive(flow, outlet, parts, running)
+        self._receive(flow, client, parts, running)
 
     def _commit(
         self,
         flow: http.HTTPFlow,
         running: RunningAnswer,
-        outlet: Outlet,
+        client: ClientStream,
         waiting: asyncio.Future[bool],
     ) -> None:
         """Begin a stream whose provider is still busy: the client gets signs of life.
@@ -282,20 +284,20 @@ class Answers:
                     yield part
 
         self._stream(flow, begun, running)
-        self._receive(flow, outlet, parts(), running)
+        self._receive(flow, client, parts(), running)
 
     def _receive(
         self,
         flow: http.HTTPFlow,
-        outlet: Outlet,
+        client: ClientStream,
         parts: AsyncIterable[bytes],
         running: RunningAnswer,
     ) -> None:
-        outlet.forget_body()
+        client.forget_body()
 
         async def receive() -> None:
             try:
-                await outlet.receive(parts)
+                await client.receive(parts)
             finally:
                 if running.rest is not None:
                     await running.rest.close()

@@ -50,8 +50,8 @@ class _Woken(layer.Layer):
         yield from self._act()
 
 
-class Outlet:
-    """Where the answer to a flow goes out: its stream, and the client's connection.
+class ClientStream:
+    """The client's side of a flow: its stream, and the connection that carries it.
 
     Args:
         handler: mitmproxy's handler of the client.
@@ -74,7 +74,7 @@ class Outlet:
     def of(
         cls, asked: http.HTTPFlow, handler: server.ConnectionHandler | None = None
     ) -> Self | None:
-        """Return the outlet of a flow; None if its client or its stream is gone."""
+        """Return the stream of a flow; None if it or its client is gone."""
         handler = handler or handler_of(asked.client_conn)
         path = handler and _path(handler.layer.context.layers, asked)
         return cls(handler, path) if handler and path else None

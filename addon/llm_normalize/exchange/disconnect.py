@@ -6,7 +6,7 @@ from http import HTTPStatus
 from mitmproxy import http
 from mitmproxy.flow import Error
 
-from .client_stream import Outlet, handler_of
+from .client_stream import ClientStream, handler_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +33,9 @@ def client_left(flow: http.HTTPFlow) -> bool:
     if message == Error.KILLED_MESSAGE.lower():
         return False
     try:
-        outlet = Outlet.of(flow)
-        if outlet is not None:
-            return outlet.has_left
+        client_stream = ClientStream.of(flow)
+        if client_stream is not None:
+            return client_stream.has_left
     except Exception:  # mitmproxy's inner parts: one may be gone
         logger.debug("normalize: nobody knows who left", exc_info=True)
     return _says_client(flow, message)
@@ -64,9 +64,9 @@ def break_off(flow: http.HTTPFlow) -> None:
     if handler is None:
         return
     try:
-        outlet = Outlet.of(flow, handler)
-        if outlet is not None:
-            outlet.reset()
+        client_stream = ClientStream.of(flow, handler)
+        if client_stream is not None:
+            client_stream.reset()
             return
     except Exception:  # it is made of mitmproxy's inner parts: one may be gone
         logger.exception("normalize: one stream cannot be reset alone")

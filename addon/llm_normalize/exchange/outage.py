@@ -18,7 +18,7 @@ from ..routing.gate import refusal
 from ..routing.own_address import LOOP
 from ..routing.routes import is_reverse
 from ..text.printable import brief
-from .client_stream import Outlet, close, handler_of
+from .client_stream import ClientStream, close, handler_of
 from .disconnect import gateway_status
 from .exchange import Exchange
 from .request_facts import place_of
@@ -120,34 +120,34 @@ def end(
     Returns:
         What has to be awaited in the hook.
     """
-    outlet, has_begun = _outlet(flow)
-    if outlet is not None and has_begun and send_rest is not None:
-        return _break(outlet, send_rest, close_record)
-    if outlet is None or response is None or has_begun:
+    client_stream, has_begun = _client_stream(flow)
+    if client_stream is not None and has_begun and send_rest is not None:
+        return _break(client_stream, send_rest, close_record)
+    if client_stream is None or response is None or has_begun:
         close_record(None)
-        return outlet.drain() if outlet else None
-    return _answer(flow, response, outlet, close_record)
+        return client_stream.drain() if client_stream else None
+    return _answer(flow, response, client_stream, close_record)
 
 
 def wait(flow: http.HTTPFlow) -> Awaitable[None] | None:
     """Return what waits until the client has what was sent, before a break-off."""
-    outlet, _ = _outlet(flow)
-    return outlet.drain() if outlet else None
+    client_stream, _ = _client_stream(flow)
+    return client_stream.drain() if client_stream else None
 
 
-def _outlet(flow: http.HTTPFlow) -> tuple[Outlet | None, bool]:
-    """Return the outlet of *flow*, if there is one, and whether an answer has begun."""
-    outlet, has_begun = None, False
+def _client_stream(flow: http.HTTPFlow) -> tuple[ClientStream | None, bool]:
+    """Return the client's side of *flow*, if there is one; whether its answer has begun."""
+    client_stream, has_begun = None, False
     try:
-        outlet = Outlet.of(flow)
-        has_begun = outlet is not None and outlet.has_begun
+        client_stream = ClientStream.of(flow)
+        has_begun = client_stream is not None and client_stream.has_begun
     except Exception:  # it is made of mitmproxy's inner parts: one may be gone
         logger.exception("normalize: cannot send beside mitmproxy")
-    return outlet, has_begun
+    return client_stream, has_begun
 
 
 async def _break(
-    outlet: Outlet,
+    client_stream: ClientStream,
     send_rest: Callable[[], Awaitable[None]],
     close_record: Callable[[int | None], None],
 ) -> None:
@@ -155,20 +155,20 @@ async def _break(
         await send_rest()
     finally:
         close_record(None)
-    await outlet.drain()
+    await client_stream.drain()
 
 
 async def _answer(
     flow: http.HTTPFlow,
     response: http.Response,
-    outlet: Outlet,
+    client_stream: ClientStream,
     close_record: Callable[[int | None], None],
 ) -> None:
     message = flow.error.msg if flow.error else ""
     ends = not any(each in message for each in _REPORTED)
     status = None
     try:
-        if await outlet.answer(response, ends=ends):
+        if await client_stream.answer(response, ends=ends):
             status = response.status_code
     except Exception:  # as above
         logger.exception("normalize: mitmproxy answers in its own form")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
 
-from .client_stream import Outlet
+from .client_stream import ClientStream
 from .stream_rewriter import Rewriter
 
 logger = logging.getLogger(__name__)
@@ -95,8 +95,12 @@ class StreamClock:
         self._look_later()
 
     def _sign_of_life(self) -> bytes:
-        outlet = Outlet.of(self._flow)
-        return b"" if outlet is None or outlet.is_behind else self._rewriter.newline()
+        client_stream = ClientStream.of(self._flow)
+        return (
+            b""
+            if client_stream is None or client_stream.is_behind
+            else self._rewriter.newline()
+        )
 
     def _send(self, make: Callable[[], bytes]) -> None:
         asyncio_utils.create_task(
@@ -108,11 +112,11 @@ class StreamClock:
 
     async def _try(self, make: Callable[[], bytes]) -> None:
         try:
-            outlet = Outlet.of(self._flow)
-            if outlet is None:
+            client_stream = ClientStream.of(self._flow)
+            if client_stream is None:
                 self.stop()  # the client has left, or the stream is over
             else:
-                await outlet.send(make)
+                await client_stream.send(make)
         except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
             self.stop()
             self._failed()
@@ -120,6 +124,6 @@ class StreamClock:
 
 async def send_rest(flow: http.HTTPFlow, rewriter: Rewriter) -> None:
     """Send what waits in a stream that breaks off, before its client sees that."""
-    outlet = Outlet.of(flow)
-    if outlet is not None:
-        await outlet.send(lambda: rewriter.release(last=True))
+    client_stream = ClientStream.of(flow)
+    if client_stream is not None:
+        await client_stream.send(lambda: rewriter.release(last=True))
