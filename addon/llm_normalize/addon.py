@@ -32,7 +32,7 @@ from .exchange.open_exchanges import OpenExchanges
 from .exchange.request_facts import place_of
 from .exchange.response_headers import answers_events
 from .exchange.routing_policy import Routing
-from .exchange.running_answer import Settings
+from .exchange.settings import Settings
 from .fixes import EVERY_FIX
 from .home.home import Home
 from .inspect.before_after import BeforeAfter

@@ -3,7 +3,8 @@ import gzip
 import pytest
 
 from llm_normalize.exchange import buffered_answer, message_body
-from llm_normalize.exchange.running_answer import RunningAnswer, Settings
+from llm_normalize.exchange.running_answer import RunningAnswer
+from llm_normalize.exchange.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import LARGE
 from llm_normalize.wire.content_encoding import LARGEST

@@ -12,8 +12,9 @@ from llm_normalize.exchange.native_provider import (
     retry_without_stream,
     translate,
 )
-from llm_normalize.exchange.running_answer import RunningAnswer, Settings
+from llm_normalize.exchange.running_answer import RunningAnswer
 from llm_normalize.exchange.second_request import Reply
+from llm_normalize.exchange.settings import Settings
 from llm_normalize.fixes import FIXES
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import chat_flow, response_of

@@ -8,7 +8,8 @@ from mitmproxy import contentviews, http
 from mitmproxy.flow import Error
 from mitmproxy.utils import emoji
 
-from llm_normalize.exchange.running_answer import RunningAnswer, Settings
+from llm_normalize.exchange.running_answer import RunningAnswer
+from llm_normalize.exchange.settings import Settings
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.inspect.before_after import BeforeAfter

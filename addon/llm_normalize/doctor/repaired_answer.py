@@ -10,7 +10,7 @@ from mitmproxy import connection, flow, http
 
 from ..exchange.answer_lifecycle import Answers
 from ..exchange.exchange import Exchange
-from ..exchange.running_answer import Settings
+from ..exchange.settings import Settings
 from ..exchange.stream_rewriter import Rewriter
 from ..fixes import FIXES
 from ..records.snapshot import KEY

@@ -37,8 +37,9 @@ from .native_provider import retry_without_stream
 from .pending_result import PENDING, fetch
 from .response_headers import frame
 from .retry import Later, repeat_of
-from .running_answer import CORRUPT, RunningAnswer, Settings
+from .running_answer import CORRUPT, RunningAnswer
 from .second_request import is_gone
+from .settings import Settings
 from .stream_clock import StreamClock, send_rest
 from .stream_rewriter import Rewriter, Turn
 

@@ -14,7 +14,8 @@ from ..chat.endpoint import is_chat_request
 from ..routing.routes import Routed
 from ..routing.saved_flow_guard import GuardedKey
 from .adapted_request import Adapted, client_of
-from .running_answer import RunningAnswer, Settings
+from .running_answer import RunningAnswer
+from .settings import Settings
 
 HANDED_OVER = "llm_normalize_handed_over"
 """Where a flow's metadata has, from a reload to its next hook, its route and model."""

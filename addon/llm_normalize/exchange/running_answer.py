@@ -1,7 +1,7 @@
 """One answer on its way: what was asked, what counts for it, and its record."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,13 +10,10 @@ from mitmproxy.flow import Error
 
 from ..chat.stream_state import Asked
 from ..records.flow_metadata import ENDS
-from ..records.pairs_log import PairsLog
 from ..records.record_line import Record
 from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
-from ..repair.fix import Fix
 from ..repair.words_in_stream import WordsInStream
-from ..request.adaptation import LEARNED, Adaptation
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
 from ..wire.content_encoding import Decoder
@@ -27,6 +24,7 @@ from .flow_list import note, show_anew
 from .message_body import request_body
 from .request_facts import asked_of, place_of, secrets_of
 from .response_headers import prepare_headers
+from .settings import Settings
 from .stream_clock import StreamClock
 from .stream_rewriter import Rewriter, Turn
 
@@ -41,45 +39,6 @@ _NAME = 1000  # characters of a name, in a record
 
 _REPAIRED, _OBSERVED = ":wrench:", ":mag:"
 """Marks in the list of flows (mitmproxy/utils/emoji.py)."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What counts for an answer from its beginning to its end.
-
-    Attributes:
-        fixes: The fixes to apply, in order.
-        observe: Change nothing, report what would be changed.
-        strict: Drop fields that OpenAI does not define.
-        log: The pairs log, if there is one.
-        shown: Whether anybody can look at a flow's metadata once it is over.
-        adaptations: What to change in requests, in order.
-        adapted: The names of those that the user wants for this host, whatever the model.
-        words: Whether a refusal's words are read, and not only its fields for names:
-            not where clients share what is learned, behind a gate.
-        keepalive: Seconds of silence after which a client gets a newline; 0 is never.
-        retry: Seconds for which a busy provider is asked again.
-    """
-
-    fixes: Sequence[type[Fix]]
-    observe: bool
-    strict: bool
-    log: PairsLog | None
-    shown: bool = True
-    adaptations: Sequence[type[Adaptation]] = ()
-    adapted: Collection[str] = ()
-    words: bool = True
-    keepalive: float = 0
-    retry: float = 0
-
-    @property
-    def learns(self) -> bool:
-        """Whether what a provider refuses may be omitted."""
-        return any(each.name == LEARNED for each in self.adaptations)
-
-    def applies(self, name: str) -> bool:
-        """Tell whether the fix *name* is to be applied, not only observed."""
-        return not self.observe and any(fix.name == name for fix in self.fixes)
 
 
 class Rest(Protocol):

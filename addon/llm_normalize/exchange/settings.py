@@ -1,0 +1,47 @@
+"""What counts for one answer: the options of the user, as they are when it begins."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..records.pairs_log import PairsLog
+from ..repair.fix import Fix
+from ..request.adaptation import LEARNED, Adaptation
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What counts for an answer from its beginning to its end.
+
+    Attributes:
+        fixes: The fixes to apply, in order.
+        observe: Change nothing, report what would be changed.
+        strict: Drop fields that OpenAI does not define.
+        log: The pairs log, if there is one.
+        shown: Whether anybody can look at a flow's metadata once it is over.
+        adaptations: What to change in requests, in order.
+        adapted: The names of those that the user wants for this host, whatever the model.
+        words: Whether a refusal's words are read, and not only its fields for names:
+            not where clients share what is learned, behind a gate.
+        keepalive: Seconds of silence after which a client gets a newline; 0 is never.
+        retry: Seconds for which a busy provider is asked again.
+    """
+
+    fixes: Sequence[type[Fix]]
+    observe: bool
+    strict: bool
+    log: PairsLog | None
+    shown: bool = True
+    adaptations: Sequence[type[Adaptation]] = ()
+    adapted: Collection[str] = ()
+    words: bool = True
+    keepalive: float = 0
+    retry: float = 0
+
+    @property
+    def learns(self) -> bool:
+        """Whether what a provider refuses may be omitted."""
+        return any(each.name == LEARNED for each in self.adaptations)
+
+    def applies(self, name: str) -> bool:
+        """Tell whether the fix *name* is to be applied, not only observed."""
+        return not self.observe and any(fix.name == name for fix in self.fixes)
