@@ -138,7 +138,7 @@ class Normalize:
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
         if ctx.master.should_exit.is_set():
-            self._answers.send_rests(self._exchanges)
+            self._answers.streams.send_rests(self._exchanges)
             self._end()
         else:
             for log in self._logs.values():
@@ -326,7 +326,8 @@ class Normalize:
         if response is not None:
             self._routing.grant(flow, response)
         broke = functools.partial(self._broke, exchange)
-        return outage.end(flow, response, broke, self._answers.rest_of(exchange))
+        send_rest = self._answers.streams.rest_of(exchange)
+        return outage.end(flow, response, broke, send_rest)
 
     def _broke(self, exchange: Exchange, status: int | None) -> None:
         self._answers.broke(exchange, lambda: self._settings(exchange.flow), status)

@@ -14,7 +14,7 @@ from mitmproxy.io import FlowReader, FlowWriter
 
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange import (
-    answer_lifecycle,
+    answer_streams,
     buffered_answer,
     pending_result,
     running_answer,
@@ -977,7 +977,7 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
     def slow_down(*_: object) -> None:
         threads.add(threading.current_thread())
 
-    monkeypatch.setattr(answer_lifecycle, "slow_down", slow_down)
+    monkeypatch.setattr(answer_streams, "slow_down", slow_down)
     monkeypatch.setattr(running_answer, "show_anew", slow_down)
     made = chat_flow()
     proxy.addon.responseheaders(made)
@@ -991,7 +991,7 @@ def test_large_answer_of_another_addon_slows_no_provider_down(
 def test_bug_in_what_slows_a_provider_down_costs_no_stream(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(answer_lifecycle, "slow_down", fail)
+    monkeypatch.setattr(answer_streams, "slow_down", fail)
     assert proxy.stream(chat_flow(), BAD) == GOOD
     (said,) = messages(caplog, "ERROR")
     assert said.endswith(": its provider is not slowed down")

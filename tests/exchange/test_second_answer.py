@@ -10,10 +10,10 @@ import pytest
 from mitmproxy import http
 
 from llm_normalize.exchange import (
-    answer_lifecycle,
     busy_provider,
     pending_result,
     retry,
+    second_answer,
 )
 from llm_normalize.exchange.second_request import Reply
 from llm_normalize.repair.fix import DONE, chunk, wire
@@ -89,7 +89,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def first(monkeypatch: pytest.MonkeyPatch, body: bytes | None = SEED) -> FirstAnswer:
     made = FirstAnswer(body)
-    monkeypatch.setattr(answer_lifecycle, "ClientStream", made)
+    monkeypatch.setattr(second_answer, "ClientStream", made)
     return made
 
 

@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 PREFIX = "held until "
-answers = importlib.import_module("llm_normalize.exchange.answer_lifecycle")
+streams = importlib.import_module("llm_normalize.exchange.answer_streams")
 whole = importlib.import_module("llm_normalize.exchange.buffered_answer")
-repair_body, slow_down = whole.repair_body, answers.slow_down
+repair_body, slow_down = whole.repair_body, streams.slow_down
 files = {}  # by a client's id: that, and how often its provider was slowed down
 
 
@@ -47,7 +47,7 @@ def held_turn(client, is_over):
     return slow_down(client, lambda: is_over() and path.exists())
 
 
-whole.repair_body, answers.slow_down = held_body, held_turn
+whole.repair_body, streams.slow_down = held_body, held_turn
 '''
 
 

@@ -66,6 +66,7 @@ class RunningAnswer:
         is_live: Whether that one may be sent as it arrives.
         rest: What is still to come of that one then.
         is_last: Whether no other one will be asked for.
+        is_over: Whether mitmproxy has ended before it: it has its record then.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
         on_end: Called when that has ended.
@@ -85,6 +86,7 @@ class RunningAnswer:
     is_live: bool = False
     rest: Rest | None = None
     is_last: bool = False
+    is_over: bool = False
     received_status: int | None = None
     status: int | None = None
     on_end: Callable[[], None] = lambda: None
@@ -201,6 +203,52 @@ class RunningAnswer:
             host, model = brief(record.host), brief(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)
         return line
+
+    def complete(
+        self, stats: Stats, status: int, figures: tuple[int, int, int]
+    ) -> None:
+        """Close the record of an answer that has come to its end.
+
+        Args:
+            stats: Counts it.
+            status: The HTTP status that was sent.
+            figures: Those of a body, see `write`; a stream has its own.
+        """
+        rewriter = self.rewriter
+        if rewriter is None:
+            self.keep(self.write(stats, status, "complete", figures))
+            return
+        if rewriter.given_up:
+            rewriter.pipeline.abandon()
+        end = "upstream-broke" if rewriter.given_up else "complete"
+        self.why = CORRUPT if rewriter.given_up else ""
+        self.keep(self.close(stats, status, end))
+
+    def end_without_hooks(self, stats: Stats) -> None:
+        """Close the record of a stream when it ends: no hook of this addon is called."""
+        rewriter = self.rewriter
+        assert rewriter is not None
+
+        def ended() -> None:
+            self.keep(self.close(stats, self.status, "complete"))
+            self.on_end()
+
+        def broke(_: object) -> None:
+            self.broke(stats)
+            self.on_end()
+
+        rewriter.on_end, rewriter.on_break = ended, broke
+
+    def close_without_client(self, stats: Stats) -> None:
+        """Close the record of an answer whose client left before any of it was sent."""
+        self.keep(self.close(stats, None, "client-left"))
+
+    def abandon(self, stats: Stats, why: str) -> None:
+        """Close the record of an answer that nothing more is received of, and say *why*."""
+        if self.rewriter is not None:
+            self.rewriter.pipeline.abandon()
+        self.why = why
+        self.keep(self.close(stats, self.status, "upstream-broke"))
 
     def broke(self, stats: Stats, instead: int | None = None) -> None:
         """Close the record of an answer that broke off.

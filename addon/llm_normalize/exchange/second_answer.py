@@ -1,0 +1,239 @@
+"""A second answer, of a request for a stream, in the place of the first one.
+
+The headers of the first one have arrived, and none have been sent: their hook is awaited
+meanwhile. So the second one may be sent as it arrives, with headers of its own. What was
+requested as one body needs none of this: `answer_lifecycle` replaces it in the hook of
+the complete answer.
+"""
+
+import asyncio
+import functools
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Callable
+from http import HTTPStatus
+from typing import Self
+
+from mitmproxy import http
+from mitmproxy.utils import asyncio_utils
+
+from ..records.statistics import Stats
+from ..repair.outcome import EventRecord
+from . import busy_provider, retry
+from .answer_path import Path, path_of
+from .answer_streams import AnswerStreams
+from .buffered_answer import repair
+from .client_stream import ClientStream
+from .exchange import Exchange
+from .message_body import content_of
+from .pending_result import PENDING, fetch
+from .response_headers import frame
+from .retry import Later
+from .running_answer import RunningAnswer
+
+logger = logging.getLogger(__name__)
+
+_MOST = 1024 * 1024
+"""Bytes of a first answer that may be replaced."""
+_REPLACED = (*retry.STATUSES, *busy_provider.STATUSES)
+"""Status of first answers after which another request may be sent."""
+
+type FindRetry = Callable[[Exchange, RunningAnswer], Later | None]
+"""Returns what puts another answer in the place of a complete one, if anything should."""
+
+
+class SecondAnswer:
+    """What takes the place of one first answer; see `of`.
+
+    Args:
+        exchange: The exchange.
+        running: Its answer, of which nothing has been sent.
+        client: Where the answer is sent.
+        streams: Begins its stream.
+        stats: Counts it at its end.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        running: RunningAnswer,
+        client: ClientStream,
+        streams: AnswerStreams,
+        stats: Stats,
+    ) -> None:
+        self._exchange = exchange
+        self._flow = exchange.flow
+        self._running = running
+        self._client = client
+        self._streams = streams
+        self._stats = stats
+
+    @classmethod
+    def of(
+        cls, exchange: Exchange, streams: AnswerStreams, stats: Stats
+    ) -> Self | None:
+        """Return what may replace an answer whose headers have arrived.
+
+        Returns:
+            None if the answer stays: it is good, or not of a kind that another request
+            follows, or only observed; or this mitmproxy has no way to replace it.
+        """
+        running, response = exchange.running, exchange.flow.response
+        if running is None or response is None:
+            return None
+        if not _may_be_replaced(running, response):
+            return None
+        try:
+            client = ClientStream.of(exchange.flow)
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
+            streams.cannot_send()
+            return None
+        if client is None:
+            return None
+        return cls(exchange, running, client, streams, stats)
+
+    async def replace_first(self, find_retry: FindRetry) -> None:
+        """Put another answer in the place of the first one, if need be. Never raises.
+
+        Args:
+            find_retry: Called when the first one is complete, unless that promises a
+                result, which is fetched.
+        """
+        running, response = self._running, self._flow.response
+        assert response is not None
+        try:
+            first = await self._client.body(_MOST)
+        except Exception:  # noqa: BLE001 - of mitmproxy's inner parts one may be gone
+            self._streams.cannot_send()
+            return
+        if first is None:
+            return  # mitmproxy collects it
+        response.data.content = first
+        running.is_last = running.is_live = True
+        is_fetched, running.pending = running.pending, True
+        has_arrived = False
+        try:
+            later = (
+                functools.partial(fetch, running=running)
+                if is_fetched
+                else find_retry(self._exchange, running)
+            )
+            if later is not None:
+                arrival = asyncio.ensure_future(later(self._flow))
+                if not is_fetched and await self._stays_busy(response, arrival):
+                    self._begin_before(arrival)
+                    return
+                has_arrived = await self._has_arrived(arrival)
+        except Exception:
+            logger.exception("%s: the first answer stays", running.label)
+        finally:
+            running.pending = False
+        if not has_arrived:
+            response.data.content = None  # mitmproxy has it
+        elif not running.is_over:
+            if is_fetched:
+                after = [response.raw_content] if response.raw_content else []
+                running.record.add_event(EventRecord(0, first, after, [PENDING]))
+            self._begin()
+
+    async def _stays_busy(
+        self, response: http.Response, arrival: asyncio.Future[bool]
+    ) -> bool:
+        """Tell whether a busy provider has been busy for so long that the stream begins."""
+        if response.status_code not in busy_provider.STATUSES:
+            return False
+        await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
+        return not arrival.done()
+
+    async def _has_arrived(self, arrival: asyncio.Future[bool]) -> bool:
+        """Wait for the second answer; tell whether there is one, and still a client."""
+        exchange, running = self._exchange, self._running
+        if await arrival:
+            response = self._flow.response
+            assert response is not None
+            running.received_status = response.status_code
+            return True
+        if exchange.running is running:
+            exchange.running = None
+        running.close_without_client(self._stats)
+        running.on_end()
+        return False
+
+    def _begin(self) -> None:
+        """Let mitmproxy receive the second answer, which has the place of the first."""
+        exchange, running = self._exchange, self._running
+        response = self._flow.response
+        assert response is not None
+        is_reloaded = exchange.running is not running  # no hook is called for it
+        path = path_of(exchange, running)
+        if path is Path.STREAMED:
+            self._streams.begin(running)
+            if is_reloaded:
+                running.end_without_hooks(self._stats)
+        elif path is Path.PASSED:
+            frame(self._flow.request, response)
+            response.stream = response.stream or True
+        elif is_reloaded:
+            figures = repair(exchange, running)
+            running.complete(self._stats, response.status_code, figures)
+            running.on_end()
+        parts = running.rest or _parts(response.raw_content or b"")
+        response.data.content = None
+        self._receive(parts)
+
+    def _begin_before(self, arrival: asyncio.Future[bool]) -> None:
+        """Begin a stream whose provider is still busy: the client gets signs of life.
+
+        What is its answer in the end has no status of its own any more.
+        """
+        first, running = self._flow.response, self._running
+        assert first is not None
+        begun = self._flow.response = first.copy()
+        begun.data.content = None
+        begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
+        begun.headers["content-type"] = "text/event-stream"
+        for name in ("retry-after", "retry-after-ms", "content-encoding"):
+            begun.headers.pop(name, None)
+
+        async def parts() -> AsyncIterator[bytes]:
+            if not await arrival:
+                return
+            if running.rest is None:
+                yield content_of(first)
+            else:
+                async for part in running.rest:
+                    yield part
+
+        self._streams.begin(running)
+        self._receive(parts())
+
+    def _receive(self, parts: AsyncIterable[bytes]) -> None:
+        """Let mitmproxy receive *parts* as the body, in place of the first one's."""
+        running = self._running
+        self._client.forget_body()
+
+        async def receive() -> None:
+            try:
+                await self._client.receive(parts)
+            finally:
+                if running.rest is not None:
+                    await running.rest.close()
+
+        asyncio_utils.create_task(
+            receive(),
+            name="second answer of a provider",
+            keep_ref=True,
+            client=self._flow.client_conn.peername,
+        )
+
+
+def _may_be_replaced(running: RunningAnswer, response: http.Response) -> bool:
+    """Tell whether another answer may take the place of one that was asked as a stream."""
+    if response.stream or running.settings.observe or not running.asked.stream:
+        return False
+    if response.raw_content is not None:
+        return False  # an addon has made it: nothing more of it arrives
+    return running.pending or response.status_code in _REPLACED
+
+
+async def _parts(body: bytes) -> AsyncIterator[bytes]:
+    yield body
