@@ -31,6 +31,8 @@ import brotli
 
 from llm_normalize import conformance
 from llm_normalize.chat import chunk, stream_state
+from llm_normalize.chat.chunk_content import speaks
+from llm_normalize.chat.chunk_errors import is_error
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
@@ -552,7 +554,7 @@ def _keeps_alive(event: Json) -> bool:
         return False
     if event.get("choices") in (None, []):
         return not chunk.is_flat(event)
-    return event.get("object") != "chat.completion" and not chunk.speaks(event)
+    return event.get("object") != "chat.completion" and not speaks(event)
 
 
 _KEPT = 64 * 1024
@@ -926,7 +928,7 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     joined = "".join(text for value in sent for text in _strings(value))
     # JSON that nobody can read may be the words of an error.
     errors = [
-        each for each in sent if chunk.is_error(each) and not chunk.is_chunk(each)
+        each for each in sent if is_error(each) and not chunk.is_chunk(each)
     ]
     words = "".join(text for value in errors for text in _strings(value))
     meant = conformance.meaning_of_stream(out).choices.values()

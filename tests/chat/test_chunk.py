@@ -15,21 +15,23 @@ from llm_normalize.chat.chunk import (
     in_messages,
     index_of,
     is_chunk,
-    is_error,
-    is_hollow,
     is_readable,
-    is_silent,
     messages,
     name_of,
-    news,
     put_calls,
     put_first,
+)
+from llm_normalize.chat.chunk_content import (
+    is_hollow,
+    is_silent,
+    news,
     repeats,
     says,
     says_nothing,
     speaks,
     stands_for_text,
 )
+from llm_normalize.chat.chunk_errors import is_error
 from llm_normalize.wire.json_text import Number
 
 

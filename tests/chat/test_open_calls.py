@@ -1,7 +1,8 @@
 import pytest
 
 from llm_normalize.chat.open_calls import Counted, Moved, Opened
-from llm_normalize.chat.stream_state import MANY, Call
+from llm_normalize.chat.sent_call import Call
+from llm_normalize.chat.stream_state import MANY
 
 
 def test_calls_are_found_by_index_and_by_id() -> None:

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from llm_normalize.chat.stream_state import Asked, Call, ChoiceSeen, Seen, brief
+from llm_normalize.chat.sent_call import Call, brief
+from llm_normalize.chat.stream_state import Asked, ChoiceSeen, Seen
 from llm_normalize.repair.fix import calling, chunk, head
 from llm_normalize.wire.json_text import Json, dumps
 

@@ -1,27 +1,11 @@
 """Chunks and bodies as plain JSON values: where things are in them, whatever they are."""
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..wire.json_text import Json
 
 type Chunk = dict[str, Any]
-
-_WORDS = frozenset(("errors", "message", "msg", "detail", "title", "error_msg"))
-"""Keys under which an error that is not wrapped has its words."""
-
-_FINE = frozenset((
-    "ok", "success", "succeeded", "completed", "done", "accepted", "queued", "pending",
-    "processing", "running", "in_progress", "healthy", "200",
-))  # fmt: skip
-"""What a provider says of itself where nothing went wrong, or not yet."""
-
-_TELLING = _WORDS | {"error", "base_resp"}
-"""Keys of a chunk that may tell of an error; those that begin with `x_` may, too."""
-
-FAILURE = re.compile("[45][0-9][0-9]")
-"""An HTTP status that tells of a failure."""
 
 
 def is_chunk(value: Json) -> bool:
@@ -106,54 +90,12 @@ def is_flat(value: Chunk) -> bool:
     return "response" in value or "tool_calls" in value or is_wrapped
 
 
-def is_error(value: Json) -> bool:
-    """Tell whether *value* is an object that reports an error."""
-    if isinstance(value, list) and len(value) == 1:  # Google's form
-        value = value[0]
-    if not isinstance(value, dict):
-        return False
-    if value.get("error"):
-        return True
-    base = value.get("base_resp")
-    if isinstance(base, dict) and base.get("status_code") and not choices(value):
-        return True
-    if value.get("choices") or not any(_says(value.get(key)) for key in _WORDS):
-        return False
-    if "choices" in value and (is_fine(value) or has_counted(value)):
-        return _says(value.get("errors"))
-    # Words alone may be a notice; an error has a code, a status, or says so.
-    status = value.get("status", value.get("statusCode"))
-    kind = f"{value.get('type')} {value.get('object')} {status}".lower()
-    return (
-        value.get("code") not in (None, 0, 200, "", "0", "200")
-        or any(_says(value.get(key)) for key in ("errors", "detail", "error_code"))
-        or value.get("success") is False
-        or bool(FAILURE.fullmatch(str(status)))
-        or "error" in kind
-    )
-
-
-def is_fine(value: Chunk) -> bool:
-    """Tell whether *value* says that nothing went wrong, or not yet."""
-    if any(
-        value.get(key) not in (None, False, 0, "", "false") for key in ("ok", "success")
-    ):
-        return True
-    found = [value.get(key) for key in ("status", "state", "message", "msg")]
-    words = (each for each in found if isinstance(each, str | int))
-    return any(str(each).strip().lower() in _FINE for each in words)
-
-
 def has_counted(chunk: Chunk) -> bool:
     """Tell whether *chunk* has usage that has counted anything."""
     usage = chunk.get("usage")
     return isinstance(usage, dict) and any(
         isinstance(each, int | float) and each > 0 for each in usage.values()
     )
-
-
-def _says(value: Json) -> bool:
-    return any(value) if isinstance(value, list) else bool(value)
 
 
 def choices(chunk: Chunk) -> list[Chunk]:
@@ -280,159 +222,10 @@ def drop_other_usage(chunk: Chunk, taken: Json = None) -> None:
             del chunk["x_groq"]
 
 
-def stands_for_text(part: Chunk) -> bool:
-    """Tell whether a delta or message brings what OpenAI sends with `content: null`."""
-    return any(
-        part.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
-    )
-
-
-def says(part: Chunk) -> bool:
-    """Tell whether a delta or message says anything beyond its role."""
-    return any(
-        value not in (None, "", [], {}) for key, value in part.items() if key != "role"
-    )
-
-
-def says_words(part: Chunk) -> bool:
-    """Tell whether a delta or message says anything beside calls, which no text repeats."""
-    calls = ("tool_calls", "function_call")
-    return says({key: value for key, value in part.items() if key not in calls})
-
-
-def speaks(chunk: Chunk) -> bool:
-    """Tell whether *chunk* says anything beyond roles and its envelope."""
-    usage = [
-        each for part in _tellers(chunk) if isinstance(each := usage_of(part), dict)
-    ]
-    counted = any(any(each.values()) for each in usage)
-    return counted or any(map(speaks_in, choices(chunk)))
-
-
-def speaks_in(choice: Chunk) -> bool:
-    """Tell whether a choice says anything beyond its role, or how it ended."""
-    ended = choice.get("finish_reason") or choice.get("logprobs")
-    return bool(ended) or has_answer(choice)
-
-
-def has_answer(choice: Chunk) -> bool:
-    """Tell whether a choice says anything beyond its role, under any of the keys for it."""
-    parts = [choice.get(key) for key in ("delta", "message", "text")]
-    return any(isinstance(part, str) and part for part in parts) or any(
-        says(
-            {
-                k: v
-                for k, v in part.items()
-                if not isinstance(v, dict) or any(v.values())
-            }
-        )
-        for part in parts
-        if isinstance(part, dict)
-    )
-
-
-def is_silent(choice: Chunk) -> bool:
-    """Tell whether the delta, message and text of *choice* hold nothing, however deep."""
-    parts = [choice.get(key) for key in ("delta", "message")]
-    fields = [
-        {key: each for key, each in part.items() if key != "role"}
-        for part in parts
-        if isinstance(part, dict)
-    ]
-    bare = [part for part in (*parts, choice.get("text")) if isinstance(part, str)]
-    return is_hollow(fields) and is_hollow(bare)
-
-
-def is_hollow(value: Json) -> bool:
-    """Tell whether *value* says nothing, however deep: kinds and places of calls aside."""
-    if isinstance(value, dict):
-        rest = (each for key, each in value.items() if key not in ("index", "type"))
-        return all(not each or is_hollow(each) for each in rest)
-    if isinstance(value, list):
-        return all(map(is_hollow, value))
-    return value in (None, "")
-
-
-def repeats(old: Json, new: Json) -> bool:
-    """Tell whether *new* says all that *old* says, and maybe more; roles aside."""
-    if old in (None, "", [], {}):
-        return True
-    if isinstance(old, str) and isinstance(new, str):
-        return new.startswith(old)
-    if isinstance(old, dict) and isinstance(new, dict):
-        fields = [key for key, value in old.items() if value and key != "role"]
-        return all(repeats(old[key], new.get(key)) for key in fields)
-    if isinstance(old, list) and isinstance(new, list):
-        return len(new) >= len(old) and all(map(repeats, old, new))
-    return bool(old == new)
-
-
-def errors_in(chunk: Chunk) -> list[Json]:
-    """Return the errors that *chunk* brings beside its choices or in them, each once."""
-    if not _may_fail(chunk) or not is_chunk(chunk):
-        return []
-    found = [each["error"] for each in _tellers(chunk) if each.get("error")]
-    several = chunk.get("errors")
-    found += [several] if isinstance(several, list) and any(several) else []
-    base = chunk.get("base_resp")
-    if isinstance(base, dict) and base.get("status_code"):
-        fields = {"message": base.get("status_msg") or "", "type": "server_error"}
-        found.append({**fields, "param": None, "code": str(base["status_code"])})
-    if not found and not _WORDS.isdisjoint(chunk) and not speaks(chunk):
-        rest = {key: chunk[key] for key in chunk if key not in _CHUNK_FRAME}
-        is_notice = is_fine(rest) or has_counted(chunk)
-        found += [rest] if is_error(rest) and not is_notice else []
-    return [each for at, each in enumerate(found) if each and each not in found[:at]]
-
-
-def _may_fail(chunk: Chunk) -> bool:
-    """Tell whether any key of *chunk* may hold an error: nearly never."""
-    if not _TELLING.isdisjoint(chunk) or "x_" in " ".join(chunk):
-        return True
-    found: list[Json] = choices(chunk)
-    for choice in found:  # noqa: SIM110 - asked of every event, where a generator costs
-        if not isinstance(choice, dict) or "error" in choice:
-            return True
-    return False
-
-
-def take_errors(chunk: Chunk) -> list[Json]:
-    """Return the errors that *chunk* brings, and take them out of it."""
-    found = errors_in(chunk)
-    if not found:
-        return found
-    taken = [part.pop("error", None) for part in _tellers(chunk)]
-    taken += [chunk.pop(key, None) for key in ("errors", "base_resp")]
-    bare = [
-        each for each in found if isinstance(each, dict) and not each.get("message")
-    ]
-    if bare or not any(taken):  # its words stand beside it, or it is nothing but words
-        words = {key: chunk.pop(key) for key in _WORDS & chunk.keys()}
-        for each in bare if any(taken) else ():
-            each |= {**words, **each}
-    return found
-
-
-def _tellers(chunk: Chunk) -> list[Chunk]:
-    """Return the parts of *chunk* that may have an `error`."""
+def reporting_parts(chunk: Chunk) -> list[Chunk]:
+    """Return the parts of *chunk* that may report an `error`, or figures of their own."""
     own = [each for key, each in chunk.items() if key.startswith("x_")]
     return [chunk, *choices(chunk), *(each for each in own if isinstance(each, dict))]
-
-
-def news(old: Json, new: Json) -> Json:
-    """Return what *new* adds to *old*, which it repeats: the rest of a string, keys."""
-    if isinstance(old, str) and isinstance(new, str) and new.startswith(old):
-        return new[len(old) :]
-    if isinstance(old, dict) and isinstance(new, dict):
-        rest = {key: news(old.get(key), value) for key, value in new.items()}
-        return {key: each for key, each in rest.items() if each or key not in old}
-    if isinstance(old, list) and isinstance(new, list):
-        parts = [
-            {"index": place, **part} if isinstance(part, dict) and part else part
-            for place, part in enumerate(map(news, old, new))
-        ]
-        return [part for part in parts if part] + new[len(old) :]
-    return None if old == new else new
 
 
 ENVELOPE = frozenset(
@@ -458,28 +251,7 @@ def envelope_of(chunk: Chunk) -> Chunk:
 
 
 _SPLIT_FRAME = ENVELOPE | {"choices"}
-_CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
-_CHOICE_FRAME = frozenset(("index", "delta", "finish_reason", "logprobs"))
-
-
-def says_nothing(chunk: Chunk) -> bool:
-    """Tell whether *chunk* has choices, and nothing in them or beside them.
-
-    Whatever is not known to be mere frame counts as something.
-    """
-    if not chunk.get("choices") or _says_more(chunk, _CHUNK_FRAME):
-        return False
-    return not any(
-        choice.get("delta")
-        or choice.get("finish_reason")
-        or choice.get("logprobs")
-        or _says_more(choice, _CHOICE_FRAME)
-        for choice in choices(chunk)
-    )
-
-
-def _says_more(part: Chunk, frame: frozenset[str]) -> bool:
-    return any(value is not None and key not in frame for key, value in part.items())
+CHUNK_FRAME = ENVELOPE | {"choices", "obfuscation"}
 
 
 def put_first(target: Chunk, key: str, value: Json) -> None:

@@ -4,18 +4,9 @@ import re
 
 from ..wire.json_text import Json
 from ..wire.sse import BOM
-from .chunk import (
-    ENVELOPE,
-    FAILURE,
-    Chunk,
-    choices,
-    has_answer,
-    has_counted,
-    is_chunk,
-    is_error,
-    is_fine,
-    is_silent,
-)
+from .chunk import ENVELOPE, Chunk, choices, has_counted, is_chunk
+from .chunk_content import has_answer, is_silent
+from .chunk_errors import FAILURE, is_error, is_fine
 from .errors import text_in
 
 # What a whole body with an answer of any kind has.

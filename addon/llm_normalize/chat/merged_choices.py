@@ -1,6 +1,7 @@
 """Two choices of one answer made one: their texts, lists and objects joined."""
 
-from .chunk import Chunk, is_hollow, says_words
+from .chunk import Chunk
+from .chunk_content import is_hollow, says_words
 from .errors import text_of
 
 _THOUGHTS = ("reasoning", "reasoning_content", "reasoning_text")

@@ -1,7 +1,8 @@
 """Notes: what a chunk says beside its choices and its usage."""
 
 from ..wire.json_text import dumps
-from .chunk import Chunk, errors_in, is_error
+from .chunk import Chunk
+from .chunk_errors import errors_in, is_error
 from .failed_body import fails_instead
 
 NOTES = 64 * 1024

@@ -4,7 +4,8 @@ For a chunk with thousands of them.
 """
 
 from ..wire.json_text import Json
-from .stream_state import MANY, Call
+from .sent_call import Call
+from .stream_state import MANY
 
 type Place = tuple[int, int]
 """A choice, and the index of a call in it."""

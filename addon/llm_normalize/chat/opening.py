@@ -1,6 +1,7 @@
 """An opening with `content: null`, which may be a text's or a tool call's."""
 
-from .chunk import Chunk, deltas, stands_for_text
+from .chunk import Chunk, deltas
+from .chunk_content import stands_for_text
 
 
 def is_open_null(chunk: Chunk, new: set[int]) -> bool:

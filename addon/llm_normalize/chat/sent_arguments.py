@@ -8,7 +8,8 @@ from .repeated_arguments import (
     first,
     more,
 )
-from .stream_state import MANY, Call
+from .sent_call import Call
+from .stream_state import MANY
 
 type Place = tuple[int, int]
 """A choice, and the index of a call in it."""

@@ -4,14 +4,8 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from ..chat.chunk import (
-    choices,
-    is_chunk,
-    is_error,
-    is_flat,
-    is_readable,
-    tokens_of,
-)
+from ..chat.chunk import choices, is_chunk, is_flat, is_readable, tokens_of
+from ..chat.chunk_errors import is_error
 from ..chat.errors import failures_in, status_of
 from ..chat.failed_body import says_any, tells_only_failure
 from ..chat.stream_state import Asked, Seen

@@ -1,6 +1,7 @@
 """`content: null` where OpenAI sends a string or nothing."""
 
-from ...chat.chunk import Chunk, deltas, messages, stands_for_text
+from ...chat.chunk import Chunk, deltas, messages
+from ...chat.chunk_content import stands_for_text
 from ...chat.opening import is_open_null, open_texts
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState

@@ -1,7 +1,7 @@
 """`<tool_call>…</tool_call>` in `content`, and no call."""
 
 from ...chat.chunk import Chunk, calls, deltas, envelope_of, messages
-from ...chat.content_parts import part_calls
+from ...chat.chunk_split import part_calls
 from ...chat.declared_tools import Tools
 from ...chat.stream_state import MANY, Asked, Seen
 from ...chat.tagged_text import Parts, Passage, Tags, held_of, read, waiting

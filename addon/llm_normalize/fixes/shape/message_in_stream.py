@@ -2,9 +2,11 @@
 
 import re
 
-from ...chat.chunk import Chunk, choices, index_of, is_hollow, news, repeats, says_words
+from ...chat.chunk import Chunk, choices, index_of
+from ...chat.chunk_content import is_hollow, news, repeats, says_words
 from ...chat.conversion import is_body
-from ...chat.stream_state import MANY, Asked, Seen, brief
+from ...chat.sent_call import brief
+from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import Example, Fix, chunk
 from ...wire.json_text import frozen
 

@@ -1,7 +1,8 @@
 """Two tool calls with one id."""
 
 from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
-from ...chat.stream_state import Asked, brief
+from ...chat.sent_call import brief
+from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, calling, completion, head
 
 _A = head(0, id="call_a")

@@ -10,7 +10,8 @@ from ...chat.chunk import (
     put_first,
 )
 from ...chat.open_calls import Counted, Opened
-from ...chat.stream_state import Asked, Call, Seen, brief
+from ...chat.sent_call import Call, brief
+from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _A = head(None, id="call_a")

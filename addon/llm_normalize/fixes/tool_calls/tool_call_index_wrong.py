@@ -1,10 +1,11 @@
 """A second tool call under the index of the first."""
 
 from ...chat.chunk import Chunk, calls, deltas, function, name_of
-from ...chat.content_parts import part_calls
+from ...chat.chunk_split import part_calls
 from ...chat.declared_tools import Tools
 from ...chat.open_calls import Moved, Opened, Place
-from ...chat.stream_state import Asked, Call, Seen, brief
+from ...chat.sent_call import Call, brief
+from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, calling, head, rest
 
 _FIRST = calling(head(0))

@@ -23,11 +23,11 @@ from ...chat.chunk import (
     choices,
     drop_other_usage,
     envelope_of,
-    errors_in,
     index_of,
-    speaks,
     usage_of,
 )
+from ...chat.chunk_content import speaks
+from ...chat.chunk_errors import errors_in
 from ...chat.conversion import counts
 from ...chat.finish_words import finished_of, rest_of
 from ...chat.notes import NOTES, fails, size_of

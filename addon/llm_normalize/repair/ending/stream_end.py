@@ -9,7 +9,8 @@ provider sent, a `[DONE]` only after a finish and a clean end, neither after an 
 
 from collections.abc import Callable, Iterable
 
-from ...chat.chunk import ENVELOPE, choices, index_of, is_error, usage_of
+from ...chat.chunk import ENVELOPE, choices, index_of, usage_of
+from ...chat.chunk_errors import is_error
 from ...chat.conversion import counts
 from ...chat.finish_words import finished_of, is_bare_finish
 from ...chat.stream_state import Asked, Seen
