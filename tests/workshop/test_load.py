@@ -18,7 +18,7 @@ from workshop.load import report, slow
 from workshop.load.figures import Felt, Figures, Hoard, Memory, Part
 from workshop.load.paced import Check, Latencies, Phase, Spoken, Words
 from workshop.load.side import WITH, Asked, Place
-from workshop.traffic.process import Provider, allow_files
+from workshop.traffic.process import ProviderProcess, allow_files
 
 # Damages the text of the streams 1 to 6 after the addon has repaired them, each in a way
 # of its own, and lets all others pass.
@@ -97,7 +97,7 @@ def test_slow_clients_are_measured_and_what_others_feel(
     asked = Asked(10, [10.0], 1, 0, 2, floor=False)
 
     async def measure() -> None:
-        async with Provider("workshop.load.provider", tmp_path) as provider:
+        async with ProviderProcess("workshop.load.provider", tmp_path) as provider:
             numbers = itertools.count()
             place = Place(asked, tmp_path, provider, figures, lambda _: None, numbers)
             await slow.measure(WITH, place)

@@ -25,7 +25,7 @@ from workshop.traffic.http1 import (
     chunked,
 )
 from workshop.traffic.memory import A_STREAM, JUDGED, MIB, NOISE, WARM_UP, Sample, judge
-from workshop.traffic.process import HOST, Child, Mitmdump, Provider, ask
+from workshop.traffic.process import HOST, Child, Mitmdump, ProviderProcess, ask
 from workshop.traffic.server import Exchange, listen
 
 linux = pytest.mark.skipif(not memory.available(), reason="there is no /proc")
@@ -179,8 +179,8 @@ def test_process_is_ended_though_it_ignores_the_first_request(tmp_path: Path) ->
 @linux
 def test_provider_that_cannot_answer_says_why(tmp_path: Path) -> None:
     async def talk() -> list[str]:
-        async with Provider("workshop.load.provider", tmp_path) as provider:
-            place = (HOST, provider.said["port"])
+        async with ProviderProcess("workshop.load.provider", tmp_path) as provider:
+            place = (HOST, provider.ports["port"])
             with pytest.raises((ChildError, OSError)):
                 await ask(place, "/v1/chat/completions", ["no request"])
         return provider.alarms  # it has ended: all that it said has come
@@ -208,7 +208,7 @@ def test_what_asyncio_says_of_a_peer_that_has_gone_is_no_alarm(
     asyncio.run(write_to_one_that_has_gone())
     words = {record.getMessage() for record in caplog.records}
     assert len(words) == 1, "asyncio says something else now"
-    provider = Provider("workshop.soak.provider", tmp_path)
+    provider = ProviderProcess("workshop.soak.provider", tmp_path)
     proxy = Mitmdump(tmp_path / "mitmdump", ["regular"], [])
     for line in words:
         proxy.hear(f"[10:00:00.000] {line}")

@@ -15,7 +15,7 @@ from workshop.load.side import ALONE, WITH, Asked, Place, Side
 from workshop.load.watch import Say, Watch
 from workshop.traffic import process
 from workshop.traffic.memory import weigh
-from workshop.traffic.process import Provider, allow_files
+from workshop.traffic.process import ProviderProcess, allow_files
 
 SPARE_FILES = 200
 
@@ -100,7 +100,7 @@ async def measure(asked: Asked, say: Say) -> Figures:
     figures = Figures(machine(), {**asked._asdict(), "script": str(asked.script)})
     with tempfile.TemporaryDirectory(prefix="llm_normalize-load-") as name:
         folder = Path(name)
-        async with Provider("workshop.load.provider", folder) as provider:
+        async with ProviderProcess("workshop.load.provider", folder) as provider:
             numbers = itertools.count()
             place = Place(asked, folder, provider, figures, say, numbers)
             try:

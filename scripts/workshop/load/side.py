@@ -13,7 +13,7 @@ from workshop.load.figures import Figures
 from workshop.load.paced import Phase
 from workshop.load.watch import Say
 from workshop.traffic.memory import Weight, weigh
-from workshop.traffic.process import HOST, STREAMING, Mitmdump, Provider, ask
+from workshop.traffic.process import HOST, STREAMING, Mitmdump, ProviderProcess, ask
 
 WITH, ALONE = "with the addon", "mitmproxy alone"
 WARM_UP = 20
@@ -58,7 +58,7 @@ class Place(NamedTuple):
 
     asked: Asked
     folder: Path
-    provider: Provider
+    provider: ProviderProcess
     figures: Figures
     say: Say
     numbers: "itertools.count[int]"
@@ -87,7 +87,7 @@ class Side:
         # Numbers of streams are given once, so this names a folder, and gates.
         self._number = next(place.numbers)
         folder = place.folder / f"mitmdump-{self._number}"
-        mode = f"reverse:http://{HOST}:{place.provider.said['port']}"
+        mode = f"reverse:http://{HOST}:{place.provider.ports['port']}"
         self.proxy = Mitmdump(folder, [mode], [script, *more])
 
     async def __aenter__(self) -> Self:
@@ -130,7 +130,7 @@ class Side:
 
     async def open(self, name: str) -> dict[str, Any]:
         """Open a gate, and return what the provider tells of itself."""
-        place = (HOST, self.place.provider.said["port"])
+        place = (HOST, self.place.provider.ports["port"])
         return dict(json.loads(await ask(place, "/control", [self.gate(name)])))
 
     async def settled(self) -> Weight:

@@ -27,7 +27,7 @@ from workshop.traffic.memory import judge as judge_memory
 from workshop.traffic.process import (
     PATIENCE,
     Mitmdump,
-    Provider,
+    ProviderProcess,
     allow_files,
 )
 
@@ -103,8 +103,8 @@ class Soak:
         addon = folder / "addon"  # a copy: it is touched
         shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
         seed = ("--seed", str(self._asked.seed), "--ca", str(upstream))
-        async with Provider("workshop.soak.provider", folder, *seed) as provider:
-            ports = provider.said
+        async with ProviderProcess("workshop.soak.provider", folder, *seed) as provider:
+            ports = provider.ports
             options = {
                 "normalize_hosts": [f"localhost:{ports[at]}" for at in ("tls", "h2")],
                 "normalize_pairs_size": SIZES[0],
@@ -123,7 +123,7 @@ class Soak:
             self._wrong(None, f"logged: {line}")
 
     async def _soak(
-        self, proxy: Mitmdump, provider: Provider, script: Path, records: Records
+        self, proxy: Mitmdump, provider: ProviderProcess, script: Path, records: Records
     ) -> None:
         trusted = proxy.confdir / "mitmproxy-ca-cert.pem"
         trusts = {
@@ -131,7 +131,7 @@ class Soak:
             "h2": client_context(trusted, ["h2"]),
         }
         reverse, regular = proxy.places
-        places = Places(reverse, regular, provider.said, trusts)
+        places = Places(reverse, regular, provider.ports, trusts)
         began = time.monotonic()
         self.figures.rss_start = weigh(proxy.pid).rss
         numbers = self._numbers(began + self._asked.seconds)

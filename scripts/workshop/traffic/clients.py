@@ -96,7 +96,7 @@ class Reply(abc.ABC):
         """Return the body up to the part that completes *mark*."""
         while mark not in self.body:
             piece = self.piece()
-            assert piece, f"{mark!r} never came; the answer was {self.body!r}"
+            assert piece, f"{mark!r} never arrived; the answer was {self.body!r}"
             self.body += piece
         return self.body
 

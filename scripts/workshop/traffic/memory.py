@@ -54,7 +54,7 @@ def weigh(pid: int) -> Weight:
 
 
 class Sampler:
-    """Weighs a process again and again, as long as it is entered.
+    """Weighs a process repeatedly, as long as it is entered.
 
     Args:
         pid: The process.

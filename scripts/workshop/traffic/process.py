@@ -1,4 +1,4 @@
-"""The processes of a measurement: mitmdump and providers, and what they say."""
+"""The processes of a measurement: mitmdump and providers, and what they print."""
 
 import asyncio
 import contextlib
@@ -38,11 +38,11 @@ _ALARMS = (
 _GONE = "socket.send() raised exception."
 """asyncio's words, from the fifth on, for a write to a peer that has gone.
 
-Harmless: that the peer has gone, the writer is told by itself, and nobody is left to read.
+Harmless: the writer learns by other means that the peer has gone, and nobody reads any more.
 Whoever went on writing without an end would show in what is left over.
 """
 _AFTER_AN_ALARM = 25
-"""Lines that are kept with such a one: what was raised comes last."""
+"""Lines that are stored after such a one: what was raised comes last."""
 _ALARMS_KEPT = 200
 
 STREAMING = '''\
@@ -76,7 +76,7 @@ def run[T](work: Coroutine[Any, Any, T]) -> T | None:
     """Run *work* to its end, and the processes it starts to theirs, whatever happens.
 
     Returns:
-        What it returns; None if it could not be done, which is said.
+        What it returns; None if it could not be done: why is printed.
     """
 
     async def main() -> T:
@@ -135,35 +135,35 @@ class Child(child.Child):
                 message = f"{self.name} does not start"
                 raise ChildError(message, self.lines)  # noqa: TRY301 - ended below
         except BaseException:
-            await self.leave()
+            await self.end()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.leave()
+        await self.end()
 
-    async def leave(self) -> None:
+    async def end(self) -> None:
         """End it, by force where it does not follow."""
         await asyncio.to_thread(self.stop)
 
 
-class Provider(Child):
+class ProviderProcess(Child):
     """A provider in a process of its own.
 
     Attributes:
-        said: What it told at its start: its ports.
+        ports: Those it listens on, by name, once it is ready.
     """
 
     def __init__(self, name: str, folder: Path, *args: str) -> None:
         env = variables(**MODULES)
         super().__init__("the provider", module(name, *args), folder, env=env)
-        self.said: dict[str, int] = {}
+        self.ports: dict[str, int] = {}
         self.alarms: list[str] = []
 
     def hear(self, line: str) -> None:
-        """Take what it tells; anything else is an error of its own."""
+        """Take a line of its output: its ports, or else an error of its own."""
         if line.startswith("@"):
-            self.said = json.loads(line[1:])
+            self.ports = json.loads(line[1:])
             self.is_ready.set()
         elif not line.endswith(_GONE):
             self.alarms.append(line)
@@ -205,7 +205,7 @@ class Mitmdump(mitmdump.Mitmdump, Child):
         self.loaded = threading.Event()
         self._goes_on = 0
 
-    async def leave(self) -> None:
+    async def end(self) -> None:
         """Ask it to end, and end it by force where it does not follow.
 
         A signal alone gets lost in a busy one: asyncio hears of it by a pipe, which is
@@ -215,7 +215,7 @@ class Mitmdump(mitmdump.Mitmdump, Child):
             with contextlib.suppress(ChildError, OSError, FramingError):
                 await self.control(end=True)
             await within(self.patience, lambda: self.code is not None)
-        await super().leave()
+        await super().end()
 
     def hear(self, line: str) -> None:
         """Take a line of its log."""
