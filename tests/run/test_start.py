@@ -17,7 +17,6 @@ import pytest
 
 from launchers import load
 from llm_normalize.desktop.local_server import fetch, status
-from llm_normalize.desktop.proxy.settings import ProxyError
 from llm_normalize.home import trust_advice
 from llm_normalize.run import command as run_command
 from llm_normalize.run import start
@@ -27,6 +26,7 @@ from llm_normalize.run.next_steps import Ways, next_steps, refusal
 from llm_normalize.run.ports import first_taken, has, is_taken
 from llm_normalize.run.upstream_proxy import (
     Upstream,
+    UpstreamProxyError,
     address,
     from_environment,
     upstream,
@@ -600,14 +600,14 @@ def test_proxy_of_the_network_is_a_url(given: str, url: str) -> None:
     ],
 )
 def test_other_urls_are_refused_and_not_quoted(given: str) -> None:
-    with pytest.raises(ProxyError, match="http://HOST:PORT") as caught:
+    with pytest.raises(UpstreamProxyError, match="http://HOST:PORT") as caught:
         upstream(given, {})
     assert str(caught.value).startswith("--upstream-proxy is to be")
     assert address(given) == ""
 
 
 def test_password_is_not_taken_from_the_command_line() -> None:
-    with pytest.raises(ProxyError, match="give env:NAME") as caught:
+    with pytest.raises(UpstreamProxyError, match="give env:NAME") as caught:
         upstream("http://me:s3cret@a.example:1", {})
     assert "s3cret" not in str(caught.value)
     found = upstream("env:A", {"A": "http://me:p%40ss@a.example:1"})

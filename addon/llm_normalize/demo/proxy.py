@@ -14,9 +14,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from ..desktop.proxy.settings import ProxyError
 from ..run.child import Child
 from ..run.mitmproxy_program import program, script
+from ..run.start_error import StartError
 from .provider import HOST, Provider
 
 LISTENS = re.compile(r"proxy listening at \S+?:(\d+)\.?$")
@@ -96,7 +96,7 @@ def running(
             port, page = _wait_until_it_listens(said, child, web=web)
             ca = folder / "mitmproxy-ca-cert.pem"
             yield Proxy(port, ca, page, said.last, lambda: child.is_running)
-    except ProxyError as error:
+    except StartError as error:
         raise DemoError(f"{error}.") from error
 
 

@@ -19,8 +19,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 import certifi
 import h11
 
-from ..desktop.proxy.settings import ProxyError
-from ..run.upstream_proxy import Upstream, upstream
+from ..run.upstream_proxy import Upstream, UpstreamProxyError, upstream
 
 _PORTS = {"http": 80, "https": 443}
 _HEAD = 100 * 1024  # bytes
@@ -274,7 +273,7 @@ def _proxy(scheme: str, place: _Place) -> Upstream | None:
     variable = f"{found}_proxy"
     try:
         return upstream(f"env:{variable}", {variable: named[found]})
-    except ProxyError as error:
+    except UpstreamProxyError as error:
         raise ConnectError(str(error)) from None
 
 

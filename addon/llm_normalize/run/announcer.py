@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 
 from ..desktop import processes
-from ..desktop.proxy.settings import ProxyError
 from . import ports as proxy_port
 from .child import START, STEP
 from .mitmproxy_options import FORWARD, Listens
+from .start_error import StartError
 
 SETTLED = 1.0
 IDLE = 0.03
@@ -45,13 +45,13 @@ def until_serving(pid: int, listens: Listens) -> Listens | None:
         listens: Its first mode; the port may be any.
 
     Raises:
-        ProxyError: It did not within a minute.
+        StartError: It did not within a minute.
     """
     if listens.port == 0:
         try:
             processes.needed()
         except processes.ProcessError as error:
-            raise ProxyError(
+            raise StartError(
                 f"which port it listens on is not known: {error}"
             ) from None
     end = time.monotonic() + START
@@ -68,7 +68,7 @@ def until_serving(pid: int, listens: Listens) -> Listens | None:
         elif listens.mode in FORWARD or now - looked > SETTLED:
             return listens._replace(port=port or listens.port)
         time.sleep(STEP)
-    raise ProxyError(f"it did not answer as llm_normalize within {START:g} s")
+    raise StartError(f"it did not answer as llm_normalize within {START:g} s")
 
 
 def _port(pid: int, listens: Listens) -> int | None:

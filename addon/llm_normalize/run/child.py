@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import IO, Any, NoReturn, Self
 
-from ..desktop.proxy.settings import ProxyError
+from .start_error import StartError
 
 START = 60.0  # seconds that it has to come up
 END = 8.0  # seconds that it has to end, with answers under way
@@ -133,7 +133,7 @@ class Supervised(Child):
             self._before[number] = signal.signal(number, self._signalled)
         try:
             return super().__enter__()
-        except ProxyError:
+        except StartError:
             self._hear_again()
             raise
 
@@ -149,7 +149,7 @@ class Supervised(Child):
         """Return when it is up; from here on a signal ends the block.
 
         Raises:
-            ProxyError: It ended, or took too long.
+            StartError: It ended, or took too long.
         """
         self._may_raise = True
         if self._is_signalled:
@@ -157,12 +157,12 @@ class Supervised(Child):
         end = time.monotonic() + START
         while not is_up():
             if not self.is_running:
-                raise ProxyError(
+                raise StartError(
                     f"it ended with code {self.code}: nothing was switched"
                 )
             if time.monotonic() > end:
                 sentence = f"it did not answer within {START:g} s: nothing was switched"
-                raise ProxyError(sentence)
+                raise StartError(sentence)
             time.sleep(STEP)
 
     def ignore_signals(self) -> None:
@@ -192,7 +192,7 @@ def become(command: Sequence[str]) -> NoReturn:
     """Let *command* take the place of this process.
 
     Raises:
-        ProxyError: It cannot be started.
+        StartError: It cannot be started.
     """
     sys.stdout.flush()
     if sys.platform == "win32":  # its execv returns to the shell at once
@@ -211,5 +211,5 @@ def _environ(**more: str) -> dict[str, str]:
     return {each: os.environ[each] for each in os.environ if each not in dropped} | more
 
 
-def _not_started(command: Sequence[str], error: OSError) -> ProxyError:
-    return ProxyError(f"{command[0]} cannot be started: {error.strerror}")
+def _not_started(command: Sequence[str], error: OSError) -> StartError:
+    return StartError(f"{command[0]} cannot be started: {error.strerror}")

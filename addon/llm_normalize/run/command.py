@@ -146,6 +146,7 @@ def main(given: Sequence[str]) -> int:
     from ..desktop.machine import Machine  # noqa: PLC0415
     from ..desktop.proxy.settings import ProxyError  # noqa: PLC0415
     from . import start, system_proxy  # noqa: PLC0415
+    from .start_error import StartError  # noqa: PLC0415
 
     machine = Machine()
     try:
@@ -153,6 +154,6 @@ def main(given: Sequence[str]) -> int:
             return system_proxy.restore(machine)
         prepared = start.prepared(flags, arguments, machine)
         return system_proxy.begin(prepared, machine)
-    except ProxyError as error:
+    except (StartError, ProxyError) as error:
         complain(error)
         return 1

@@ -20,7 +20,7 @@ from mitmproxy.exceptions import OptionsError
 from mitmproxy.proxy import mode_specs
 from mitmproxy.tools import cmdline
 
-from ..desktop.proxy.settings import ProxyError
+from .start_error import StartError
 
 LOCAL = "127.0.0.1"
 PAGE = 8081  # mitmweb's own
@@ -83,7 +83,7 @@ def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan
         configured: Whether its `config.yaml` counts, which may be what is wrong.
 
     Raises:
-        ProxyError: mitmproxy would fail without a sentence.
+        StartError: mitmproxy would fail without a sentence.
     """
     nowhere = io.StringIO()
     try:
@@ -126,7 +126,7 @@ def _plan(program: str, arguments: list[str], *, configured: bool) -> Plan | Non
     )
     for port in (planned.page, *(each.port for each in planned.listens)):
         if port and not 0 < port <= LARGEST:
-            raise ProxyError(f"{port} is no port: give one from 1 to {LARGEST}")
+            raise StartError(f"{port} is no port: give one from 1 to {LARGEST}")
     return planned
 
 
@@ -135,9 +135,9 @@ def _load(opts: options.Options, folder: Path) -> None:
     try:
         optmanager.load_paths(opts, *paths)
     except OSError as error:
-        raise ProxyError(f"{error.filename} cannot be read: {error.strerror}") from None
+        raise StartError(f"{error.filename} cannot be read: {error.strerror}") from None
     except (AttributeError, TypeError) as error:  # no options, or a value's wrong type
-        raise ProxyError(f"the config.yaml in {folder}: {error}") from None
+        raise StartError(f"the config.yaml in {folder}: {error}") from None
 
 
 def refusal(program: str, arguments: list[str]) -> str:

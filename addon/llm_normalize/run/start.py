@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from ..desktop.machine import Machine
-from ..desktop.proxy.settings import ProxyError
 from ..desktop.proxy.systems import choose
 from ..text.console import complain, say
 from . import next_steps, ports, upstream_proxy
@@ -22,6 +21,7 @@ from .announcer import beside, until_serving
 from .child import become
 from .mitmproxy_options import LOCAL, Plan, misspelled, plan, refusal
 from .mitmproxy_program import program, script
+from .start_error import StartError
 from .upstream_auth import VARIABLE
 
 CA = "mitmproxy-ca.pem"
@@ -51,24 +51,24 @@ def prepared(
     """Return what is to be started.
 
     Raises:
-        ProxyError: It makes no sense.
+        StartError: It makes no sense.
     """
     name = "mitmweb" if flags.web else "mitmproxy" if flags.console else "mitmdump"
     if flags.console and not (flags.check or sys.stdout.isatty()):
-        raise ProxyError("--console needs a terminal: start it in one, or without it")
+        raise StartError("--console needs a terminal: start it in one, or without it")
     given = ["-s", str(script())]
     first = plan(name, [*given, *arguments])
     if first is None:
         own = ["--" + name.replace("_", "-") for name in vars(flags)]
         wrong = misspelled(name, arguments, own)
         if wrong:
-            raise ProxyError(wrong)
+            raise StartError(wrong)
     if first is None or not first.says_host:
         given += ["--listen-host", LOCAL]
     upstream = None
     if flags.upstream_proxy is not None:
         if first and any(each.mode != "regular" for each in first.listens):
-            raise ProxyError("--upstream-proxy is a mode of its own: leave --mode out")
+            raise StartError("--upstream-proxy is a mode of its own: leave --mode out")
         upstream = upstream_proxy.upstream(flags.upstream_proxy, machine.environ)
         given += ["--mode", f"upstream:{upstream.url}"]
         if upstream.auth:
@@ -79,7 +79,7 @@ def prepared(
         planned = _unconfigured(name, [*given, *arguments])
     ours = planned.forward if planned else None
     if upstream and ours and upstream.url.partition("//")[2] in _own(ours.port):
-        raise ProxyError("--upstream-proxy names this proxy itself")
+        raise StartError("--upstream-proxy names this proxy itself")
     flag = "--pac" if flags.pac else "--system-proxy" if flags.system_proxy else ""
     return Start(name, [str(program(name)), *given, *arguments], planned, flag)
 
@@ -88,7 +88,7 @@ def _unconfigured(name: str, arguments: list[str]) -> Plan:
     """Return the plan without `config.yaml`: the check reports what is wrong with that."""
     planned = plan(name, arguments, configured=False)
     if planned is None:  # nothing is started that could say why
-        raise ProxyError(refusal(name, arguments))
+        raise StartError(refusal(name, arguments))
     return planned
 
 
@@ -100,28 +100,28 @@ def ensure_free(planned: Plan) -> None:
     """Look whether the ports are free.
 
     Raises:
-        ProxyError: One is not.
+        StartError: One is not.
     """
     obstacle = ports.obstacle(planned)
     if obstacle:
-        raise ProxyError(obstacle)
+        raise StartError(obstacle)
     taken = ports.first_taken(planned)
     if taken:
         hint = f"; to take another: {taken.repair}" if taken.free else ""
-        raise ProxyError(f"port {taken.port} is taken: {taken.by}{hint}")
+        raise StartError(f"port {taken.port} is taken: {taken.by}{hint}")
 
 
 def ensure_writable(folder: Path) -> None:
     """Look whether mitmproxy finds its CA in *folder*, or can write it there.
 
     Raises:
-        ProxyError: It can do neither.
+        StartError: It can do neither.
     """
     try:
         with contextlib.suppress(FileNotFoundError), (folder / CA).open("rb") as file:
             if file.read(1):
                 return
-            raise ProxyError(f"{folder / CA} is empty: remove it, and start again")
+            raise StartError(f"{folder / CA} is empty: remove it, and start again")
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(ROOM))
@@ -129,7 +129,7 @@ def ensure_writable(folder: Path) -> None:
         why = f"{error.strerror}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             why = f"the disk is full ({why})"
-        raise ProxyError(
+        raise StartError(
             f"mitmproxy cannot keep its CA in {folder}: {why}; to use another folder: "
             "--set confdir=FOLDER"
         ) from error
@@ -139,7 +139,7 @@ def alone(start: Start, machine: Machine) -> NoReturn:
     """Start mitmproxy, and switch nothing.
 
     Raises:
-        ProxyError: It would not start.
+        StartError: It would not start.
     """
     if start.plan is None:
         become(start.command)
@@ -160,7 +160,7 @@ def say_next(pid: int, start: Start, machine: Machine, ways: next_steps.Ways) ->
     first, *others = start.plan.listens
     try:
         found = until_serving(pid, first)
-    except ProxyError as error:
+    except StartError as error:
         complain(error)
         return
     if found is None:  # it has said why

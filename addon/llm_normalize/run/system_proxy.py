@@ -21,6 +21,7 @@ from . import next_steps, ports
 from .child import Supervised
 from .mitmproxy_options import LOCAL
 from .start import Start, alone, ensure_free, ensure_writable, goes_on, hint
+from .start_error import StartError
 from .upstream_proxy import from_environment
 
 
@@ -28,7 +29,8 @@ def begin(start: Start, machine: Machine) -> int:
     """Put back what an earlier start could not, then start.
 
     Raises:
-        ProxyError: It could not be done.
+        StartError: mitmproxy would not start.
+        ProxyError: The system's settings cannot be read or written.
     """
     if start.plan is None and start.flag:
         complain(f"{start.flag} switches nothing: mitmproxy will say why")
@@ -113,23 +115,24 @@ def switched(start: Start, machine: Machine) -> int:
     """Run mitmproxy with the system switched to it, and return its exit code.
 
     Raises:
-        ProxyError: Nothing was started, or it was ended again.
+        StartError: Nothing was started, or it was ended again.
+        ProxyError: The same, since the system's settings cannot be read or written.
     """
     planned = start.plan
     assert planned is not None
     listens = planned.forward
     if listens is None or not listens.port:
-        raise ProxyError(
+        raise StartError(
             f"{start.flag} is for a proxy that clients are pointed to (the regular mode, or "
             "--upstream-proxy) on a port of its own: here nothing is switched"
         )
     if listens.host not in next_steps.ANYWHERE | {LOCAL}:
-        raise ProxyError(f"{start.flag} leads to {LOCAL}: listen there, or everywhere")
+        raise StartError(f"{start.flag} leads to {LOCAL}: listen there, or everywhere")
     settings = choose(machine)
     if settings is None:
         desktop = machine.environ.get("XDG_CURRENT_DESKTOP", "")
         url = f"http://{LOCAL}:{listens.port}"
-        raise ProxyError(next_steps.refusal(start.flag, desktop, url))
+        raise StartError(next_steps.refusal(start.flag, desktop, url))
     ensure_free(planned)
     ensure_writable(planned.confdir)
     before = settings.current()
@@ -162,12 +165,12 @@ def ensure_pac(target: Target) -> None:
     """Look whether the PAC address is answered.
 
     Raises:
-        ProxyError: It is not.
+        StartError: It is not.
     """
     answer = fetch(target.host, target.port, "/proxy.pac")
     if answer is None or answer.status != HTTPStatus.OK:
         said = f"with {answer.status}" if answer else "nothing"
-        raise ProxyError(f"{target.url} answers {said}: nothing was switched")
+        raise StartError(f"{target.url} answers {said}: nothing was switched")
 
 
 def advise(before: InForce, target: Target) -> None:

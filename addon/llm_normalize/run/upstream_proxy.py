@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..desktop.proxy import variables
-from ..desktop.proxy.settings import ProxyError
+from .start_error import StartError
 
 FROM_ENVIRONMENT = "env:"
+
+
+class UpstreamProxyError(StartError):
+    """What is wrong with the address of the network's proxy, as one sentence."""
 
 
 class Upstream(NamedTuple):
@@ -27,7 +31,7 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
     """Return what `--upstream-proxy` names: a URL, or `env:NAME` of one.
 
     Raises:
-        ProxyError: It names none; the value is not quoted, for the password in it.
+        UpstreamProxyError: It names none; the value is not quoted, for the password in it.
     """
     url, where = given, "--upstream-proxy"
     if given.startswith(FROM_ENVIRONMENT):
@@ -35,13 +39,15 @@ def upstream(given: str, environ: Mapping[str, str]) -> Upstream:
         where = f"the variable {name}"
         url = environ.get(name, "")
         if not url:
-            raise ProxyError(f"--upstream-proxy: {where} is not set")
+            raise UpstreamProxyError(f"--upstream-proxy: {where} is not set")
     parts = _parts(url)
     if parts is None:
-        raise ProxyError(f"{where} is to be http://HOST:PORT or https://HOST:PORT")
+        raise UpstreamProxyError(
+            f"{where} is to be http://HOST:PORT or https://HOST:PORT"
+        )
     scheme, place, auth = parts
     if auth and url is given:
-        raise ProxyError(
+        raise UpstreamProxyError(
             "--upstream-proxy has a password, which every program on this machine could "
             "read on the command line: put the URL into a variable, and give env:NAME"
         )

@@ -32,9 +32,9 @@ def main(given: Sequence[str]) -> int:
     parse(given)
     # Here, since they need what parse does not: see scripts/run.py.
     from ...run import command, start  # noqa: PLC0415
+    from ...run.start_error import StartError  # noqa: PLC0415
     from ..local_server import LOCAL, reachable  # noqa: PLC0415
     from ..machine import Machine  # noqa: PLC0415
-    from ..proxy.settings import ProxyError  # noqa: PLC0415
     from .finding import Report  # noqa: PLC0415
     from .steps import walk  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def main(given: Sequence[str]) -> int:
     flags, arguments = command.parse(["--check", *given])
     try:
         plan = start.prepared(flags, arguments, machine).plan
-    except ProxyError as error:
+    except StartError as error:
         complain(error)
         return 1
     listens = plan.forward if plan else None

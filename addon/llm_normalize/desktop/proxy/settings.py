@@ -18,7 +18,7 @@ BYPASS = ("localhost", "127.0.0.0/8", "::1")
 
 
 class ProxyError(Exception):
-    """What went wrong and how to repair it, as one sentence."""
+    """Why the system's proxy settings cannot be used, and the repair, as one sentence."""
 
 
 class Target(NamedTuple):
