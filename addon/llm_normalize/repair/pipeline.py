@@ -312,8 +312,7 @@ class Pipeline:
         if self._output.verbatim:
             self._output.pass_on(item.raw)
             return
-        found = item.raw.split(b"\n\n", _SHOWN)
-        rest = found.pop()
+        *found, rest = item.raw.split(b"\n\n", _SHOWN)
         for at, comment in enumerate(found):
             self._drop(item.n + at, comment + b"\n\n", 1)
         if rest:
