@@ -17,6 +17,7 @@ from llm_normalize import addon
 from llm_normalize.commands import EVERY
 from llm_normalize.exchange import running_answer, stream_clock
 from llm_normalize.fixes import FIXES
+from llm_normalize.records import pairs_logs
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, wire
 from llm_normalize.wire.json_text import dumps, loads
@@ -129,15 +130,15 @@ def test_a_size_given_later_is_the_running_log_s(proxy: Proxy) -> None:
     proxy.set(normalize_pairs_size="1")
     proxy.stream(chat_flow(), GOOD)
     proxy.set(normalize_pairs_size="2m")
-    assert proxy.addon._log is not None
-    assert proxy.addon._log.size == 2 * 1024 * 1024
+    assert proxy.addon.logs.current is not None
+    assert proxy.addon.logs.current.size == 2 * 1024 * 1024
 
 
 def test_an_empty_path_turns_the_log_off(proxy: Proxy) -> None:
     proxy.set(normalize_pairs="")
     assert proxy.stream(chat_flow(), BAD) == GOOD
     assert not (proxy.folder / "normalize").exists()
-    assert proxy.addon._log is None
+    assert proxy.addon.logs.current is None
 
 
 def test_the_log_is_named_for_the_port(
@@ -213,7 +214,7 @@ def test_a_full_disk_is_said_in_the_event_log(
 def test_a_log_that_cannot_start_does_not_cost_the_repair(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(addon, "PairsLog", fail)
+    monkeypatch.setattr(pairs_logs, "PairsLog", fail)
     assert proxy.stream(chat_flow(), BAD) == GOOD
 
 
@@ -572,7 +573,7 @@ def test_a_body_that_passes_because_of_a_bug_is_buffered_as_ever(
 
 def test_done_closes_the_logs_of_former_paths(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
-    old = proxy.addon._log
+    old = proxy.addon.logs.current
     proxy.set(normalize_pairs="")
     proxy.close()
     assert old is not None
@@ -616,7 +617,7 @@ def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
 
 def test_a_reload_without_streams_closes_the_logs(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
-    log = proxy.addon._log
+    log = proxy.addon.logs.current
     proxy.addon.done()
     assert log is not None
     assert not log._thread.is_alive()

@@ -50,20 +50,20 @@ def test_a_bad_value_is_refused_by_name_and_the_old_one_stays(
     proxy: Proxy, option: str, value: Any, said: str
 ) -> None:
     old = getattr(proxy.context.options, option)
-    state = (proxy.addon.hosts, proxy.addon.skips)
+    state = (proxy.addon.hosts, proxy.addon.selection.skips)
     with pytest.raises(exceptions.OptionsError) as caught:
         proxy.set(**{option: value})
     assert option in str(caught.value)
     assert said in str(caught.value)
     assert getattr(proxy.context.options, option) == old
     assert proxy.addon.hosts.include(HOST, 443)
-    assert proxy.addon.skips == state[1]
+    assert proxy.addon.selection.skips == state[1]
 
 
 def test_changes_of_requests_are_skipped_like_fixes(proxy: Proxy) -> None:
     names = ["parameter-learned", "a.test:tools-empty"]
     proxy.set(normalize_skip=names)
-    assert [name for _, name in proxy.addon.skips] == [
+    assert [name for _, name in proxy.addon.selection.skips] == [
         "parameter-learned",
         "tools-empty",
     ]
@@ -95,10 +95,10 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
 def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
     with Proxy(tmp_path) as proxy:
         flow = chat_flow()
-        names = {fix.name for fix in proxy.addon._fixes_for(flow)}
+        names = {fix.name for fix in proxy.addon.selection.of(flow).fixes}
         assert "think-as-text" not in names
         proxy.set(normalize_also=["think-as-text"])
-        more = {fix.name for fix in proxy.addon._fixes_for(flow)}
+        more = {fix.name for fix in proxy.addon.selection.of(flow).fixes}
         assert more - names == {"think-as-text"}
         with pytest.raises(exceptions.OptionsError, match="did you mean think-as-text"):
             proxy.set(normalize_also=["thinks-as-text"])

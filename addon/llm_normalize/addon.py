@@ -33,17 +33,17 @@ from .exchange.request_facts import place_of
 from .exchange.response_headers import answers_events
 from .exchange.routing_policy import Routing
 from .exchange.settings import Settings
-from .fixes import EVERY_FIX
+from .fix_selection import FixSelection
 from .home.home import Home
 from .inspect.before_after import BeforeAfter
 from .inspect.transcript import Transcript
 from .records.pairs_log import PairsLog
+from .records.pairs_logs import PairsLogs
 from .records.statistics import Stats
 from .repair.fix import Fix
-from .request.adaptations import ADAPTATIONS
 from .routing import certificate_proof
 from .routing.gate import warn
-from .routing.hosts import PROVIDERS, HostPattern, Hosts
+from .routing.hosts import PROVIDERS, Hosts
 from .routing.own_address import LOOP, leads_back, remember_hosts
 from .routing.routes import is_reverse
 from .text.printable import brief
@@ -61,12 +61,9 @@ class Normalize:
 
     def __init__(self) -> None:
         self.hosts = Hosts.parse(PROVIDERS)
-        self.skips: list[tuple[HostPattern | None, str]] = []
-        self.adapted: list[tuple[HostPattern, str]] = []
-        self.also: set[str] = set()
+        self.selection = FixSelection()
         self.stats = Stats()
-        self._log: PairsLog | None = None
-        self._logs: dict[Path, PairsLog] = {}
+        self.logs = PairsLogs()
         self._answers = Answers(self.stats)
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
@@ -86,7 +83,7 @@ class Normalize:
             contentviews.add(view(self._refresh))
 
     def configure(self, updated: set[str]) -> None:
-        """Take changed options over.
+        """Apply changed options.
 
         Raises:
             OptionsError: A value is bad; mitmproxy keeps the old one.
@@ -106,60 +103,44 @@ class Normalize:
             options.connect_late(self._routing.routes)
         self._home.hosts, self._home.routes = self.hosts, self._routing.routes
         self._routing.hosts = self._exchanges.hosts = self.hosts
-        self._take_repairs(updated)
+        self.selection.update(updated)
         for name in updated & {"normalize_keepalive", "normalize_retry"}:
             options.check_seconds(name, getattr(ctx.options, name))
         if "normalize_pairs_size" in updated:
             size = options.size(ctx.options.normalize_pairs_size)
-            if self._log is not None:
-                self._log.size = size
+            if self.logs.current is not None:
+                self.logs.current.size = size
         if "normalize_pairs" in updated:
             options.check_pairs(ctx.options.normalize_pairs)
-            self._log = None  # running answers keep theirs
-
-    def _take_repairs(self, updated: set[str]) -> None:
-        """Take over which fixes and adaptations are on."""
-        if "normalize_skip" in updated:
-            self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
-        if "normalize_adapt" in updated:
-            self.adapted = [
-                options.adapted(each) for each in ctx.options.normalize_adapt
-            ]
-        if "normalize_also" in updated:
-            self.also = {options.also(text) for text in ctx.options.normalize_also}
+            self.logs.current = None  # running answers keep theirs
 
     def running(self) -> None:
-        """Warn of what stands open."""
+        """Warn if somebody else may use the proxy or its keys."""
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
         warn(modes, ctx.options.listen_host, guarded=guarded, has_keys=has_keys)
 
     def done(self) -> None:
-        """Write what is left of the logs; after a reload, when open streams end."""
+        """Write the rest of the logs; after a reload, when open streams end."""
         if ctx.master.should_exit.is_set():
             self._answers.streams.send_rests(self._exchanges)
             self._end()
         else:
-            for log in self._logs.values():
-                log.share()
-            self._answers.hand_over(self._exchanges, self._close_logs)
+            self.logs.share()
+            self._answers.hand_over(self._exchanges, self.logs.close)
             for exchange in self._exchanges:
                 exchange.hand_over()
             self._forget()
 
     def _end(self) -> None:
         self._answers.close_all(self._exchanges)
-        self._close_logs()
+        self.logs.close()
         self._forget()
 
     def _forget(self) -> None:
         self._routing.done(self._exchanges)
         self._exchanges.clear()
-
-    def _close_logs(self) -> None:
-        for log in self._logs.values():
-            log.close()
 
     # -- commands ----------------------------------------------------------------
 
@@ -173,8 +154,9 @@ class Normalize:
     def fixes_command(self, name: str = "") -> types.Data:
         """Show all fixes, and which of them are skipped; or all about one."""
         named = [fix for fix in EVERY if fix.name == name]
-        rows = [row for fix in named for row in one_fix(fix, self.skips, self.adapted)]
-        return _table(rows or fix_rows(EVERY, self.skips))
+        skips, adapted = self.selection.skips, self.selection.adapted
+        rows = [row for fix in named for row in one_fix(fix, skips, adapted)]
+        return _table(rows or fix_rows(EVERY, skips))
 
     @command.command("normalize.fixes.names")
     def names_command(self) -> Sequence[str]:
@@ -206,7 +188,7 @@ class Normalize:
     # -- TLS ---------------------------------------------------------------------
 
     def tls_clienthello(self, data: tls.ClientHelloData) -> None:
-        """Leave the TLS of hosts that are not ours closed."""
+        """Do not open the TLS of hosts whose answers are not repaired."""
         is_answered = self._routing.client_hello(data) or self._home.client_hello(data)
         if (
             is_answered
@@ -235,13 +217,13 @@ class Normalize:
             data.server.error = LOOP
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
-        """Say what to do when a client does not trust mitmproxy's CA."""
+        """Log what to do when a client does not trust mitmproxy's CA."""
         self._home.distrusted(data)
 
     # -- requests and answers ----------------------------------------------------
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
-        """Ask nothing of a host that has a route, or is none."""
+        """Connect to no server for a host that has a route, or is the proxy's own page."""
         self._routing.connect(flow)
         self._home.connect(flow)
 
@@ -301,7 +283,7 @@ class Normalize:
         return True
 
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
-        """Repair an answer in one piece, or close the record of a stream.
+        """Repair an answer that is one body, or close the record of a stream.
 
         mitmproxy awaits what a hook returns (mitmproxy/addonmanager.py).
         """
@@ -353,24 +335,18 @@ class Normalize:
     # -- what counts for one answer ----------------------------------------------
 
     def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
-        off = self._off(flow)
-        return [fix for fix in EVERY_FIX if fix.name not in off]
-
-    def _off(self, flow: http.HTTPFlow) -> set[str]:
-        """Return the names of what is not to be done to *flow*."""
-        optional = {fix.name for fix in EVERY_FIX if fix.optional}
-        return optional - self.also | _named(self.skips, flow.request)
+        return self.selection.of(flow).fixes
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
-        off = self._off(flow)
+        fixes, adaptations, adapted = self.selection.of(flow)
         return Settings(
-            fixes=[fix for fix in EVERY_FIX if fix.name not in off],
-            adaptations=[each for each in ADAPTATIONS if each.name not in off],
+            fixes=fixes,
+            adaptations=adaptations,
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
-            adapted=_named(self.adapted, flow.request) - off,
+            adapted=adapted,
             words=self._routing.gate is None,
             keepalive=ctx.options.normalize_keepalive,
             retry=ctx.options.normalize_retry,
@@ -378,24 +354,13 @@ class Normalize:
 
     def _pairs_log(self) -> PairsLog | None:
         """Return the pairs log, begun with the first answer that needs it."""
-        if self._log is None and ctx.options.normalize_pairs:
+        if self.logs.current is None and ctx.options.normalize_pairs:
             try:
-                self._log = self._log_at(
-                    options.pairs_path(ctx.options.normalize_pairs)
-                )
+                path = options.pairs_path(ctx.options.normalize_pairs)
+                self.logs.begin(path, options.size(ctx.options.normalize_pairs_size))
             except Exception:  # no log, but no answer goes unrepaired for it
                 logger.exception("normalize: there is no pairs log")
-        return self._log
-
-    def _log_at(self, path: Path) -> PairsLog:
-        log = self._logs.get(path)  # the option may have changed back
-        size = options.size(ctx.options.normalize_pairs_size)
-        if log is None:
-            log = self._logs[path] = PairsLog(
-                path, size, lambda text: logger.warning("normalize: %s", text)
-            )
-        log.size = size
-        return log
+        return self.logs.current
 
 
 def _expect(exchange: Exchange) -> None:
@@ -403,19 +368,6 @@ def _expect(exchange: Exchange) -> None:
     exchange.expect()
     if ctx.options.normalize_mode == "repair":
         exchange.flow.request.headers["accept-encoding"] = "identity"
-
-
-def _named(
-    given: Iterable[tuple[HostPattern | None, str]], request: http.Request
-) -> set[str]:
-    """Return the names that are *given* for the host of *request*, or for all."""
-    # Either may be the name that the user knows: behind a kept host header, say.
-    hosts = {request.host, request.pretty_host}
-    return {
-        name
-        for pattern, name in given
-        if pattern is None or any(pattern.matches(host, request.port) for host in hosts)
-    }
 
 
 def _table(rows: Iterable[Sequence[str]]) -> types.Data:

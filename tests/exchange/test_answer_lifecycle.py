@@ -663,8 +663,8 @@ def test_done_closes_what_is_open_and_writes_the_logs(proxy: Proxy) -> None:
         stream.id: "upstream-broke",
         body.id: "upstream-broke",
     }
-    assert proxy.addon._log is not None
-    assert not proxy.addon._log._thread.is_alive()
+    assert proxy.addon.logs.current is not None
+    assert not proxy.addon.logs.current._thread.is_alive()
 
 
 def test_streams_that_outlive_the_addon_are_repaired_and_recorded_to_their_end(
@@ -939,7 +939,7 @@ def test_large_stream_under_repair_when_mitmproxy_ends_has_one_record(
         await asyncio.to_thread(begun.wait)
         proxy.addon.responseheaders(other)
         records = proxy.records()
-        log = proxy.addon._log
+        log = proxy.addon.logs.current
         assert log is not None
         monkeypatch.setattr(log, "write", fail)
         go_on.set()
