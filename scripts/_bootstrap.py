@@ -66,14 +66,14 @@ class SetupError(Exception):
 
 
 class StepError(SetupError):
-    """A command failed; `lines` are the last that it said, `said` are many more."""
+    """A command failed; `lines` are the last that it printed, `output` are many more."""
 
     def __init__(
-        self, message: str, lines: Sequence[str], said: Sequence[str] = ()
+        self, message: str, lines: Sequence[str], output: Sequence[str] = ()
     ) -> None:
         super().__init__(message)
         self.lines = lines
-        self.said = said or lines
+        self.output = output or lines
 
 
 class MismatchError(SetupError):
@@ -300,8 +300,8 @@ def run(title: str, command: Sequence[str], **more: str) -> str:
         failed = True
     say(f"{'failed after ' if failed else ''}{time.monotonic() - start:.1f} s")
     if failed:
-        said = [_uv.masked(line) for line in lines if line]
-        raise StepError(f"{title} failed", said[-12:], said)
+        output = [_uv.masked(line) for line in lines if line]
+        raise StepError(f"{title} failed", output[-12:], output)
     return "\n".join(lines)
 
 
@@ -325,7 +325,7 @@ def install(title: str, command: Sequence[str], **more: str) -> None:
     try:
         run(title, command, **more)
     except StepError as error:
-        package = _uv.mismatch(error.said)
+        package = _uv.mismatch(error.output)
         if package is None:
             raise
         files = [word for before, word in zip(command, command[1:]) if before == "-r"]
@@ -404,10 +404,10 @@ def _uv_home() -> Path:
 def _version(uv: str) -> str | None:
     """Return what *uv* says that it is, None if it does not start."""
     try:
-        said = subprocess.run([uv, "--version"], capture_output=True, check=True)
+        version = subprocess.run([uv, "--version"], capture_output=True, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return said.stdout.decode(errors="replace")
+    return version.stdout.decode(errors="replace")
 
 
 def _install_uv(pip: Sequence[str]) -> None:

@@ -120,11 +120,11 @@ def extra_indexes(listing: str, variables: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def mismatch(said: Sequence[str]) -> str | None:
+def mismatch(output: Sequence[str]) -> str | None:
     """Return what uv or pip refused for its hash, None if they failed otherwise."""
-    if not any(_MISMATCH.search(line) for line in said):
+    if not any(_MISMATCH.search(line) for line in output):
         return None
-    found = [match[1] or match[2] for match in map(_PACKAGE.search, said) if match]
+    found = [match[1] or match[2] for match in map(_PACKAGE.search, output) if match]
     return found[0] if found else "a package"
 
 

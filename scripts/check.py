@@ -31,12 +31,12 @@ def tools(fix: bool, upgrade: bool = False) -> dict[str, list[str]]:
     return found
 
 
-def outcome(name: str, code: int, said: str) -> tuple[str, str]:
+def outcome(name: str, code: int, output: str) -> tuple[str, str]:
     """Return the word for how a tool ended, and the lines of its output to show."""
     if code and not (name == "audit" and code == NOT_DONE):
-        return "failed", said.rstrip()
+        return "failed", output.rstrip()
     # What was audited, and whether anything was, is its result.
-    last = said.rstrip().rpartition("\n")[2] if name == "audit" else ""
+    last = output.rstrip().rpartition("\n")[2] if name == "audit" else ""
     return "not done" if code else "ok", last
 
 

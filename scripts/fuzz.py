@@ -420,9 +420,9 @@ def run(flags: argparse.Namespace) -> int:
     def report(finding: dict[str, str]) -> None:
         jobs.findings[finding["kind"]] = finding
         place = Path(__file__).resolve()
-        again = ["python3", str(place), *more, "--replay", finding["path"]]
+        rerun = ["python3", str(place), *more, "--replay", finding["path"]]
         text = finding["text"].rstrip().replace("\n", "\n    ")
-        print(f"\n{finding['kind']}\n    {text}\n  {shlex.join(again)}", flush=True)
+        print(f"\n{finding['kind']}\n    {text}\n  {shlex.join(rerun)}", flush=True)
         # The file is gone where a machine lasts as long as its job.
         data = base64.b64encode(Path(finding["path"]).read_bytes()).decode()
         print(f"  the input in base64: {data}\n", flush=True)

@@ -40,7 +40,7 @@ def main(*given: str) -> int:
             return 0
     if tool != "demo":  # which has next to no arguments
         command = importlib.import_module(f"llm_normalize.{cli.TOOLS[tool].module}")
-        flags = command.parse(words)  # what is wrong is said before anything is made
+        flags = command.parse(words)  # what is wrong is printed before anything is made
         if tool == "doctor" and flags.list:
             return cli.main(["doctor", *words])
     _bootstrap.ensure(_bootstrap.RUNTIME)

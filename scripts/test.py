@@ -59,7 +59,7 @@ BY_FILE = ["-n", "2", "--dist", "loadfile"]
 # Some make environments, or images, before they begin.
 UNHURRIED = ["--timeout", "1800"]
 
-# Measuring them takes several times as long, and what they reach others reach, too.
+# Measuring them takes several times as long, and other tests run the same code, too.
 WIDE = ["tests/properties"]
 # What they test runs in processes of its own, where nothing is measured.
 APART = ["tests/end_to_end", "tests/faults", "tests/security"]
@@ -113,7 +113,7 @@ def compile_once() -> None:
         # Not beside the sources; Git ignores it as it does the environments.
         folder = _bootstrap.ROOT / ".venv-compiled"
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(folder))
-        # Copies that the tests of another run compiled come never again.
+        # Copies that the tests of another run compiled are never used again.
         inside = folder.joinpath(*Path(tempfile.gettempdir()).parts[1:])
         for old in inside.glob("pytest-of-*"):
             shutil.rmtree(old, ignore_errors=True)

@@ -30,7 +30,7 @@ def _names() -> list[str]:
 
 
 def take_each(take: Callable[[set[str]], None]) -> None:
-    """Let *take* take over each option by itself.
+    """Let *take* apply each option on its own.
 
     An addon that refuses one now stays as it is, and the others count all the same
     (mitmproxy/addons/script.py, `loadscript`).

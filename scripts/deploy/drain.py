@@ -79,13 +79,13 @@ def drain(path: str, server: str, seconds: float) -> int:
     """
     set_state(path, server, "drain")
     end = time.monotonic() + seconds
-    said = -1
+    printed = -1
     while True:
         left = sessions(path, server)
         if not left or time.monotonic() >= end:
             return left
-        if left != said:
-            said = left
+        if left != printed:
+            printed = left
             print(f"{server}: {left} under way", file=sys.stderr, flush=True)
         time.sleep(_EVERY)
 

@@ -203,7 +203,7 @@ class Child:
     def until[T](
         self, found: Callable[[], T | None], patience: float, what: str = "a line"
     ) -> T:
-        """Return what *found* finds, asked again after each line.
+        """Return what *found* finds, called after each line.
 
         Raises:
             ChildError: It ended without, or took longer than *patience* seconds.

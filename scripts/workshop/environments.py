@@ -197,8 +197,8 @@ def run(
     Raises:
         EnvironmentLackingError: It failed; the lines *telling* of its output say why.
     """
-    kept = {**AT_START, "PIP_USER": "0", **(variables or {})}
-    kept.pop("PIP_TARGET", None)
+    changed = {**AT_START, "PIP_USER": "0", **(variables or {})}
+    changed.pop("PIP_TARGET", None)
     done = subprocess.run(
         command,
         cwd=folder,
@@ -207,7 +207,7 @@ def run(
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",
-        env=kept,
+        env=changed,
         check=False,
     )
     if done.returncode:

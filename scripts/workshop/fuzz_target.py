@@ -927,9 +927,7 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     sent: list[Json] = conformance.values(out)
     joined = "".join(text for value in sent for text in _strings(value))
     # JSON that nobody can read may be the words of an error.
-    errors = [
-        each for each in sent if is_error(each) and not chunk.is_chunk(each)
-    ]
+    errors = [each for each in sent if is_error(each) and not chunk.is_chunk(each)]
     words = "".join(text for value in errors for text in _strings(value))
     meant = conformance.meaning_of_stream(out).choices.values()
     joined += "".join(

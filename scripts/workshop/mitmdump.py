@@ -105,9 +105,9 @@ def answers(port: int) -> bool:
     After an error in a script or an option it listens, and ends.
     """
     try:
-        with socket.create_connection((LOOPBACK, port), START) as asking:
-            asking.sendall(b"?\r\n\r\n")  # no request, so that no flow comes of it
-            return b" 400 " in asking.recv(99)
+        with socket.create_connection((LOOPBACK, port), START) as connection:
+            connection.sendall(b"?\r\n\r\n")  # no request, so that no flow comes of it
+            return b" 400 " in connection.recv(99)
     except OSError:
         return False
 

@@ -373,10 +373,10 @@ def test_proxies_have_a_cpu_of_their_own(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (shared.proxies, shared.traffic) == ({3}, {0, 1})
     shared = machine.share_cpus({0, 1})
     assert (shared.proxies, shared.traffic) == ({1}, {0})
-    assert "the same core" in shared.said
+    assert "the same core" in shared.sentence
     shared = machine.share_cpus({5})
     assert (shared.proxies, shared.traffic) == (set(), set())
-    assert "one CPU only" in shared.said
+    assert "one CPU only" in shared.sentence
 
 
 def test_without_affinity_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,7 +384,7 @@ def test_without_affinity_nothing_is_pinned(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     shared = machine.share_cpus()
     assert (shared.proxies, shared.traffic) == (set(), set())
-    assert "nothing is pinned" in shared.said
+    assert "nothing is pinned" in shared.sentence
     machine.pin(os.getpid(), shared.proxies)
 
 

@@ -23,7 +23,7 @@ _ORDER = ("content", "refusal", "annotations", "audio", "tool_calls", "function_
 
 
 def is_body(chunk: Chunk, asked: Asked, seen: Seen) -> bool:
-    """Tell whether *chunk* is a whole answer in place of a stream, by what it is itself.
+    """Tell whether *chunk* is a whole answer in place of a stream, by its own fields.
 
     More may follow all the same: there are servers that send a message in each chunk.
     """
@@ -238,7 +238,7 @@ class _Joined:
                 self._values[key] = [*value] if isinstance(value, list) else value
 
     def merged(self) -> Chunk:
-        """Return all that was said."""
+        """Return all that the message says."""
         texts = {key: "".join(parts) for key, parts in self._texts.items()}
         objects = {key: each.merged() for key, each in self._objects.items()}
         return {**self._values, **texts, **objects}

@@ -21,13 +21,13 @@ def has_delta_text(choice: Chunk) -> bool:
 def name_text(one: Chunk, other: Chunk, *, repeats: bool) -> None:
     """Let a text that is all of *one* be the delta or message that *other* has.
 
-    A message that only *repeats* what deltas have said is dropped: the text is no part of
+    A message that only *repeats* what deltas have sent is dropped: the text is no part of
     it then.
     """
     keys = [key for key in _PARTS if key in other]
     if keys and isinstance(one.get("text"), str) and one.keys().isdisjoint(_PARTS):
-        said = other[keys[0]]
-        is_more = not isinstance(said, dict) or said.get("content")
+        part = other[keys[0]]
+        is_more = not isinstance(part, dict) or part.get("content")
         one[keys[0] if is_more and not repeats else "delta"] = {
             "content": one.pop("text")
         }

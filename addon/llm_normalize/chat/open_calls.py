@@ -15,7 +15,7 @@ class Opened:
     """What a choice has opened, and what the chunk at hand opens beyond that.
 
     Args:
-        calls: The calls by index, first opened first; kept as they are.
+        calls: The calls by index, first opened first; not changed.
     """
 
     def __init__(self, calls: dict[int, Call]) -> None:

@@ -76,8 +76,8 @@ class SentArguments:
         found = []
         for place, waiting in list(self._waiting.items()):
             if (indexes is None or place[0] in indexes) and not waiting.encoded:
-                said = calls[place].arguments if place in calls else None
-                sent = at_last(said, waiting.text) if said else waiting.text
+                before = calls[place].arguments if place in calls else None
+                sent = at_last(before, waiting.text) if before else waiting.text
                 if sent:
                     del self._waiting[place]
                     found.append((place, sent))

@@ -147,7 +147,7 @@ class Seen:
     def __init__(self) -> None:
         self.choices: dict[int, ChoiceSeen] = {}
         self.envelope: Chunk = {}
-        """`id`, `created` and `model`, as the first chunk that said them had them."""
+        """`id`, `created` and `model`, as the first chunk that had them."""
         self.unnamed: frozenset[int] = frozenset()
         """Choices with fragments of calls that wait for a name; a fix holds them."""
         self.error = False
@@ -168,7 +168,7 @@ class Seen:
     def state(self) -> object:
         """What decides on the next chunk, unless it opens or repeats a call.
 
-        What the calls have said so far counts then, too. To be compared later.
+        What the calls have sent so far counts then, too. To be compared later.
         """
         states = [_state_of(index, seen) for index, seen in self.choices.items()]
         return tuple(self.envelope.items()), self.error, states

@@ -21,7 +21,7 @@ class Unnamed:
         self._held: dict[tuple[int, int], Chunk] = {}  # (choice, call) to all so far
         self._at: dict[tuple[int, int], int] = {}  # the event that brought the last
         self._where: dict[tuple[int, int | str], tuple[int, int]] = {}
-        """Where an id, or what has come under another index, waits."""
+        """Where an id, or what was received under another index, waits."""
         self._known: set[tuple[int, int | str]] = set()  # calls that wait no more
         self._size = 0
         self._before = (-1, self._held)  # an event's number, and what waited before it
@@ -179,7 +179,7 @@ class Unnamed:
         return popped
 
     def undo(self, n: int) -> None:
-        """Hold again what was held before event *n*, which passes unchanged."""
+        """Restore what was held before event *n*, which passes unchanged."""
         if self._before[0] == n:
             self._held = dict(self._before[1])
             self._at = dict.fromkeys(self._held, n)

@@ -25,7 +25,7 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
         was = before.choices.get(index, Choice())
         now = after.choices.get(index, Choice())
         if was.function_call and now.calls and not (was.calls or now.function_call):
-            # It is said as a tool call, for who asked with tools.
+            # A tool call says it, for who asked with tools.
             was = replace(was, calls=[was.function_call], function_call=None)
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
@@ -65,13 +65,13 @@ def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:
     ):
         keep_id = ids.count(old_call.id) == 1
         yield from _lost_in_call(f"call {number}", old_call, new_call, keep_id=keep_id)
-    said = was.function_call
+    legacy = was.function_call
     more = now.function_call or Call()
-    if said is not None and not more.name:
+    if legacy is not None and not more.name:
         calls = [*was.calls, *_joined(was.calls)]
         calls += now.calls  # there, one without arguments has got those it lacked
-        if any(_tells(call, said, more.arguments) for call in calls):
-            return  # it is said, as a tool call
+        if any(_tells(call, legacy, more.arguments) for call in calls):
+            return  # a tool call says it
     if was.function_call or now.function_call:
         old_call = was.function_call or Call()
         new_call = now.function_call or Call()
@@ -86,10 +86,12 @@ def _joined(calls: list[Call]) -> Iterator[Call]:
 
 def _tells(call: Call, legacy: Call, rest: str) -> object:
     """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
-    said = (rest, call.arguments + rest)
-    # Each event that tells the call again may tell all of this one, too.
-    again = call.arguments and not legacy.arguments.replace(call.arguments, "")
-    return legacy.name in ("", call.name) and (again or legacy.arguments in said)
+    either = (rest, call.arguments + rest)
+    # Each event that repeats the call may repeat all of this one, too.
+    is_repeated = call.arguments and not legacy.arguments.replace(call.arguments, "")
+    return legacy.name in ("", call.name) and (
+        is_repeated or legacy.arguments in either
+    )
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:

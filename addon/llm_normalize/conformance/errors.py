@@ -64,13 +64,15 @@ def has_notes(value: dict[str, object]) -> bool:
     if "choices" in value and value.get("errors"):
         return True
     parts = [as_dict(choice) for choice in as_list(value.get("choices"))]
-    said = [as_dict(part.get(key)) for part in parts for key in ("delta", "message")]
+    messages = [
+        as_dict(part.get(key)) for part in parts for key in ("delta", "message")
+    ]
     keys = ("text", "finish_reason", "logprobs")
     return (
         "choices" in value
         and not any(part.get(key) for part in parts for key in keys)
         and not any(
-            each for part in said for key, each in part.items() if key != "role"
+            each for part in messages for key, each in part.items() if key != "role"
         )
         and any(value.get(key) for key in WORDS)
     )

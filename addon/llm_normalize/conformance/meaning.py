@@ -197,12 +197,12 @@ class _Reader:
             unread = beside if "choices" in result else beside & result.keys()
             self.native({key: value[key] for key in unread})
         elif "response" in value or "tool_calls" in value:
-            said = {
+            fields = {
                 "content": value.get("response"),
                 "tool_calls": value.get("tool_calls"),
             }
             reason = value.get("finish_reason")
-            self.choice(0, {"delta": said, "finish_reason": reason})
+            self.choice(0, {"delta": fields, "finish_reason": reason})
 
     def choice(self, position: int, raw: dict[str, object]) -> None:
         index = raw.get("index")
@@ -233,33 +233,33 @@ class _Reader:
             self.meaning.errors.append(error)
 
     def delta(
-        self, choice: Choice, state: _Open, said: dict[str, object], *, whole: bool
+        self, choice: Choice, state: _Open, fields: dict[str, object], *, whole: bool
     ) -> None:
-        content = said.get("content")
+        content = fields.get("content")
         text, thought = _parts(content)
         if whole and choice.text and text.startswith(choice.text):
-            # A message in every chunk that grows holds what was said before, too.
+            # A message in every chunk that grows holds what was sent before, too.
             text = text[len(choice.text) :]
         choice.text += text
         choice.as_object = choice.as_object or isinstance(content, dict)
         choice.reasoning += thought
         spoken: list[str] = []
         for key in _REASONING_KEYS:
-            reasoning = "".join(_parts(said.get(key)))
+            reasoning = "".join(_parts(fields.get(key)))
             if reasoning and reasoning not in spoken:
                 spoken.append(reasoning)
-        details = map(as_dict, as_list(said.get("reasoning_details")))
+        details = map(as_dict, as_list(fields.get("reasoning_details")))
         for each in details if not spoken and not thought else ():
             choice.reasoning += as_str(each.get("text")) or as_str(each.get("summary"))
         choice.reasoning += "".join(spoken)
-        choice.refusal += as_str(said.get("refusal"))
-        legacy = said.get("function_call")
+        choice.refusal += as_str(fields.get("refusal"))
+        legacy = fields.get("function_call")
         if isinstance(legacy, dict) and any(legacy.values()):
             call = choice.function_call or Call()
             call.name = call.name or as_str(legacy.get("name"))
             _add_arguments(call, legacy.get("arguments"))
             choice.function_call = call
-        for fragment in as_list(said.get("tool_calls")):
+        for fragment in as_list(fields.get("tool_calls")):
             if isinstance(fragment, dict):
                 _merge(state, fragment)
 
@@ -300,9 +300,9 @@ def _skip(text: str, place: int) -> int:
     return match.end() if match else place
 
 
-def _says_something(said: dict[str, object]) -> bool:
+def _says_something(fields: dict[str, object]) -> bool:
     keys = ("content", *_REASONING_KEYS, "refusal", "function_call", "tool_calls")
-    return any(said.get(key) for key in keys)
+    return any(fields.get(key) for key in keys)
 
 
 def _parts(content: object) -> tuple[str, str]:

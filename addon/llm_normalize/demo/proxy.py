@@ -25,7 +25,7 @@ PATIENCE = 30  # seconds for a start, and for a read
 
 
 class DemoError(Exception):
-    """What went wrong, as one sentence; `lines` are the last that mitmproxy said."""
+    """What went wrong, as one sentence; `lines` are the last that mitmproxy printed."""
 
     def __init__(self, message: str, lines: Collection[str] = ()) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class Proxy(NamedTuple):
         port: Where, on `HOST`.
         ca: The certificate that a client has to trust.
         page: Where mitmweb shows its flows; empty for mitmdump.
-        last: The last lines that it said.
+        last: The last lines that it printed.
         alive: Tells whether it still runs.
     """
 
@@ -92,30 +92,30 @@ def running(
     command += more
     try:
         with Child(command, is_read=True) as child:
-            said = _Said(name, child.output)
-            port, page = _wait_until_it_listens(said, child, web=web)
+            output = _Output(name, child.output)
+            port, page = _wait_until_it_listens(output, child, web=web)
             ca = folder / "mitmproxy-ca-cert.pem"
-            yield Proxy(port, ca, page, said.last, lambda: child.is_running)
+            yield Proxy(port, ca, page, output.last, lambda: child.is_running)
     except StartError as error:
         raise DemoError(f"{error}.") from error
 
 
 def _wait_until_it_listens(
-    said: "_Said", child: Child, *, web: bool
+    output: "_Output", child: Child, *, web: bool
 ) -> tuple[int, str]:
     """Return the proxy's port, and mitmweb's page if that is wanted."""
     port, page = 0, ""
     end = time.monotonic() + PATIENCE
     while not port or (web and not page):
         try:
-            line = said.lines.get(timeout=max(0, end - time.monotonic()))
+            line = output.lines.get(timeout=max(0, end - time.monotonic()))
         except queue.Empty:
-            sentence = f"{said.name} did not listen within {PATIENCE} seconds."
-            raise DemoError(sentence, said.last) from None
+            sentence = f"{output.name} did not listen within {PATIENCE} seconds."
+            raise DemoError(sentence, output.last) from None
         if line is None:
             code = child.code if child.ends_within(3) else None
-            sentence = f"{said.name} did not start: it ended with code {code}."
-            raise DemoError(sentence, said.last)
+            sentence = f"{output.name} did not start: it ended with code {code}."
+            raise DemoError(sentence, output.last)
         if found := LISTENS.search(line):
             port = int(found[1])
         elif found := SERVES.search(line):
@@ -123,8 +123,8 @@ def _wait_until_it_listens(
     return port, page
 
 
-class _Said:
-    """What mitmproxy says, read to the end: a full pipe would stop it."""
+class _Output:
+    """What mitmproxy prints, read to the end: a full pipe would stop it."""
 
     def __init__(self, name: str, output: IO[str]) -> None:
         self.name = name
@@ -141,7 +141,7 @@ class _Said:
 
 
 def _free_port() -> int:
-    # mitmweb does not tell which one it took when it is given 0.
+    # mitmweb does not report which one it took when it is given 0.
     with socket.create_server((HOST, 0)) as server:
         return int(server.getsockname()[1])
 

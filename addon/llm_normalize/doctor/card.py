@@ -100,7 +100,7 @@ def card_of(subject: str, kind: str, verdicts: Sequence[Verdict]) -> Card:
     card.left = grouped((v.answer.name, each) for v in verdicts for each in v.left)
     card.fixes = ordered(found)
     notes = [(v.answer.name, each) for v in verdicts for each in v.notes]
-    # What holds for many is said once.
+    # What holds for many is printed once.
     names: dict[str, list[str]] = {}
     for name, note in notes:
         names.setdefault(brief(note), []).append(brief(name))

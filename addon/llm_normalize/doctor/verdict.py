@@ -183,7 +183,7 @@ def _kind(content_type: str) -> str:
 
 
 def _request(verdict: Verdict) -> bool:
-    """Hold the answer to what was asked; tell whether nothing can be said by that."""
+    """Hold the answer to what was asked; tell whether that allows no verdict."""
     answer = verdict.answer
     if not answer.live:
         return False

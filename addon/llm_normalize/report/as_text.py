@@ -62,9 +62,9 @@ def _needed(group: Group, mode: str) -> str:
     needed = ranked(group.fixed)
     names = [text.cut(name, _MOST_NAME) for name, _ in needed[:_OF_A_MODEL]]
     more = len(needed) - len(names)
-    said = ", ".join(names) or "nothing"
-    said += f" and {more} more" if more else ""
-    return f"{said} (observed)" if mode == "observe" else said
+    listed = ", ".join(names) or "nothing"
+    listed += f" and {more} more" if more else ""
+    return f"{listed} (observed)" if mode == "observe" else listed
 
 
 def _fixes(found: Collected) -> Iterator[str]:

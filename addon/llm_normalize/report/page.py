@@ -102,7 +102,7 @@ def _content(found: Collected, notes: reader.Notes) -> dict[str, Any]:
 
 
 def _code(source: str) -> str:
-    """Return *said* as HTML, with what is between backticks as code."""
+    """Return *source* as HTML, with what is between backticks as code."""
     parts = re.split(r"`([^`]*)`", html.escape(visible(source)))
     return "".join(
         f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts)

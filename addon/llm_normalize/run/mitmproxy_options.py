@@ -75,7 +75,7 @@ class Plan(NamedTuple):
 def plan(program: str, arguments: list[str], *, configured: bool = True) -> Plan | None:
     """Return what *program* would do, None where it would do something else than serve.
 
-    That is: with arguments that are wrong, or that ask for help. It says so itself.
+    That is: with arguments that are wrong, or that ask for help. It prints why.
 
     Args:
         program: `mitmdump`, `mitmweb` or `mitmproxy`.
@@ -147,11 +147,11 @@ def refusal(program: str, arguments: list[str]) -> str:
         program: Whose arguments they are.
         arguments: All of them.
     """
-    said = io.StringIO()
+    errors = io.StringIO()
     try:
         with (
             contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(said),
+            contextlib.redirect_stderr(errors),
         ):
             parser = asyncio.run(_parser(program))
             _, unknown = parser.parse_known_args(arguments)
@@ -160,7 +160,7 @@ def refusal(program: str, arguments: list[str]) -> str:
             if not flags:
                 _plan(program, arguments, configured=False)
     except SystemExit:
-        why = said.getvalue().rpartition("error: ")[2].strip()
+        why = errors.getvalue().rpartition("error: ")[2].strip()
     except (OptionsError, ValueError) as error:
         why = str(error)
     else:
@@ -184,7 +184,7 @@ def misspelled(program: str, arguments: Sequence[str], ours: Sequence[str]) -> s
             parser = asyncio.run(_parser(program))
             _, unknown = parser.parse_known_args(arguments)
     except SystemExit:
-        return ""  # it says so itself
+        return ""  # it prints why
     known = [*ours, *re.findall(r"(?<![\w-])--[a-z][\w-]+", parser.format_help())]
     for each in unknown:
         name = each.partition("=")[0]  # what follows may be a password

@@ -35,7 +35,7 @@ class Start(NamedTuple):
     Attributes:
         program: Its name.
         command: How.
-        plan: What it is going to do, None if it says itself why it does not serve.
+        plan: What it is going to do, None if it prints why it does not serve.
         flag: `--pac` or `--system-proxy` if the system is to be switched, else empty.
     """
 
@@ -163,7 +163,7 @@ def say_next(pid: int, start: Start, machine: Machine, ways: next_steps.Ways) ->
     except StartError as error:
         complain(error)
         return
-    if found is None:  # it has said why
+    if found is None:  # it has printed why
         return
     planned = start.plan._replace(listens=(found, *others))
     say("\n".join(next_steps.next_steps(start.program, planned, ways)))

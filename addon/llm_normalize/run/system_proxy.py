@@ -169,8 +169,8 @@ def ensure_pac(target: Target) -> None:
     """
     answer = fetch(target.host, target.port, "/proxy.pac")
     if answer is None or answer.status != HTTPStatus.OK:
-        said = f"with {answer.status}" if answer else "nothing"
-        raise StartError(f"{target.url} answers {said}: nothing was switched")
+        answered = f"with {answer.status}" if answer else "nothing"
+        raise StartError(f"{target.url} answers {answered}: nothing was switched")
 
 
 def advise(before: InForce, target: Target) -> None:

@@ -67,7 +67,7 @@ def frozen(value: Json) -> object:
 
 
 class RepeatedKeyError(ValueError):
-    """An object names a key twice: no Python value can say what it said."""
+    """An object names a key twice: no Python value can hold both."""
 
 
 class _SpelledNumberError(TypeError):
@@ -188,7 +188,7 @@ def is_container(data: bytes) -> bool:
 
 
 def dumps(value: Json, *, by_parts: bool = False) -> bytes:
-    """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
+    """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, in the same order.
 
     A lone surrogate, which UTF-8 has no bytes for, is written as its ASCII escape.
 

@@ -105,8 +105,8 @@ class Arrival:
         self._in_head = False
         status = head.split(b" ", 2)[1:2]
         if status != [b"200"]:
-            said = (head + end + body)[:300].decode(errors="replace")
-            self.fail(f"was refused: {said!r}")
+            answer = (head + end + body)[:300].decode(errors="replace")
+            self.fail(f"was refused: {answer!r}")
             return None
         fields = head.lower().split(b"\r\n")
         self._chunked = b"transfer-encoding: chunked" in fields

@@ -21,10 +21,10 @@ def _may_have(name: str, without: tuple[str, ...]) -> bool:
 
 
 def _environment(without: tuple[str, ...], more: Mapping[str, str]) -> dict[str, str]:
-    kept = {
+    inherited = {
         name: value for name, value in variables().items() if _may_have(name, without)
     }
-    return {**kept, **more}
+    return {**inherited, **more}
 
 
 class Worker(Child):

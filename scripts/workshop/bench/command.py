@@ -87,7 +87,7 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {
         "version": VERSION,
         "machine": machine.describe(),
-        "pinned": cpus.said,
+        "pinned": cpus.sentence,
         "rounds": flags.rounds,
         "scale": flags.scale,
         "sides": {},
@@ -127,8 +127,9 @@ def _measure(
         found: dict[str, Proxy] = {}
         if flags.peers:
             names = [side.name for side in PEERS]
-            said = notes.append
-            found |= stack.enter_context(peers.running(names, port, folder, cpus, said))
+            found |= stack.enter_context(
+                peers.running(names, port, folder, cpus, notes.append)
+            )
             for note in notes:
                 _bootstrap.say(f"llm_normalize: {note}")
             peered = [side for side in PEERS if side.proxy in found]

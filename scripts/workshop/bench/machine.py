@@ -96,32 +96,34 @@ class Cpus(NamedTuple):
     Attributes:
         proxies: The one CPU of all proxies.
         traffic: Those of provider and client.
-        said: The same as a sentence.
+        sentence: The same as a sentence.
     """
 
     proxies: frozenset[int]
     traffic: frozenset[int]
-    said: str
+    sentence: str
 
 
 def share_cpus(cpus: set[int] | None = None) -> Cpus:
     """Return which of *cpus* (those that this process may use) is the proxies' own."""
     if cpus is None:
         if not hasattr(os, "sched_getaffinity"):
-            said = f"nothing is pinned to a CPU: {platform.system()} has no way to ask"
-            return Cpus(frozenset(), frozenset(), said)
+            sentence = (
+                f"nothing is pinned to a CPU: {platform.system()} has no way to ask"
+            )
+            return Cpus(frozenset(), frozenset(), sentence)
         cpus = os.sched_getaffinity(0)
     own = max(cpus)
     # What shares a core with the proxies would slow them down by turns.
     traffic = cpus - siblings(own) or cpus - {own}
     if not traffic:
-        said = "one CPU only: provider and client take their share of the proxies'"
-        return Cpus(frozenset(), frozenset(), said)
+        sentence = "one CPU only: provider and client take their share of the proxies'"
+        return Cpus(frozenset(), frozenset(), sentence)
     names = ", ".join(map(str, sorted(traffic)))
-    said = f"proxies on CPU {own}, provider and client on {names}"
+    sentence = f"proxies on CPU {own}, provider and client on {names}"
     if siblings(own) & traffic:
-        said += " (the same core)"
-    return Cpus(frozenset({own}), frozenset(traffic), said)
+        sentence += " (the same core)"
+    return Cpus(frozenset({own}), frozenset(traffic), sentence)
 
 
 def siblings(cpu: int) -> set[int]:

@@ -98,7 +98,7 @@ def running(
     provider: int,
     folder: Path,
     cpus: machine.Cpus,
-    said: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Iterator[dict[str, Proxy]]:
     """Run those of *names* that can be had, and end them whatever happens.
 
@@ -107,7 +107,7 @@ def running(
         provider: The provider's port.
         folder: Where their files go.
         cpus: Where they run.
-        said: Takes a word about each that cannot be had.
+        report: Called with a sentence about each that is unavailable.
     """
     with contextlib.ExitStack() as stack:
         found = {}
@@ -118,7 +118,7 @@ def running(
                 child, port = STARTS[name](environment(name), provider, home)
             except (environments.EnvironmentLackingError, ChildError) as error:
                 last = "; ".join(list(getattr(error, "lines", ()))[-2:])
-                said(
+                report(
                     f"{name} is not measured: {error}" + (f" ({last})" if last else "")
                 )
                 continue
@@ -141,5 +141,5 @@ def _wait_until_it_listens(child: Worker, port: int) -> None:
         with contextlib.suppress(OSError), socket.create_connection((HOST, port), 1):
             return
         time.sleep(0.1)
-    said = f"{child.name} did not listen within {2 * START:.0f} s."
-    raise ChildError(said, child.lines)
+    sentence = f"{child.name} did not listen within {2 * START:.0f} s."
+    raise ChildError(sentence, child.lines)

@@ -84,11 +84,11 @@ def main_table(sides: Mapping[str, Figures]) -> str:
         for head, cell in columns()
     ]
     # A part that was not run has no column.
-    kept = [(head, column) for head, column in cells if any(column.values())]
-    lines = [["side", *(head for head, _ in kept)]]
+    filled = [(head, column) for head, column in cells if any(column.values())]
+    lines = [["side", *(head for head, _ in filled)]]
     for name, side in sides.items():
         lines.append(
-            [f"`{name}`: {side['title']}", *(column[name] for _, column in kept)]
+            [f"`{name}`: {side['title']}", *(column[name] for _, column in filled)]
         )
     return table(lines)
 

@@ -2,7 +2,7 @@
 
 Provider and clients are processes of their own and cheap beside an instance: the one
 sends what it has ready, the others count bytes and compare whole answers. On a machine
-with few cores they still take their part, so each one's share of the CPU is told.
+with few cores they still take their part, so each one's share of the CPU is reported.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ def main(counts: Sequence[int], seconds: float, arguments: Sequence[str]) -> int
     """Measure with each of *counts* instances, print a table, return the exit code.
 
     Raises:
-        ChildError: Something did not start, or no answer came.
+        ChildError: Something did not start, or no answer arrived.
     """
     haproxy.find()
     results = []
@@ -231,30 +231,30 @@ def _load(answer: Connection, port: int, expected: bytes, seconds: float) -> Non
     asyncio.run(_ask_for(port, expected, WARM_UP))
     answer.send(None)
     begun = time.monotonic()
-    told = asyncio.run(_ask_for(port, expected, seconds))
+    outcomes = asyncio.run(_ask_for(port, expected, seconds))
     lasted = time.monotonic() - begun
-    right = sum(told)
-    answer.send((right * EVENTS, right, len(told) - right, lasted))
+    right = sum(outcomes)
+    answer.send((right * EVENTS, right, len(outcomes) - right, lasted))
 
 
 async def _ask_for(port: int, expected: bytes, seconds: float) -> list[bool]:
     """Return for each answer whether it was the right one."""
     end = time.monotonic() + seconds
     digest = hashlib.sha256(expected).digest()
-    told: list[bool] = []
+    outcomes: list[bool] = []
 
     async def client() -> None:
         while time.monotonic() < end:
             try:
                 body = await asyncio.wait_for(_answer(port), 60)
             except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
-                told.append(False)
+                outcomes.append(False)
                 await asyncio.sleep(0.1)
             else:
-                told.append(hashlib.sha256(body).digest() == digest)
+                outcomes.append(hashlib.sha256(body).digest() == digest)
 
     await asyncio.gather(*(client() for _ in range(AT_ONCE)))
-    return told
+    return outcomes
 
 
 async def _answer(port: int) -> bytes:

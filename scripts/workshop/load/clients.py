@@ -146,7 +146,7 @@ class Group:
         self._clients: list[Client] = []
 
     async def begin(self) -> None:
-        """Begin the streams, and wait until each has said what comes before its gate."""
+        """Begin the streams, and wait until each has sent what precedes its gate."""
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(spoken: Spoken) -> None:

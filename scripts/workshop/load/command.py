@@ -116,5 +116,5 @@ async def measure(asked: Asked, say: Say) -> Figures:
 
 
 def run(asked: Asked) -> Figures | None:
-    """Measure, telling how far it is; None if it could not be done, which is said."""
+    """Measure, printing the progress; None if it could not be done: why is printed."""
     return process.run(measure(asked, lambda text: print(text, flush=True)))

@@ -285,15 +285,15 @@ class Check:
         try:
             text = value["choices"][0]["delta"]["content"]
             head, _, check = text.rpartition(" ")
-            said, _, phrase = head.partition(" ")
-            seed, at, sent = said.split(".")
+            prefix, _, phrase = head.partition(" ")
+            seed, at, sent = prefix.split(".")
             then = int(sent)
         except (TypeError, LookupError, ValueError, AttributeError):
             self._say(f"text {n} cannot be read: {block[:300]!r}")
             return
         delta = {"content": text} if self._repaired else {"role": None, "content": text}
         place = _place(self._spoken.seed, n)
-        due = f"{_checksum(f'{said} '.encode(), place):08x}"
+        due = f"{_checksum(f'{prefix} '.encode(), place):08x}"
         if (seed, at) != (str(self._spoken.seed), str(n)):
             self._say(f"text {at} of stream {seed} in place of text {n}")
         elif phrase != PHRASES[place] or check != due or value != self._due(delta):

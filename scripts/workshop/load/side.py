@@ -129,7 +129,7 @@ class Side:
         return f"{name} of {self._number}"
 
     async def open(self, name: str) -> dict[str, Any]:
-        """Open a gate, and return what the provider tells of itself."""
+        """Open a gate, and return what the provider reports."""
         place = (HOST, self.place.provider.ports["port"])
         return dict(json.loads(await ask(place, "/control", [self.gate(name)])))
 

@@ -43,7 +43,7 @@ def unread_clients(side: Side) -> list[Unread]:
 
 async def measure(name: str, place: Place) -> None:
     """Measure both for the side *name*, and write the figures down."""
-    # Each in a mitmdump of its own: memory that another gave back would be used again.
+    # Each in a mitmdump of its own: memory that another gave back would be reused.
     async with Side(name, place) as side:
         side.say(f"{place.asked.slow} clients that hardly read")
         await _cost(side, "HTTP/1.1, 1 KB/s", slow_clients(side))

@@ -67,8 +67,8 @@ def answers(service: str) -> bool:
             {"content-type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310
-            said = json.load(answer)
-        return isinstance(said, dict) and set(said) <= {"vulns", "next_page_token"}
+            found = json.load(answer)
+        return isinstance(found, dict) and set(found) <= {"vulns", "next_page_token"}
     return False
 
 

@@ -37,7 +37,7 @@ has changed in CHANGELOG.md; the rest is in docs, and the options in the project
 
 
 class BuildError(Exception):
-    """What failed, as one sentence; `lines` are the last that the program said."""
+    """What failed, as one sentence; `lines` are the last that the program printed."""
 
     def __init__(self, message: str, lines: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -67,13 +67,13 @@ def epoch() -> int:
     Raises:
         BuildError: SOURCE_DATE_EPOCH is set, and no number.
     """
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if said and not said.isdecimal():
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given and not given.isdecimal():
         raise BuildError(
-            f"SOURCE_DATE_EPOCH is {said!r}, which is no number of seconds"
+            f"SOURCE_DATE_EPOCH is {given!r}, which is no number of seconds"
         )
     # Where neither is known, as in an unpacked sdist: 2020-02-02, as hatchling has it.
-    return max(int(said or _git("log", "-1", "--format=%ct") or 1580601600), OLDEST)
+    return max(int(given or _git("log", "-1", "--format=%ct") or 1580601600), OLDEST)
 
 
 def _entries(root: Path, top: str) -> Iterator[tuple[str, bytes]]:

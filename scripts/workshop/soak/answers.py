@@ -1,7 +1,7 @@
 """Answers as OpenAI sends them, their words drawn from seeded dice.
 
 The same answers as tests/judge/quirks.py draws with hypothesis, so that its quirks can
-damage them; but every piece of text names its stream, so that one which strays is known.
+damage them; but every part of a text names its stream, so that one which strays is known.
 """
 
 import json
@@ -165,7 +165,7 @@ def _interleaved(says: list[Say], dice: Random) -> list[tuple[int, Chunk, str | 
 
 
 def body(n: int, dice: Random) -> Answer:
-    """Return the answer *n* in one piece."""
+    """Return the answer *n* as one body."""
     says = all_said(n, dice)
     choices = [
         {"index": at, "message": message_of(each), "finish_reason": each.finish}

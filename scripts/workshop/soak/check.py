@@ -181,8 +181,8 @@ def _shorter_call(due: conformance.Call, got: conformance.Call) -> conformance.C
 def whole_body(
     out: bytes, request: conformance.Request, meaning: conformance.Meaning
 ) -> list[str]:
-    """List what is wrong with an answer in one piece."""
-    if meaning.errors:  # it is the answer, whatever was said before
+    """List what is wrong with an answer that is one body."""
+    if meaning.errors:  # it is the answer, whatever was sent before
         found = conformance.check_error_body(out)
         meaning = replace(meaning, choices={}, usage=None)
     else:

@@ -312,7 +312,7 @@ class Soak:
 
 
 def run(asked: Asked) -> Figures | None:
-    """Run a soak, telling how far it is; None if it could not be done, which is said."""
+    """Run a soak, printing the progress; None if it could not be done: why is printed."""
     return process.run(_run(Soak(asked, lambda text: print(text, flush=True))))
 
 

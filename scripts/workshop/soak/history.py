@@ -3,7 +3,7 @@
 from workshop.soak.judge import May
 
 LOADING = 2.0
-"""Seconds that a reload may take after mitmdump has said that it begins."""
+"""Seconds that a reload may take after mitmdump has logged that it begins."""
 
 
 class Facet:

@@ -299,7 +299,7 @@ FRAMES: list[Callable[[Any], bytes]] = [
 
 def _error(n: int, dice: Random) -> Draft:
     text = f"Too busy for {answers.mark(n)}"
-    status, said = dice.choice(
+    status, error = dice.choice(
         [
             (429, {"status": 429, "title": "Too Many Requests", "detail": text}),
             (400, {"error": text}),
@@ -308,7 +308,7 @@ def _error(n: int, dice: Random) -> Draft:
             (404, {"detail": text}),
         ]
     )
-    wire = dumps(said)
+    wire = dumps(error)
     asked = conformance.Request(stream=answers.chance(dice, 50))
     meaning = conformance.meaning_of_body(wire)
     draft = Draft("error", _request(asked), wire, meaning, asked)

@@ -116,10 +116,12 @@ def running(
 
 def failed(machine: Machine, confdir: Path, error: DemoError) -> Finding:
     """Return the line about a proxy that did not start."""
-    said = brief(" ".join([*error.lines][-3:]))
+    last_words = brief(" ".join([*error.lines][-3:]))
     path = config(confdir)
     if path is not None:
         repair = f"correct {path}, or move it away"
     else:
         repair = command_line("demo", system=machine.system) + " shows more"
-    return Finding(Mark.FAIL, "own proxy", f"{error} Its last words: {said}", repair)
+    return Finding(
+        Mark.FAIL, "own proxy", f"{error} Its last words: {last_words}", repair
+    )

@@ -37,7 +37,7 @@ def judge(
         machine: The machine.
         way: Where the proxy is to listen.
         confdir: mitmproxy's folder.
-        found: What llm_normalize said there.
+        found: What llm_normalize reported there.
         owner: Who listens there.
     """
     where = f"{way.host}:{way.port}"

@@ -48,11 +48,11 @@ def judge(machine: Machine, way: Way) -> list[Finding]:
         repair = variable(machine, "HTTPS_PROXY", way.url)
         findings.append(Finding(Mark.WARN, STEP, saw, repair))
     if all(each.mark is Mark.SKIP for each in findings):
-        said = ", ".join(
+        shown = ", ".join(
             f"{spelled(machine.environ, name)}={masked(value(machine.environ, name))}"
             for name in names
         )
-        findings.insert(0, Finding(Mark.OK, STEP, f"{said} leads here"))
+        findings.insert(0, Finding(Mark.OK, STEP, f"{shown} leads here"))
     return findings
 
 

@@ -139,9 +139,9 @@ class Kde(Settings):
         except OSError as error:
             raise ProxyError(f"{self._file}: {error.strerror}") from error
 
-    def put_back(self, kept: str | None, names: Sequence[str]) -> None:
+    def put_back(self, backup: str | None, names: Sequence[str]) -> None:
         """Put the file back to the byte, unless another part of it has changed."""
-        before = None if kept is None else base64.b64decode(kept)
+        before = None if backup is None else base64.b64decode(backup)
         file = self._file.resolve()
         try:
             now = file.read_bytes()

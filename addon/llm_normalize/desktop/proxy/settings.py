@@ -86,7 +86,7 @@ class Settings(abc.ABC):
 
         Args:
             target: Where to.
-            before: What is set, of which the user's exceptions are kept.
+            before: What is set, of which the user's exceptions stay.
 
         Raises:
             ProxyError: It could not be put back.
@@ -136,11 +136,11 @@ class Settings(abc.ABC):
         """Return what else is needed to put all back as it was, to the byte."""
         return None
 
-    def put_back(self, kept: str | None, names: Sequence[str]) -> None:  # noqa: B027 - most have nothing else
+    def put_back(self, backup: str | None, names: Sequence[str]) -> None:  # noqa: B027 - most have nothing else
         """Put back what `keep` returned, after the values of these *names*."""
 
     def ran(self, outcome: Result) -> str:
-        """Return what a command said.
+        """Return what a command printed.
 
         Raises:
             ProxyError: It failed.

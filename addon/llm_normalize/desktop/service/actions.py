@@ -87,12 +87,12 @@ def _systemctl(machine: Machine, *arguments: str) -> str:
 
 def _properties(machine: Machine) -> dict[str, str]:
     names = "ActiveState,SubState,Result,NRestarts,MainPID,UnitFileState,DropInPaths"
-    said = _systemctl(machine, "show", f"--property={names}", unit.NAME)
-    return dict(line.partition("=")[::2] for line in said.splitlines())
+    output = _systemctl(machine, "show", f"--property={names}", unit.NAME)
+    return dict(line.partition("=")[::2] for line in output.splitlines())
 
 
 def _journal(machine: Machine) -> list[str]:
-    """Return the last lines that the service said."""
+    """Return the last lines that the service logged."""
     command = ["journalctl", "--user", "-u", unit.NAME, "-n", "10", "--no-pager"]
     outcome = machine.run([*command, "-o", "cat"])
     return outcome.out.splitlines() if outcome.code == 0 else []

@@ -66,7 +66,7 @@ WantedBy=default.target
 
 
 class UnitError(Exception):
-    """What cannot be said in a unit, as one sentence."""
+    """What cannot be written in a unit, as one sentence."""
 
 
 class Listens(NamedTuple):
@@ -161,8 +161,8 @@ def is_ours(text: str) -> bool:
 def is_untouched(text: str) -> bool:
     """Tell whether *text* is as it was written here."""
     _, _, rest = text.partition("\n")
-    said, _, body = rest.partition("\n")
-    return is_ours(text) and said == _SUM + _digest(body)
+    first_line, _, body = rest.partition("\n")
+    return is_ours(text) and first_line == _SUM + _digest(body)
 
 
 def listens(text: str) -> Listens | None:

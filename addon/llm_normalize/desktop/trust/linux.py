@@ -107,9 +107,9 @@ class _Bundled(Store):
         command = ["keytool", "-list", "-rfc", "-keystore", str(self.java)]
         listed = self.machine.run([*command, "-storepass", PASSWORD])
         if listed.code and not data.startswith(_PLAIN):
-            said = (listed.out.strip() or listed.err.strip()).splitlines()[-1:]
+            reported = (listed.out.strip() or listed.err.strip()).splitlines()[-1:]
             raise StoreError(
-                f"Java's keystore {self.java} cannot be read ({''.join(said)}): see what "
+                f"Java's keystore {self.java} cannot be read ({''.join(reported)}): see what "
                 f"`{shlex.join(command)}` says"
             )
         return self.certificate in read(listed.out)
@@ -124,10 +124,10 @@ class _Bundled(Store):
         failed = [*_HOOK.finditer(outcome.out), *_HOOK.finditer(outcome.err)]
         if failed:
             hooks = ", ".join(f"{each['hook']} ({each['code']})" for each in failed)
-            said = [
+            reported = [
                 line for line in outcome.err.splitlines() if "error" in line.lower()
             ]
-            why = f": {said[0].strip()}" if said else ""
+            why = f": {reported[0].strip()}" if reported else ""
             raise PartlyError(f"its hook failed: {hooks}{why}; {_repair(why)}")
         return outcome
 

@@ -87,22 +87,22 @@ class Database(Store):
 
     @override
     def why(self, outcome: Result) -> str:
-        said = outcome.last_line
-        if "READ_ONLY" in said:
-            return f"{self.place} cannot be written to: {self._own()} ({said})"
-        if any(word in said for word in _BUSY):
+        text = outcome.last_line
+        if "READ_ONLY" in text:
+            return f"{self.place} cannot be written to: {self._own()} ({text})"
+        if any(word in text for word in _BUSY):
             return (
                 f"{self.place} is locked by another program, or is damaged, or not yours "
-                f"to read: close the browser, then start this again; {self._own()} ({said})"
+                f"to read: close the browser, then start this again; {self._own()} ({text})"
             )
-        if "BAD_PASSWORD" in said:
+        if "BAD_PASSWORD" in text:
             by_hand = self.command("-A", "-n", self.certificate.name, "-t", FLAGS)
             return (
                 "it has a primary password: in Firefox import the CA itself (Settings, "
                 f"Privacy & Security, View Certificates, Import: {self.file}), else give "
                 f"it to {shlex.join([*by_hand, '-i', self.file])}"
             )
-        return said
+        return text
 
     def _own(self) -> str:
         place = shlex.quote(self.place)
@@ -222,12 +222,12 @@ class Database(Store):
 
     @override
     def remove(self, entry: Entry) -> str:
-        said = "the database is gone already"
+        text = "the database is gone already"
         if self.exists:
-            said = self._take_out(entry)
+            text = self._take_out(entry)
         if entry.before == ABSENT:
-            said += self._unmake(entry)
-        return said
+            text += self._unmake(entry)
+        return text
 
     def _take_out(self, entry: Entry) -> str:
         name = self.nickname(entry)

@@ -110,7 +110,7 @@ class Store(ABC):
 
     @property
     def after(self) -> str:
-        """What is to be said once it was changed; "" if nothing."""
+        """What is to be printed once it was changed; "" if nothing."""
         return ""
 
     @property
