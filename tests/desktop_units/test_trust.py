@@ -34,12 +34,13 @@ from desktop_units.stores import (
 from llm_normalize.desktop.machine import HUNG, Machine, Result
 from llm_normalize.desktop.trust import authority
 from llm_normalize.desktop.trust import command as trust
-from llm_normalize.desktop.trust.actions import Actions, Refused
+from llm_normalize.desktop.trust.actions import Actions
 from llm_normalize.desktop.trust.browsers import databases, profiles
 from llm_normalize.desktop.trust.certificate import Certificate, read
 from llm_normalize.desktop.trust.lock import BusyError, locked
 from llm_normalize.desktop.trust.nss import certutil
 from llm_normalize.desktop.trust.record import Record, RecordError
+from llm_normalize.desktop.trust.session import Refused
 from llm_normalize.desktop.trust.status import stores
 
 WINDOWS_CERTUTIL = r"C:\Windows\System32\certutil.exe"
@@ -138,7 +139,7 @@ def test_what_is_trusted_already_is_neither_installed_nor_removed(
     assert not changing & {word for command in machine.ran for word in command}
 
 
-def test_another_ca_of_the_same_name_is_told_apart(
+def test_another_ca_of_the_same_name_is_distinguished(
     machine: Simulated, confdir_of: Path, made: list[Path]
 ) -> None:
     elsewhere = ("--yes", "--confdir", str(made[1]))
@@ -403,7 +404,7 @@ def test_a_removal_that_was_killed_in_its_middle_is_finished(
     assert state(machine, confdir) == "not trusted"
 
 
-def test_without_root_and_sudo_the_commands_are_told(
+def test_without_root_and_sudo_the_commands_are_reported(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = debian(tmp_path, root=False)
@@ -454,7 +455,7 @@ def test_a_system_of_an_unknown_kind_is_said_to_be_one(
     assert "apt-get install ca-certificates" in capsys.readouterr().out
 
 
-def test_a_sudo_that_refuses_is_told_with_what_root_is_to_do(
+def test_a_sudo_that_refuses_is_reported_with_what_root_is_to_do(
     tmp_path: Path, made: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Refusing(Simulated):

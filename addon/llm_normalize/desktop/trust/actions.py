@@ -1,27 +1,20 @@
-"""What `llm-normalize trust` does: shows, asks, acts store by store, remembers."""
+"""What `llm-normalize trust` does, store by store: install, remove, status."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import shlex
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from ...home import trust_advice
 from ...text.command_line import quoted
-from ..machine import Machine
 from . import status as trust_status
-from .authority import KEYS, AuthorityError, confdir_of, load, loose, make
+from .authority import KEYS, AuthorityError, load, loose, make
 from .certificate import Certificate
-from .lock import locked
-from .record import Entry, Record
+from .record import Entry
+from .session import Session
 from .store import PartlyError, Store, StoreError
-
-WIDTH = 14
 
 MEANING = """\
 Trusting it means: whoever has the key in that file can read and forge the TLS traffic
@@ -39,25 +32,8 @@ Restart programs that are running. Some do not look there:
 More in addon/docs/desktop.md."""
 
 
-class Refused(Exception):  # noqa: N818 - nothing went wrong
-    """Nobody said yes."""
-
-
-class Actions:
-    """What one start does to the stores of a machine.
-
-    Args:
-        flags: What the command line says.
-        machine: The machine.
-    """
-
-    def __init__(self, flags: argparse.Namespace, machine: Machine) -> None:
-        self.flags = flags
-        self.machine = machine
-        confdir = flags.confdir or confdir_of(machine)
-        self.confdir = Path(confdir).expanduser().absolute()
-        self.record = Record(self.confdir)
-        self.failed = False
+class Actions(Session):
+    """What one start does to the stores of a machine."""
 
     def act(self) -> None:
         """Do what the command line asks for."""
@@ -69,88 +45,6 @@ class Actions:
                 self.install()
             else:
                 self.remove()
-
-    def command(self, act: str) -> str:
-        """Return the command line for *act* on the same folder."""
-        return trust_advice.command(
-            act, self.confdir, system=self.machine.system, home=self.machine.home
-        )
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other starts from this folder, this user's browsers and this system.
-
-        Raises:
-            BusyError: Another one is at work.
-        """
-        system = self.machine.root_folder / "etc" / "ssl" / "certs"
-        own = [each for each in (self.confdir, self.machine.home) if each.is_dir()]
-        shared = [system] if system.is_dir() and self.chosen("system") else []
-        with locked(own, shared) as warnings:
-            for warning in warnings:
-                print(f"WARNING: {warning}")
-            yield
-
-    def chosen(self, name: str) -> bool:
-        """Tell whether it is about stores of that name."""
-        return not self.flags.store or name in self.flags.store
-
-    def ask(self, question: str) -> None:
-        """Return if the user says yes.
-
-        Raises:
-            Refused: He does not, or cannot be asked.
-        """
-        if self.flags.yes:
-            return
-        if not sys.stdin.isatty():
-            raise Refused("nobody can be asked here; --yes says yes beforehand")
-        try:
-            answer = input(f"{question} [y/N] ")
-        except EOFError:
-            answer = ""
-        if answer.strip().lower() not in ("y", "yes"):
-            raise Refused("nobody said yes, so nothing was done")
-
-    def sudo(self, *, unused: bool = False) -> None:
-        """Tell who is root by sudo whose browsers and whose CA this is about.
-
-        Args:
-            unused: Whether nobody has used root's folder so far.
-
-        Raises:
-            AuthorityError: That cannot be meant: a CA that no proxy uses, or files of
-                root's in the user's own folder.
-        """
-        user = self.machine.environ.get("SUDO_USER", "")
-        if not self.machine.is_root() or user in ("", "root"):
-            return
-        said = (
-            "you are root by sudo: this is about root's browsers and the CA in "
-            f"{self.confdir}, while {user}'s programs have their own. Start it as {user}, "
-            "without sudo, which it calls where it must"
-        )
-        is_theirs = unused or self.machine.home.stat().st_uid != 0
-        if is_theirs and not self.flags.confdir:
-            raise AuthorityError(
-                f"{said}. If the proxy itself runs as root, add --confdir {self.confdir}"
-            )
-        print(f"WARNING: {said}.")
-
-    def line(self, name: str, text: str, *, failed: bool = False) -> None:
-        """Print one line about a store."""
-        print(f"{name:{WIDTH}}{text}", flush=True)
-        self.failed = self.failed or failed
-
-    def show(self, certificate: Certificate) -> None:
-        """Print what there is to know of the CA."""
-        self.line("CA", str(self.confdir / KEYS[0]))
-        self.line("subject", certificate.subject)
-        valid = f"{certificate.begins:%Y-%m-%d} to {certificate.ends:%Y-%m-%d}"
-        if not certificate.is_valid:
-            valid += ": NOT VALID NOW"
-        self.line("valid", valid)
-        self.line("SHA-256", certificate.fingerprint)
 
     # install
 
@@ -260,28 +154,6 @@ class Actions:
         self.record.drop(entry)
         return ""
 
-    def repair_permissions(self) -> None:
-        """Report what others could read, and repair it if the user agrees."""
-        found = loose(self.machine, self.confdir)
-        for each in found:
-            print(f"WARNING: {each}")
-        if not found:
-            return
-        print("If somebody may have copied the key, move the CA away: another is made.")
-        try:
-            self.ask("Repair that?")
-        except Refused as refused:
-            if not sys.stdin.isatty():
-                raise
-            print(f"Not repaired: {refused}.")
-            return
-        for each in found:
-            try:
-                each.path.chmod(each.wanted)
-            except OSError as error:
-                print(f"{each.path}: {error.strerror}: not repaired")
-                self.failed = True
-
     # remove
 
     def remove(self) -> None:
@@ -303,7 +175,7 @@ class Actions:
         for entry in reversed(entries):
             try:
                 store = trust_status.of_entry(self.machine, entry, self.confdir)
-                said = store.remove(entry) + store.after
+                outcome = store.remove(entry) + store.after
             except StoreError as error:
                 self.line(entry.store, f"not removed: {error}", failed=True)
                 continue
@@ -311,7 +183,7 @@ class Actions:
             written = self.confdir / "normalize" / f"{entry.certificate.name}.pem"
             with contextlib.suppress(OSError):
                 written.unlink(missing_ok=True)
-            self.line(entry.store, said)
+            self.line(entry.store, outcome)
             is_any = True
         if is_any:
             print("Programs that run trust it until they are started again.")
@@ -340,8 +212,10 @@ class Actions:
             self.line("key", f"WARNING: {warning}")
         self._show(status_data["stores"])
         for older in status_data["older"]:
-            said = f"at {older['place']}: `remove` takes it away"
-            self.line(older["name"], f"an older CA, installed by llm_normalize, {said}")
+            where = f"at {older['place']}: `remove` takes it away"
+            self.line(
+                older["name"], f"an older CA, installed by llm_normalize, {where}"
+            )
 
     def _show(self, stores: list[dict[str, str]]) -> None:
         for store in stores:
