@@ -147,7 +147,7 @@ def test_a_stream_is_repaired_as_it_passes(proxy: Proxy) -> None:
     assert "mode" not in record
 
 
-def test_a_good_stream_leaves_as_it_came_and_has_a_record(proxy: Proxy) -> None:
+def test_a_good_stream_passes_unchanged_and_has_a_record(proxy: Proxy) -> None:
     assert proxy.stream(chat_flow(), GOOD[:50], GOOD[50:]) == GOOD
     (record,) = proxy.records()
     assert (record["changed"], record["fixes"], record["end"]) == (0, {}, "complete")
@@ -194,7 +194,7 @@ def test_a_view_shows_all_that_was_sent_so_far(proxy: Proxy) -> None:
     assert KEY not in body.metadata
 
 
-def test_a_repair_is_said_in_one_line(
+def test_a_repair_is_reported_in_one_line(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -403,7 +403,7 @@ def test_a_body_with_only_an_error_gets_its_status(proxy: Proxy) -> None:
     assert record["status"] == 503
 
 
-def test_a_good_body_leaves_as_it_came(proxy: Proxy) -> None:
+def test_a_good_body_passes_unchanged(proxy: Proxy) -> None:
     data = json.dumps(GOOD_BODY, indent=1).encode()
     headers = {"content-type": "application/json"}
     made = chat_flow(request={"model": "m"}, headers=headers)
@@ -476,7 +476,7 @@ def test_an_empty_error_body_says_what_http_says(proxy: Proxy) -> None:
     assert headers_of(made)["content-type"] == "application/json"
 
 
-def test_events_that_passed_unread_are_told(
+def test_events_that_passed_unread_are_reported(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -522,7 +522,7 @@ def test_a_stream_that_broke_off_says_who_left(
     assert record["events"] >= 2
 
 
-def test_a_lost_finish_reason_is_said(
+def test_a_lost_finish_reason_is_reported(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     made = chat_flow()
@@ -572,7 +572,7 @@ def test_an_error_without_words_is_the_upstream_s(proxy: Proxy) -> None:
         ("Server disconnected.", 502, "no answer arrived"),
     ],
 )
-def test_log_says_why_no_answer_came(
+def test_log_says_why_no_answer_arrived(
     proxy: Proxy,
     caplog: pytest.LogCaptureFixture,
     message: str,
@@ -602,7 +602,7 @@ def test_a_lost_finish_reason_is_not_the_providers_fault_if_the_client_left(
     assert messages(caplog) == [told]
 
 
-def test_an_answer_that_never_came_is_an_error(proxy: Proxy) -> None:
+def test_an_answer_that_never_arrived_is_an_error(proxy: Proxy) -> None:
     made = chat_flow()
     made.response = None
     proxy.addon.requestheaders(made)

@@ -175,7 +175,7 @@ def test_repair_marks_none() -> None:
     assert "mode" not in answer().close(200, "complete", 1, 1, 1)
 
 
-def test_what_was_changed_in_the_request_is_told_before_the_end() -> None:
+def test_what_was_changed_in_the_request_is_reported_before_the_end() -> None:
     records: list[Record] = []
     each = answer(records, observe=True)
     each.request += [
@@ -238,7 +238,7 @@ def test_the_metadata_holds_what_the_view_shows(clock: Clock) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_the_metadata_holds_what_came() -> None:
+def test_the_metadata_holds_what_was_received() -> None:
     each, snapshot = answer(), Snapshot(both=True)
     snapshot.add_received(b"before")
     snapshot.add_sent(b"after")

@@ -112,7 +112,7 @@ def test_it_waits_as_long_as_the_provider_says() -> None:
     assert after(retry_after=formatdate(time.time() - 60)) == 0
 
 
-def test_it_waits_a_while_and_some_more_where_nothing_is_said() -> None:
+def test_it_waits_a_while_and_some_more_where_no_time_is_given() -> None:
     assert 2 <= _wait(response_of(busy()), 2) < 2.5
 
 

@@ -28,7 +28,7 @@ from proxies import broken, chat_flow, response_of
         ),
     ],
 )
-def test_who_left_is_told_by_the_connection_and_the_error(
+def test_who_left_is_recognised_by_the_connection_and_the_error(
     message: str, connected: bool, left: bool
 ) -> None:
     made = chat_flow()
@@ -210,7 +210,7 @@ def test_the_flow_of_a_client_that_has_gone_is_killed_only() -> None:
         ("Client disconnected.", None),
     ],
 )
-def test_the_status_in_the_providers_place_is_told_by_mitmproxys_words(
+def test_the_status_in_the_providers_place_is_derived_from_mitmproxys_words(
     message: str, status: int | None
 ) -> None:
     made = chat_flow()

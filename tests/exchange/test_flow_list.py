@@ -6,7 +6,7 @@ from mitmproxy import http
 from mitmproxy.addonmanager import Loader
 from mitmproxy.test import taddons
 
-from llm_normalize.exchange.flow_list import is_shown, note, show_anew
+from llm_normalize.exchange.flow_list import annotate, is_shown, show_anew
 from proxies import chat_flow
 
 
@@ -47,24 +47,24 @@ MARKS = (":star:", ":mag:")
 
 def test_a_note_is_one_line_and_no_longer_than_a_list_can_show() -> None:
     made = chat_flow()
-    note(made, "a\nb" + "x" * 999, ":star:", MARKS)
+    annotate(made, "a\nb" + "x" * 999, ":star:", MARKS)
     assert made.comment.startswith("normalize: a\\nb")
     assert len(made.comment) == 200
 
 
 def test_a_note_of_ours_gives_way_and_one_of_the_users_stays() -> None:
     made = chat_flow()
-    note(made, "old", ":star:", MARKS)
-    note(made, "new", ":mag:", MARKS)
+    annotate(made, "old", ":star:", MARKS)
+    annotate(made, "new", ":mag:", MARKS)
     assert (made.comment, made.marked) == ("normalize: new", ":mag:")
-    note(made, "", "", MARKS)
+    annotate(made, "", "", MARKS)
     assert (made.comment, made.marked) == ("", "")
     made.comment, made.marked = "mine", ":zap:"
-    note(made, "new", ":mag:", MARKS)
+    annotate(made, "new", ":mag:", MARKS)
     assert (made.comment, made.marked) == ("mine", ":zap:")
 
 
-def test_whoever_lists_flows_is_told_that_there_is_more() -> None:
+def test_whoever_lists_flows_learns_that_there_is_more() -> None:
     class View:
         name = "view"
         told: ClassVar[list[Any]] = []

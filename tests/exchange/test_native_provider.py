@@ -40,7 +40,7 @@ def test_request_gets_its_path_and_its_form() -> None:
     assert named.mapped_model == "gpt-4o"
 
 
-def test_what_cannot_be_translated_is_told() -> None:
+def test_what_cannot_be_translated_is_reported() -> None:
     with pytest.raises(ValueError, match="names no model"):
         translate(Exchange(chat_flow(request=REQUEST | {"model": ""})), "/base")
 
@@ -110,7 +110,9 @@ def test_answer_is_not_asked_for_again_where_that_is_of_no_use() -> None:
         (400, b'{"result":{}}', False),
     ],
 )
-def test_answer_is_told_from_an_error(status: int, body: bytes, good: bool) -> None:
+def test_answer_is_distinguished_from_an_error(
+    status: int, body: bytes, good: bool
+) -> None:
     assert is_answer(http.Response.make(status, body)) is good
 
 

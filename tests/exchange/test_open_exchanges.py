@@ -33,7 +33,7 @@ class Opened(OpenExchanges):
     ("mode", "expected"),
     [("reverse:https://a.test", True), ("regular", False), ("socks5", False)],
 )
-def test_a_reverse_proxy_s_client_is_told_from_others(
+def test_a_reverse_proxy_s_client_is_distinguished_from_others(
     mode: str, expected: bool
 ) -> None:
     assert is_reverse(ProxyMode.parse(mode)) is expected

@@ -155,7 +155,7 @@ def test_client_of_http_2_may_ask_again_by_http_1() -> None:
     assert error_for(made) is None
 
 
-def test_flow_without_an_error_is_told_of_a_failure() -> None:
+def test_flow_without_an_error_is_reported_as_a_failure() -> None:
     made = failed("")
     made.error = None
     found = error_for(made)

@@ -154,7 +154,7 @@ def test_next_address_is_not_asked_for_other_reasons() -> None:
 # -- failures ----------------------------------------------------------------------
 
 
-def test_three_failures_in_a_row_are_told() -> None:
+def test_three_failures_in_a_row_are_reported() -> None:
     ask = Asks(BROKE)
     expected = 502, error("https://there: broke off (request req-1)")
     assert failure(polled(ask)) == expected
@@ -183,7 +183,7 @@ def test_failures_of_one_address_do_not_count_for_the_next() -> None:
     assert polled(Asks(BROKE, BROKE, UNKNOWN), second) is READY
 
 
-def test_last_failure_is_the_one_that_is_told() -> None:
+def test_last_failure_is_the_one_that_is_reported() -> None:
     assert polled(Asks(BROKE, BROKE, BUSY)) is BUSY
     status, body = failure(polled(Asks(BUSY, BUSY, BROKE)))
     assert (status, body) == (502, error("https://there: broke off (request req-1)"))
@@ -282,7 +282,7 @@ def test_result_that_comes_after_the_client_left_goes_nowhere() -> None:
         assert ask.count == 1
 
 
-def test_end_of_the_proxy_ends_the_asking() -> None:
+def test_end_of_the_proxy_ends_the_requests() -> None:
     async def scene() -> Endless:
         endless = Endless()
         task = asyncio.create_task(result_of([endless], lambda: False, NAME))

@@ -13,7 +13,7 @@ from proxies import SSE, chat_flow, headers_of, response_of
         ({"x": "y"}, False),
     ],
 )
-def test_an_event_stream_is_told_by_its_type(
+def test_an_event_stream_is_recognised_by_its_type(
     headers: dict[str, str], expected: bool
 ) -> None:
     assert answers_events(response_of(chat_flow(headers=headers))) is expected

@@ -9,7 +9,7 @@ from mitmproxy import http
 
 from llm_normalize.exchange import polling, retry
 from llm_normalize.exchange.adapted_request import key_of
-from llm_normalize.exchange.retry import TIMES, Refused
+from llm_normalize.exchange.retry import TIMES, RefusedRequest
 from llm_normalize.exchange.second_request import Reply, UpstreamError
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.request.learned_rejections import Learned
@@ -228,9 +228,7 @@ def test_observing_tells_what_would_be_dropped(
     assert made.comment.endswith("request: seed would be dropped")
 
 
-def test_what_is_no_refusal_is_not_asked_again(
-    proxy: Proxy, upstream: Upstream
-) -> None:
+def test_what_is_no_refusal_gets_no_retry(proxy: Proxy, upstream: Upstream) -> None:
     proxy.set(normalize_skip=["parameter-learned"])
     assert play(proxy, refused()).status_code == 400
     proxy.set(normalize_skip=[])
@@ -261,11 +259,11 @@ def test_what_is_no_refusal_is_not_asked_again(
 def test_refusal_that_cannot_be_read_is_none(encoding: str, body: bytes) -> None:
     made = refused(body)
     response_of(made).headers["content-encoding"] = encoding
-    assert Refused.of(made) is None
+    assert RefusedRequest.of(made) is None
 
 
 def test_request_is_not_shown_by_its_representation() -> None:
-    found = Refused.of(refused(request={**ASKED, "messages": ["canary"]}))
+    found = RefusedRequest.of(refused(request={**ASKED, "messages": ["canary"]}))
     assert found
     assert "canary" not in repr(found)
 
@@ -279,7 +277,7 @@ def test_what_helped_is_learned_though_more_is_refused_than_tries(
     upstream.replies = [
         Reply(400, "", JSON, SEED.replace(b"seed", name.encode())) for name in names[1:]
     ]
-    found = Refused.of(made)
+    found = RefusedRequest.of(made)
     assert found
     loop = proxy.context.master.event_loop
     assert loop.run_until_complete(found.retry(made, learned, b"me"))

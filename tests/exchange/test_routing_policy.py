@@ -83,7 +83,7 @@ def test_routed_request_goes_to_its_target_and_looks_as_it_was_afterwards(
     assert made.metadata[NOTED]["fixes"] == [["data-space-missing", 4]]
 
 
-def test_routed_answer_that_never_came_looks_as_it_was(
+def test_routed_answer_that_never_arrived_looks_as_it_was(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     proxy.set(normalize_routes=[ROUTE], normalize_keys=[f"{HOST}=env:A_KEY"])
@@ -272,7 +272,9 @@ def test_model_is_sent_by_its_other_name_and_answered_by_the_one_asked(
     assert noted["request"] == [["model-mapped", "changed", "model"]]
 
 
-def test_model_that_is_mapped_and_what_else_is_changed_are_told(proxy: Proxy) -> None:
+def test_model_that_is_mapped_and_what_else_is_changed_are_reported(
+    proxy: Proxy,
+) -> None:
     proxy.set(normalize_models=["gpt-4o=meta/llama"])
     request = {"model": "gpt-4o", "stream": True, "prompt_cache_key": "x"}
     made = ask(proxy, request=request)
@@ -529,7 +531,7 @@ def test_own_keys_of_a_routed_client_are_not_saved(proxy: Proxy) -> None:
     assert "SECRET" not in str(made.get_state())
 
 
-def test_key_that_is_gone_is_told_and_nothing_is_sent(
+def test_key_that_is_gone_is_reported_and_nothing_is_sent(
     proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     proxy.set(normalize_keys=[f"{HOST}=env:A_KEY"])

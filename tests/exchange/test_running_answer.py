@@ -93,7 +93,7 @@ def test_record_is_written_counted_and_kept() -> None:
     assert (record["events"], record["bytes_in"], record["bytes_out"]) == (1, 6, 5)
     assert record["fixes"] == {"role-missing": 1}
     assert ["role-missing", "1"] in [row[-2:] for row in stats.rows()]
-    running.keep(record)
+    running.store(record)
     assert made.metadata[KEY]["fixes"] == [["role-missing", 1]]
 
 
@@ -106,10 +106,10 @@ def test_what_was_sent_is_kept_unless_mitmproxy_has_kept_it() -> None:
         running.rewriter = Rewriter(pipeline, Decoder(), snapshot=running.snapshot)
         running.rewriter(b"sent")
         running.rewriter(b"")
-        running.keep(running.close(Stats(), 200, "complete"))
+        running.store(running.close(Stats(), 200, "complete"))
         assert response_of(made).raw_content == snapshot
     made.response = None
-    running.keep(running.close(Stats(), None, "error"))
+    running.store(running.close(Stats(), None, "error"))
     assert made.metadata[KEY]["end"] == "error"
 
 
@@ -135,12 +135,12 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     assert running.rewriter is not None
     for _ in range(8):
         running.rewriter(b"data: ?\n\n")
-        running.grew()
+        running.show_growth()
     assert shown == [9, 18, 36, 72]
     assert made.metadata[KEY]["end"] == "running"
     running.show()
     assert len(response_of(made).raw_content or b"") == 72
-    running.keep(running.close(Stats(), 200, "complete"))
+    running.store(running.close(Stats(), 200, "complete"))
     assert made.metadata[KEY]["end"] == "complete"
 
 
@@ -149,7 +149,7 @@ def test_what_nobody_can_look_at_is_not_shown_while_it_runs() -> None:
     running = streaming(made, shown=False)
     assert running.rewriter is not None
     running.rewriter(BAD)
-    running.grew()
+    running.show_growth()
     assert KEY not in made.metadata
     assert response_of(made).raw_content is None
 
@@ -168,7 +168,7 @@ def test_list_of_flows_says_what_was_repaired(
     running = streaming(made, observe=observe)
     assert running.rewriter is not None
     running.rewriter(BAD)
-    running.keep(running.close(Stats(), 200, "complete"))
+    running.store(running.close(Stats(), 200, "complete"))
     assert made.comment == f"normalize: {said} (data-space-missing 4)"
     assert made.marked == mark
     assert emoji.emoji[mark]
@@ -229,7 +229,7 @@ def test_users_own_words_and_marks_stay() -> None:
         running = streaming(made)
         assert running.rewriter is not None
         running.rewriter(BAD)
-        running.keep(running.close(Stats(), 200, "complete"))
+        running.store(running.close(Stats(), 200, "complete"))
         assert made.comment.startswith(comment or "normalize: ")
         assert made.marked == (marked or ":wrench:")
 
@@ -239,11 +239,11 @@ def test_nothing_is_said_of_an_answer_that_was_right() -> None:
     running = streaming(made)
     assert running.rewriter is not None
     running.rewriter(GOOD)
-    running.keep(running.close(Stats(), 200, "complete"))
+    running.store(running.close(Stats(), 200, "complete"))
     assert (made.comment, made.marked) == ("", "")
 
 
-def test_figures_of_an_answer_that_never_came_are_zero() -> None:
+def test_figures_of_an_answer_that_never_arrived_are_zero() -> None:
     record = RunningAnswer.of(chat_flow(), ALL).close(Stats(), None, "error")
     figures = (record["events"], record["bytes_in"], record["bytes_out"])
     assert (figures, record["end"], record["status"]) == ((0, 0, 0), "error", None)

@@ -115,7 +115,7 @@ def test_stream_takes_the_place_of_a_refusal(
     proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client_stream, rest = first(monkeypatch), Rest(STREAM[:50], STREAM[50:])
-    replies.append(Reply(200, "OK", EVENTS, rest=rest))
+    replies.append(Reply(200, "OK", EVENTS, live_body=rest))
     made = refused()
     response = play(proxy, made)
     assert response.status_code == 200
@@ -206,7 +206,7 @@ def test_result_of_a_202_is_sent_as_it_arrives(
     client_stream = first(monkeypatch, b"")
 
     async def result_of(*_: object) -> Reply:
-        return Reply(200, "OK", EVENTS, rest=Rest(STREAM))
+        return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
 
     monkeypatch.setattr(pending_result, "result_of", result_of)
     made = refused(202)
@@ -220,7 +220,7 @@ def test_answer_in_an_unknown_encoding_passes(
 ) -> None:
     client_stream = first(monkeypatch)
     headers = [*EVENTS, ("content-encoding", "x-brook")]
-    replies.append(Reply(200, "OK", headers, rest=Rest(b"?")))
+    replies.append(Reply(200, "OK", headers, live_body=Rest(b"?")))
     response = play(proxy, refused())
     assert response.stream is True
     assert response.headers["transfer-encoding"] == "chunked"
@@ -272,7 +272,7 @@ def test_addon_that_is_gone_when_the_answer_arrives(
             proxy.context.master.should_exit.set()
         proxy.addon.done()
         if is_stream:
-            return Reply(200, "OK", EVENTS, rest=Rest(STREAM))
+            return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
         return Reply(401, "No", JSON, body)
 
     replies.append(reply)
@@ -300,7 +300,7 @@ def test_stream_begins_while_the_provider_stays_busy(
     )
     busy = b'{"error":{"message":"40 a minute"}}'
     for last, due in (
-        (Reply(200, "OK", EVENTS, rest=Rest(STREAM)), STREAM),
+        (Reply(200, "OK", EVENTS, live_body=Rest(STREAM)), STREAM),
         ("it broke off", busy),
         (None, b""),
     ):

@@ -956,9 +956,9 @@ def test_trailers_are_no_part_of_a_live_body(proxy: Proxy, ca: Path) -> None:
         made = flow_to(f"https://{LOOPBACK}:{server.port}/r")
         made.server_conn.alpn = b"h2"
         reply = await live_reply(made)
-        assert reply.rest is not None
-        body = b"".join([part async for part in reply.rest])
-        await reply.rest.close()
+        assert reply.live_body is not None
+        body = b"".join([part async for part in reply.live_body])
+        await reply.live_body.close()
         return body
 
     trusting(proxy, ca)
@@ -1194,13 +1194,13 @@ def read_live(
         found, why = list[bytes](), ""
         async with serving(answer) as server:
             reply = await live_reply(flow_to(server.url()), silence)
-            assert reply.rest is not None
+            assert reply.live_body is not None
             try:
-                async for part in reply.rest:
+                async for part in reply.live_body:
                     found.append(part)
             except UpstreamError as error:
                 why = str(error).removeprefix(f"http://{LOOPBACK}:{server.port}: ")
-            await reply.rest.close()
+            await reply.live_body.close()
         return found, why, reply, server
 
     return run(scene())
@@ -1250,7 +1250,7 @@ def test_any_other_reply_is_collected_although_a_live_one_is_wanted(
             return await live_reply(flow_to(server.url()))
 
     reply = run(scene())
-    assert reply.rest is None
+    assert reply.live_body is None
     assert reply.body in (b"hi", b"data: 1\n\n")
 
 
@@ -1284,15 +1284,15 @@ def test_server_is_read_no_faster_than_its_stream_is_taken(
     async def scene() -> tuple[int, int]:
         async with serving(play) as server:
             reply = await live_reply(flow_to(server.url()))
-            assert reply.rest is not None
+            assert reply.live_body is not None
             before = -1
             while before != written:  # until the server has to wait
                 before = written
                 await asyncio.sleep(0.2)
             taken = 0
-            async for part in reply.rest:
+            async for part in reply.live_body:
                 taken += len(part)
-            await reply.rest.close()
+            await reply.live_body.close()
         return before, taken
 
     before, taken = run(scene())

@@ -272,7 +272,7 @@ def test_a_pipeline_that_fails_costs_no_byte(
     assert out == GOOD
 
 
-def test_growth_is_told_with_the_first_bytes_and_now_and_then() -> None:
+def test_growth_is_reported_with_the_first_bytes_and_now_and_then() -> None:
     rewriter = Client(repair=False).rewriter
     told: list[int] = []
     rewriter.on_growth = lambda: told.append(rewriter.bytes_out)

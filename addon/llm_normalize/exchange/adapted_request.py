@@ -56,7 +56,7 @@ def adapt(
         learned: What providers have refused.
         client: Whose request it is, see `client_of`.
         wanted: Names of those that are for this host, whatever they are for otherwise.
-        observe: Change nothing, tell what would be changed.
+        observe: Change nothing, return what would be changed.
 
     Returns:
         What was changed; None where nothing was.

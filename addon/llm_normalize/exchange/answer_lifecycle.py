@@ -18,7 +18,7 @@ from .disconnect import client_left, gateway_status
 from .exchange import Exchange
 from .native_provider import retry_without_stream
 from .pending_result import PENDING, fetch
-from .retry import Later, repeat_of
+from .retry import Retry, retry_after_refusal
 from .running_answer import RunningAnswer
 from .second_answer import SecondAnswer
 from .second_request import is_gone
@@ -69,7 +69,10 @@ class Answers:
         exchange.is_expected = True
 
     def begin(self, exchange: Exchange, settings: Settings) -> None:
-        """Take an answer whose headers have come; they are sent right after this."""
+        """Decide the path of an answer whose headers have arrived, and begin it.
+
+        The headers are sent right after this.
+        """
         response = exchange.flow.response
         assert response is not None
         running = exchange.running = exchange.new_answer(settings)
@@ -87,7 +90,7 @@ class Answers:
         is sent as it arrives.
         """
         found = SecondAnswer.of(exchange, self.streams, self._stats)
-        return found.replace_first(self._later) if found is not None else None
+        return found.replace_first(self._find_retry) if found is not None else None
 
     def end(self, exchange: Exchange) -> Awaitable[None] | None:
         """Repair an answer that is one body, or close the record of a stream.
@@ -102,31 +105,31 @@ class Answers:
             return None
         if not response.stream:  # else it has been sent already
             if running.pending:
-                return self._fetch(exchange, running, fetch)
+                return self._replace_and_repair(exchange, running, fetch)
             slow = is_slow(response)
             # Nothing that refuses a stream is that large.
             as_body = slow and exchange.is_native
             is_last = as_body or running.is_last
-            later = None if is_last else self._later(exchange, running)
-            if slow or later is not None:
+            retry = None if is_last else self._find_retry(exchange, running)
+            if slow or retry is not None:
                 running.pending = True
-                return self._fetch(exchange, running, later)
+                return self._replace_and_repair(exchange, running, retry)
         exchange.running = None
         figures = repair(exchange, running)
         running.complete(self._stats, response.status_code, figures)
         return None
 
-    def _later(self, exchange: Exchange, running: RunningAnswer) -> Later | None:
+    def _find_retry(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
         """Return what puts another answer in the place of the first one, if need be."""
         if busy := busy_provider.retry_when_busy(exchange.flow, running):
             return busy
-        later = (
+        retry = (
             retry_without_stream(exchange.flow, running) if exchange.is_native else None
         )
-        return later or repeat_of(exchange, running, self._learned)
+        return retry or retry_after_refusal(exchange, running, self._learned)
 
-    async def _fetch(
-        self, exchange: Exchange, running: RunningAnswer, later: Later | None
+    async def _replace_and_repair(
+        self, exchange: Exchange, running: RunningAnswer, retry: Retry | None
     ) -> None:
         """Put another answer in the place of the first one, if need be, and repair it."""
         flow = exchange.flow
@@ -134,19 +137,19 @@ class Answers:
         assert response is not None
         try:
             before = response.raw_content or b""
-            if later is not None and not await later(flow):
+            if retry is not None and not await retry(flow):
                 running.close_without_client(self._stats)
                 return
             after = [response.raw_content or b""]
             running.received_status = response.status_code
-            if later is fetch:
+            if retry is fetch:
                 running.record.add_event(EventRecord(0, before, after, [PENDING]))
             if is_slow(response):
-                figures = await self._repair_aside(exchange, running)
+                figures = await self._repair_in_thread(exchange, running)
                 if is_gone(flow) and not running.is_over:
                     events, received, _ = figures
                     none = events, received, 0
-                    running.keep(running.write(self._stats, None, "client-left", none))
+                    running.store(running.write(self._stats, None, "client-left", none))
                     return
             else:
                 figures = repair(exchange, running)
@@ -156,7 +159,7 @@ class Answers:
             exchange.running = None
             running.on_end()
 
-    async def _repair_aside(
+    async def _repair_in_thread(
         self, exchange: Exchange, running: RunningAnswer
     ) -> Figures:
         """Repair a large answer in a thread, so that no stream waits for it."""

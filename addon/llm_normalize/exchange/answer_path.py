@@ -52,7 +52,7 @@ def path_of(exchange: Exchange, running: RunningAnswer) -> Path:
     if not running.asked.stream or not is_good(response):
         return Path.BUFFERED
     if exchange.is_native and not answers_events(response):
-        return Path.BUFFERED  # it may have to be asked for anew
+        return Path.BUFFERED  # it may have to be requested as one body
     host = brief(running.record.host)
     if callable(response.stream):
         logger.warning("normalize: another addon streams %s; it stays as it is", host)

@@ -71,13 +71,13 @@ class AnswerRecord:
         self._waited = max(time.time() - self.asked_at, 0)
 
     def copy(self) -> "AnswerRecord":
-        """Return another that stays as it is, of an answer without events so far."""
+        """Return a copy that does not change, of an answer without events so far."""
         made = copy.copy(self)
         made.fixes, made.rows = self.fixes.copy(), copy.deepcopy(self.rows)
         return made
 
     def add_event(self, event: EventRecord) -> None:
-        """Take what became of one event."""
+        """Record what became of one event."""
         if self.first_ms is None:
             self.first_ms = self._since_asked()
         if not event.changed:
@@ -95,9 +95,10 @@ class AnswerRecord:
             self._write_pair(event, ms, self.write)
 
     def count(self, n: int, before: bytes, after: bytes, template: Template) -> bool:
-        """Take an event that *template* knew; tell whether that was all there is to do.
+        """Record an event that *template* knew.
 
-        Which it is: the others of its kind say what there is to say of it.
+        Returns:
+            True: it needs no `EventRecord`, since one of an equal event was recorded.
         """
         if template is not self._template:
             self._take_up(n, before, after, template)

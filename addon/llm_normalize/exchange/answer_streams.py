@@ -36,7 +36,7 @@ class AnswerStreams:
         decoder = decoder_for(response.headers.get("content-encoding", ""))
         assert decoder is not None
         rewriter = running.stream_through(decoder, self._turn)
-        rewriter.on_growth = running.grew
+        rewriter.on_growth = running.show_growth
         rewriter.on_much = functools.partial(self._slow_down, flow)
         if not settings.observe:
             running.prepare_headers(response)

@@ -1,4 +1,4 @@
-"""A provider that is busy (429, 503): the request is sent once more, after a while."""
+"""A provider that is busy (429, 503): the request is retried after a while."""
 
 import asyncio
 import secrets
@@ -10,7 +10,7 @@ from mitmproxy import http
 from ..wire.json_text import Json, loads
 from .message_body import content_of, request_body
 from .polling import unless_gone
-from .retry import Later, send_retry
+from .retry import Retry, send_retry
 from .running_answer import RunningAnswer
 from .second_request import Reply, is_gone, replace_response
 
@@ -22,8 +22,8 @@ _FOR_GOOD = ("insufficient_quota", "billing_hard_limit_reached")
 """Codes of refusals that no waiting helps."""
 
 
-def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
-    """Return what sends the request once more, if its provider is busy.
+def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None:
+    """Return what retries the request, if its provider is busy.
 
     Args:
         flow: The flow, whose first answer is complete.
@@ -41,7 +41,7 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None
     ):
         return None
 
-    async def later(flow: http.HTTPFlow) -> bool:
+    async def retry(flow: http.HTTPFlow) -> bool:
         deadline = time.monotonic() + running.settings.retry
         backoff = _FIRST_WAIT
         while response.status_code in STATUSES:
@@ -60,10 +60,10 @@ def retry_when_busy(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None
             if not isinstance(reply, Reply):
                 break
             replace_response(response, reply)
-            running.rest = reply.rest
+            running.live_body = reply.live_body
         return True
 
-    return later
+    return retry
 
 
 def _wait(response: http.Response, backoff: float) -> float:

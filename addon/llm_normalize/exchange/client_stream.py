@@ -248,7 +248,7 @@ class ClientStream:
                 stream.client_state = stream.state_errored
             for each in (self._http.context.server, *self._http.connections):
                 if not each.connected:
-                    each.error = None  # else mitmproxy would never connect again
+                    each.error = None  # else mitmproxy would never reconnect
             return True
 
         return await self._send(is_due, *out)

@@ -27,12 +27,12 @@ def is_shown() -> bool:
     )
 
 
-def note(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
+def annotate(flow: http.HTTPFlow, text: str, mark: str, marks: Sequence[str]) -> None:
     """Annotate *flow* in the list of flows, unless the user has done so.
 
     Args:
         flow: The flow; a replayed one may have a note of ours.
-        text: What to say, maybe nothing.
+        text: The note, maybe empty.
         mark: The sign, maybe none.
         marks: Signs that are ours.
     """

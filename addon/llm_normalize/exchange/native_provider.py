@@ -14,7 +14,7 @@ from ..wire.json_text import Json, dumps, loads
 from .adapted_request import Adapted, RequestEdit, body_of
 from .exchange import Exchange
 from .message_body import content_of
-from .retry import Later, send_retry
+from .retry import Retry, send_retry
 from .running_answer import RunningAnswer
 from .second_request import Reply, replace_response
 
@@ -50,7 +50,7 @@ def translate(exchange: Exchange, base: str) -> None:
     exchange.adapted = Adapted(made.original if made else original, edits)
 
 
-def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Later | None:
+def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Retry | None:
     """Return what requests the answer as one body, where the model does not stream."""
     response = flow.response
     assert response is not None
@@ -66,16 +66,16 @@ def retry_without_stream(flow: http.HTTPFlow, running: RunningAnswer) -> Later |
         return None
     retry_body = dumps({key: body[key] for key in body if key not in _STREAMING})
 
-    async def later(flow: http.HTTPFlow) -> bool:
+    async def retry(flow: http.HTTPFlow) -> bool:
         reply = await send_retry(flow, retry_body, live=running.is_live)
         if isinstance(reply, Reply):
-            running.rest = reply.rest
+            running.live_body = reply.live_body
             flow.request.content = retry_body
             replace_response(response, reply)
         running.record.request.append((NAME, "dropped", "stream"))
         return reply is not None
 
-    return later
+    return retry
 
 
 def is_answer(response: http.Response) -> bool:

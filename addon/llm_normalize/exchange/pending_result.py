@@ -15,9 +15,11 @@ _PATH = "/v2/nvcf/pexec/status/"
 _HOME = "nvidia.com"
 _STATUS_HOST = "api.nvcf.nvidia.com"
 _ACCEPTED = 202
-_SILENCE = 120  # seconds; NVIDIA holds a question for a result back for a minute
+_SILENCE = (
+    120  # seconds; NVIDIA answers a request for a result after a minute at the latest
+)
 _SENT = (b"host", b"authorization", b"proxy-authorization", b"accept-encoding")
-"""Headers of the request that the question for its result has, too."""
+"""Headers of the request that the request for its result has, too."""
 
 
 def is_pending(response: http.Response) -> bool:
@@ -30,7 +32,7 @@ async def fetch(flow: http.HTTPFlow, running: RunningAnswer | None = None) -> bo
 
     Args:
         flow: The flow.
-        running: Its answer, where that may be one that is still to come.
+        running: Its answer, which may be sent as it arrives.
     """
     response = flow.response
     assert response is not None
@@ -48,7 +50,7 @@ async def fetch(flow: http.HTTPFlow, running: RunningAnswer | None = None) -> bo
         return False
     replace_response(response, reply)
     if running is not None:
-        running.rest = reply.rest
+        running.live_body = reply.live_body
     return True
 
 

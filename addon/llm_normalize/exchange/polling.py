@@ -34,7 +34,7 @@ async def result_of(
     """Return the result when it is there, or an error; None if the client has gone.
 
     Args:
-        asks: Ask for the result, each at another address: the next one where an address
+        asks: Request the result, each at another address: the next one where an address
             does not know of it.
         is_gone: Tells whether the client has left.
         name: Names the request in errors.

@@ -62,7 +62,7 @@ def asked_of(
 
 
 def secrets_of(request: http.Request) -> tuple[str, ...]:
-    """Return what in the request's headers and query must not reach a log."""
+    """Return what in the request's headers and query must not be in a log."""
     fields = [*request.headers.items(multi=True), *request.query.items(multi=True)]
     values = [value for name, value in fields if _TELLING.search(name)]
     values += [value.partition(" ")[2].strip() for value in values]  # after its scheme

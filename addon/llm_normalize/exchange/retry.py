@@ -1,4 +1,4 @@
-"""A request that was refused for what need not be sent: it is sent once more without it."""
+"""A request that was refused for what need not be sent: it is retried without that."""
 
 import logging
 import time
@@ -19,7 +19,7 @@ from .exchange import Exchange
 from .message_body import request_body
 from .polling import LIMIT, unless_gone
 from .request_facts import quoted
-from .running_answer import Rest, RunningAnswer
+from .running_answer import ArrivingBody, RunningAnswer
 from .second_request import (
     Reply,
     UpstreamError,
@@ -33,19 +33,19 @@ from .second_request import (
 logger = logging.getLogger(__name__)
 
 TIMES = 3
-"""How often one request is sent once more without a parameter, at most."""
+"""How often one request is retried without a parameter, at most."""
 
 _REFUSED = (400, 422)
 _FAILED = 500  # of llama.cpp, whose template refuses a role
 STATUSES = (*_REFUSED, _FAILED)
 """Of answers after which a changed request may be sent."""
-type Later = Callable[[http.HTTPFlow], Awaitable[bool]]
+type Retry = Callable[[http.HTTPFlow], Awaitable[bool]]
 """Puts another answer in the place of a flow's first one; False if the client left."""
 
 
-def repeat_of(
+def retry_after_refusal(
     exchange: Exchange, running: RunningAnswer, learned: Learned
-) -> Later | None:
+) -> Retry | None:
     """Return what sends a changed request; None if there is nothing to change.
 
     Args:
@@ -55,26 +55,28 @@ def repeat_of(
     """
     settings, echo = running.settings, running.record.echo
     flow, client = exchange.flow, exchange.client
-    refused = Refused.of(flow, echo, words=settings.words) if settings.learns else None
+    refused = (
+        RefusedRequest.of(flow, echo, words=settings.words) if settings.learns else None
+    )
     if refused is None:
         return None
     if running.settings.observe:
         running.record.request.extend(refused.change())
         return None
 
-    async def later(flow: http.HTTPFlow) -> bool:
+    async def retry(flow: http.HTTPFlow) -> bool:
         try:
             return await refused.retry(flow, learned, client, live=running.is_live)
         finally:
-            running.rest = refused.rest
+            running.live_body = refused.live_body
             running.record.request.extend(refused.edits)
 
     running.pending = True
-    return later
+    return retry
 
 
 @dataclass
-class Refused:
+class RefusedRequest:
     """A request that its provider refuses, and what may be done about it.
 
     Attributes:
@@ -83,7 +85,7 @@ class Refused:
         echo: Finds what a refusal repeats of it.
         words: Whether a refusal's words are read.
         edits: What has been changed so far, and answered.
-        rest: What is still to come of the last answer.
+        live_body: The rest of the last answer, as it arrives.
     """
 
     body: Body = field(repr=False)
@@ -91,12 +93,12 @@ class Refused:
     echo: Echo = field(repr=False)
     words: bool = True
     edits: list[RequestEdit] = field(default_factory=list)
-    rest: Rest | None = None
+    live_body: ArrivingBody | None = None
 
     @classmethod
     def of(
         cls, flow: http.HTTPFlow, echo: Echo | None = None, *, words: bool = True
-    ) -> "Refused | None":
+    ) -> "RefusedRequest | None":
         """Return the refused request of *flow*; None if there is nothing to be done.
 
         Nor is there if mitmproxy has not asked: a replay answers in its own way.
@@ -146,7 +148,7 @@ class Refused:
             flow: The flow.
             learned: Takes what has helped.
             client: Whose request it is.
-            live: Whether the last answer may be one that is still to come, see `rest`.
+            live: Whether the last answer may be one that is still to come, see `live_body`.
 
         Returns:
             False if the client has left.
@@ -164,7 +166,7 @@ class Refused:
                 break
             request.content = dumps(self.body)
             replace_response(response, reply)
-            self.rest = reply.rest
+            self.live_body = reply.live_body
             self.edits += edits
             tried += self.changes
             self.changes = self._changes_for(response, tried)

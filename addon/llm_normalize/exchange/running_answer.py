@@ -20,7 +20,7 @@ from ..wire.content_encoding import Decoder
 from .adapted_request import Adapted
 from .answer_record import AnswerRecord
 from .disconnect import break_off, client_left, gateway_status
-from .flow_list import note, show_anew
+from .flow_list import annotate, show_anew
 from .message_body import request_body
 from .request_facts import asked_of, place_of, secrets_of
 from .response_headers import prepare_headers
@@ -41,14 +41,14 @@ _REPAIRED, _OBSERVED = ":wrench:", ":mag:"
 """Marks in the list of flows (mitmproxy/utils/emoji.py)."""
 
 
-class Rest(Protocol):
-    """What is still to come of a body: see `second_request.LiveBody`."""
+class ArrivingBody(Protocol):
+    """The rest of a body, as it arrives: see `second_request.LiveBody`."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield what arrives."""
 
     async def close(self) -> None:
-        """Close the connection that it comes by."""
+        """Close the connection that it arrives by."""
 
 
 @dataclass
@@ -64,8 +64,8 @@ class RunningAnswer:
         rewriter: What its body passes, if it is a stream.
         pending: Whether another answer will come in its place.
         is_live: Whether that one may be sent as it arrives.
-        rest: What is still to come of that one then.
-        is_last: Whether no other one will be asked for.
+        live_body: The rest of that one then, as it arrives.
+        is_last: Whether no other one will be requested.
         is_over: Whether mitmproxy has ended before it: it has its record then.
         received_status: The HTTP status that the provider sent, if any.
         status: The HTTP status that was sent to the client, if any.
@@ -84,7 +84,7 @@ class RunningAnswer:
     rewriter: Rewriter | None = None
     pending: bool = False
     is_live: bool = False
-    rest: Rest | None = None
+    live_body: ArrivingBody | None = None
     is_last: bool = False
     is_over: bool = False
     received_status: int | None = None
@@ -216,13 +216,13 @@ class RunningAnswer:
         """
         rewriter = self.rewriter
         if rewriter is None:
-            self.keep(self.write(stats, status, "complete", figures))
+            self.store(self.write(stats, status, "complete", figures))
             return
         if rewriter.given_up:
             rewriter.pipeline.abandon()
         end = "upstream-broke" if rewriter.given_up else "complete"
         self.why = CORRUPT if rewriter.given_up else ""
-        self.keep(self.close(stats, status, end))
+        self.store(self.close(stats, status, end))
 
     def end_without_hooks(self, stats: Stats) -> None:
         """Close the record of a stream when it ends: no hook of this addon is called."""
@@ -230,7 +230,7 @@ class RunningAnswer:
         assert rewriter is not None
 
         def ended() -> None:
-            self.keep(self.close(stats, self.status, "complete"))
+            self.store(self.close(stats, self.status, "complete"))
             self.on_end()
 
         def broke(_: object) -> None:
@@ -241,14 +241,14 @@ class RunningAnswer:
 
     def close_without_client(self, stats: Stats) -> None:
         """Close the record of an answer whose client left before any of it was sent."""
-        self.keep(self.close(stats, None, "client-left"))
+        self.store(self.close(stats, None, "client-left"))
 
     def abandon(self, stats: Stats, why: str) -> None:
         """Close the record of an answer that nothing more is received of, and say *why*."""
         if self.rewriter is not None:
             self.rewriter.pipeline.abandon()
         self.why = why
-        self.keep(self.close(stats, self.status, "upstream-broke"))
+        self.store(self.close(stats, self.status, "upstream-broke"))
 
     def broke(self, stats: Stats, instead: int | None = None) -> None:
         """Close the record of an answer that broke off.
@@ -276,18 +276,24 @@ class RunningAnswer:
             self.why = CORRUPT
         elif message == Error.KILLED_MESSAGE:
             self.why = "it was killed"
-        self.keep(
+        self.store(
             self.close(stats, status, "client-left" if is_left else "upstream-broke")
         )
 
-    def keep(self, line: Record) -> None:
-        """Let mitmweb, the console and `-w` files show what was sent, and what changed."""
+    def store(self, line: Record) -> None:
+        """Store in the flow what was sent and what changed.
+
+        mitmweb, the console and `-w` files show it.
+
+        Args:
+            line: The record that `close` or `write` has returned.
+        """
         self._show(line)
         if self.settings.shown:
             mark = _OBSERVED if self.record.observe else _REPAIRED
             is_changed = line["fixes"] or self.record.request
             marks = _OBSERVED, _REPAIRED
-            note(self.flow, self._summary(line), mark if is_changed else "", marks)
+            annotate(self.flow, self._summary(line), mark if is_changed else "", marks)
 
     def _summary(self, line: Record) -> str:
         """Return what became of an answer, for a log line or a list of flows."""
@@ -328,7 +334,7 @@ class RunningAnswer:
             # Not the `content` setter: it would encode, and set a content-length.
             response.data.content = self._body = self.snapshot.body
 
-    def grew(self) -> None:
+    def show_growth(self) -> None:
         """Have the flow shown anew where more than twice as much has been sent since."""
         _, _, sent = self.figures()
         if self.settings.shown and sent and sent >= 2 * self._shown:

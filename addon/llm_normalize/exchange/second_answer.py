@@ -18,7 +18,7 @@ from mitmproxy.utils import asyncio_utils
 
 from ..records.statistics import Stats
 from ..repair.outcome import EventRecord
-from . import busy_provider, retry
+from . import busy_provider
 from .answer_path import Path, path_of
 from .answer_streams import AnswerStreams
 from .buffered_answer import repair
@@ -27,17 +27,17 @@ from .exchange import Exchange
 from .message_body import content_of
 from .pending_result import PENDING, fetch
 from .response_headers import frame
-from .retry import Later
+from .retry import STATUSES, Retry
 from .running_answer import RunningAnswer
 
 logger = logging.getLogger(__name__)
 
 _MOST = 1024 * 1024
 """Bytes of a first answer that may be replaced."""
-_REPLACED = (*retry.STATUSES, *busy_provider.STATUSES)
+_REPLACED = (*STATUSES, *busy_provider.STATUSES)
 """Status of first answers after which another request may be sent."""
 
-type FindRetry = Callable[[Exchange, RunningAnswer], Later | None]
+type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
 """Returns what puts another answer in the place of a complete one, if anything should."""
 
 
@@ -112,15 +112,15 @@ class SecondAnswer:
         is_fetched, running.pending = running.pending, True
         has_arrived = False
         try:
-            later = (
+            retry = (
                 functools.partial(fetch, running=running)
                 if is_fetched
                 else find_retry(self._exchange, running)
             )
-            if later is not None:
-                arrival = asyncio.ensure_future(later(self._flow))
+            if retry is not None:
+                arrival = asyncio.ensure_future(retry(self._flow))
                 if not is_fetched and await self._stays_busy(response, arrival):
-                    self._begin_before(arrival)
+                    self._begin_while_busy(arrival)
                     return
                 has_arrived = await self._has_arrived(arrival)
         except Exception:
@@ -176,11 +176,11 @@ class SecondAnswer:
             figures = repair(exchange, running)
             running.complete(self._stats, response.status_code, figures)
             running.on_end()
-        parts = running.rest or _parts(response.raw_content or b"")
+        parts = running.live_body or _parts(response.raw_content or b"")
         response.data.content = None
         self._receive(parts)
 
-    def _begin_before(self, arrival: asyncio.Future[bool]) -> None:
+    def _begin_while_busy(self, arrival: asyncio.Future[bool]) -> None:
         """Begin a stream whose provider is still busy: the client gets signs of life.
 
         What is its answer in the end has no status of its own any more.
@@ -197,10 +197,10 @@ class SecondAnswer:
         async def parts() -> AsyncIterator[bytes]:
             if not await arrival:
                 return
-            if running.rest is None:
+            if running.live_body is None:
                 yield content_of(first)
             else:
-                async for part in running.rest:
+                async for part in running.live_body:
                     yield part
 
         self._streams.begin(running)
@@ -215,8 +215,8 @@ class SecondAnswer:
             try:
                 await self._client.receive(parts)
             finally:
-                if running.rest is not None:
-                    await running.rest.close()
+                if running.live_body is not None:
+                    await running.live_body.close()
 
         asyncio_utils.create_task(
             receive(),

@@ -46,7 +46,7 @@ from ..routing.certificate_proof import has_proven, is_proven
 from ..routing.own_address import address
 from .disconnect import client_left
 from .outage import reason_of
-from .running_answer import Rest
+from .running_answer import ArrivingBody
 
 _CONNECT = 30  # seconds
 _HEAD = 64 * 1024  # bytes
@@ -79,7 +79,7 @@ class Reply:
     reason: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: bytes = b""
-    rest: Rest | None = None
+    live_body: ArrivingBody | None = None
     """Its body as it arrives, if that is not collected: it has to be read, or closed."""
 
 
@@ -122,7 +122,7 @@ def replace_response(response: http.Response, reply: Reply) -> None:
         ]
     )
     response.trailers = None
-    # That of a body which is still to come is framed anew, like any that is repaired.
+    # That of a body which has not arrived yet is framed anew, like any that is repaired.
     response.headers["content-length"] = str(len(reply.body))
     response.data.content = reply.body
 
@@ -152,7 +152,7 @@ async def send(
         flow: The flow that it is sent for.
         request: The request.
         silence: Seconds without any byte of the answer's body after which it is given up.
-        live: Whether a stream of events is returned as it begins, see `Reply.rest`.
+        live: Whether a stream of events is returned as it begins, see `Reply.live_body`.
 
     Raises:
         UpstreamError: There is no complete reply.
@@ -165,7 +165,9 @@ async def send(
                 await handler.server_event(events.Start())
                 reply = await _reply(handler.stream, patience, silence, live=live)
             if live and _is_live(reply):
-                reply.rest = LiveBody(stack.pop_all(), handler.stream, place, silence)
+                reply.live_body = LiveBody(
+                    stack.pop_all(), handler.stream, place, silence
+                )
             return reply
     except TimeoutError:
         raise UpstreamError(f"{place}: it took too long to answer") from None
@@ -253,8 +255,8 @@ class LiveBody:
 
 async def drop(reply: object) -> None:
     """Close the connection of a *reply* that nobody wants, if there is one."""
-    if isinstance(reply, Reply) and reply.rest is not None:
-        await reply.rest.close()
+    if isinstance(reply, Reply) and reply.live_body is not None:
+        await reply.live_body.close()
 
 
 def _head(response: http.Response) -> Reply:

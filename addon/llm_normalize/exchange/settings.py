@@ -23,7 +23,7 @@ class Settings:
         words: Whether a refusal's words are read, and not only its fields for names:
             not where clients share what is learned, behind a gate.
         keepalive: Seconds of silence after which a client gets a newline; 0 is never.
-        retry: Seconds for which a busy provider is asked again.
+        retry: Seconds for which a request to a busy provider is retried.
     """
 
     fixes: Sequence[type[Fix]]

@@ -1,6 +1,6 @@
 """What a stream sends by the clock: what has waited long enough, and signs of life.
 
-A provider that falls silent must not keep what it has said already from the client
+A provider that falls silent must not keep from the client what it has sent already
 (a finish reason that waited for the next event, say), and clients and proxies between
 give up a connection on which nothing comes for a minute.
 
@@ -32,7 +32,7 @@ class StreamClock:
         flow: Its flow.
         rewriter: What its body passes.
         keepalive: Seconds of silence after which the client gets a bare newline, and
-            again after as many; 0 is never.
+            repeated after as many; 0 is never.
         failed: Called where this mitmproxy does not let an addon send by the clock.
     """
 
