@@ -201,7 +201,7 @@ def test_a_path_that_cannot_be_had_costs_the_log_only(proxy: Proxy) -> None:
     assert proxy.stream(chat_flow(), BAD) == GOOD
 
 
-def test_a_full_disk_is_said_in_the_event_log(
+def test_a_full_disk_is_reported_in_the_event_log(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     (proxy.folder / "normalize").write_bytes(b"a file, no folder")
@@ -432,7 +432,7 @@ def test_a_client_that_fails_for_another_reason_is_told_nothing(
 @pytest.mark.parametrize(
     ("address", "named"), [(("192.0.2.1", 443), "to 192.0.2.1:"), (None, "to ?:")]
 )
-def test_without_a_name_the_address_is_told(
+def test_without_a_name_the_address_is_reported(
     proxy: Proxy,
     caplog: pytest.LogCaptureFixture,
     address: tuple[str, int] | None,
@@ -519,7 +519,7 @@ def test_another_addon_s_streaming_stays(proxy: Proxy) -> None:
 @pytest.mark.parametrize(
     ("path", "ends"), [("/v1/chat/completions", ["error"]), ("/v1/models", [])]
 )
-def test_an_answer_that_never_came_has_a_record_if_it_would_be_ours(
+def test_an_answer_that_never_arrived_has_a_record_if_it_would_be_ours(
     proxy: Proxy, path: str, ends: list[str]
 ) -> None:
     made = chat_flow(path=path)

@@ -127,7 +127,7 @@ def test_value_that_is_missing_is_called_so(
     )
 
 
-def test_bad_value_of_another_addon_is_said_in_its_words(
+def test_bad_value_of_another_addon_is_reported_in_its_words(
     proxy: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     (said,) = errors(proxy, caplog, listen_port=8080, mode=["no-such-mode"])

@@ -26,7 +26,9 @@ CAPTURE = Capture(
 )
 
 
-def test_folder_holds_what_came_what_leaves_and_what_it_is(tmp_path: Path) -> None:
+def test_folder_holds_what_was_received_what_was_sent_and_what_it_is(
+    tmp_path: Path,
+) -> None:
     made = write(tmp_path / "new", CAPTURE, FIXES)
     assert made.folder == tmp_path / "new" / "api.acme.test-brook-8b-stream"
     assert (made.fixes, made.was_altered) == ({"role-null": 1}, False)

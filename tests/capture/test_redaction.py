@@ -121,7 +121,7 @@ def test_owner_of_a_model_goes() -> None:
     assert redaction.name("meta/llama") == "meta/llama"
 
 
-def test_call_that_is_told_twice_is_still_the_same() -> None:
+def test_call_that_is_sent_twice_is_still_the_same() -> None:
     said = '{"town":"Thurso"}'
     out = filled(wire([calling(head(0, said)), calling(head(0, said))])).decode()
     one, other = re.findall(r'"arguments":"((?:[^"\\]|\\.)*)"', out)
@@ -199,7 +199,7 @@ def test_text_in_fragments_is_one_text() -> None:
     assert len(message) == len(event(content=whole))
 
 
-def test_text_that_is_told_anew_each_time_still_begins_with_itself() -> None:
+def test_text_that_is_sent_anew_each_time_still_begins_with_itself() -> None:
     said = ["The", "The kettle", "The kettle sings"]
     out = filled(wire([chunk({"content": each}) for each in said])).decode()
     first, second, third = re.findall(r'"content":"([^"]+)"', out)

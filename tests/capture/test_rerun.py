@@ -40,7 +40,7 @@ def test_what_is_alike_has_no_difference() -> None:
         assert list(differences(LEFT, LEFT, is_stream=is_stream)) == []
 
 
-def test_differences_are_told_by_event_and_field() -> None:
+def test_differences_are_reported_by_event_and_field() -> None:
     assert list(differences(CAME, LEFT)) == [
         "event 1: choices[0].delta.role: null → removed"
     ]

@@ -255,7 +255,7 @@ def test_put_first_changes_or_adds_a_key_in_place() -> None:
         ([], False),
     ],
 )
-def test_error_is_told_from_a_notice(value: object, told: bool) -> None:
+def test_error_is_distinguished_from_a_notice(value: object, told: bool) -> None:
     assert is_error(value) is told
 
 

@@ -33,5 +33,7 @@ def test_a_chat_request_is_a_post_to_its_path(
         ("", False),
     ],
 )
-def test_an_event_stream_is_told_by_its_type(content_type: str, expected: bool) -> None:
+def test_an_event_stream_is_recognised_by_its_type(
+    content_type: str, expected: bool
+) -> None:
     assert is_event_stream(content_type) is expected

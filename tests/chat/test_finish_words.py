@@ -139,7 +139,7 @@ def _ended(word: str) -> conformance.Meaning:
     return conformance.meaning_of_body(json.dumps({"choices": [choice]}).encode())
 
 
-def test_the_providers_word_is_told_as_it_is_but_not_at_any_length() -> None:
+def test_the_providers_word_is_reported_as_it_is_but_not_at_any_length() -> None:
     assert finish_word("Engine-Overloaded: 7") == "Engine-Overloaded: 7"
     assert finish_word({"type": "abort"}) == "abort"
     assert len(finish_word("x" * 1000)) == 200

@@ -29,7 +29,7 @@ def test_calls_of_the_chunk_come_after_those_before_it() -> None:
     assert (opened.where("b"), opened.last, list(calls)) == ([2], 5, [0])
 
 
-def test_ids_that_are_no_texts_are_told_apart() -> None:
+def test_ids_that_are_no_texts_are_distinguished() -> None:
     opened = Opened({0: Call([1], "f"), 1: Call({"a": 1}, "f"), 2: Call(7, "f")})
     for _ in range(2):
         found = [opened.where(each) for each in ([1], {"a": 1}, 7, [2])]

@@ -142,7 +142,7 @@ OWN: list[list[str]] = [
 
 
 @pytest.mark.parametrize("fragments", OWN)
-def test_arguments_that_are_json_leave_as_they_came(fragments: list[str]) -> None:
+def test_arguments_that_are_json_pass_unchanged(fragments: list[str]) -> None:
     assert arguments_in(answer(*fragments)) == "".join(fragments)
     assert repaired(answer(*fragments), ASKED).count(b"tool_calls") >= 2
 
@@ -173,7 +173,7 @@ def test_an_ambiguous_end_is_decided_by_what_parses() -> None:
     assert arguments_in(answer('{"a":', '{"a":1}', '{"a":1,"b":2}')) == '{"a":1,"b":2}'
 
 
-def test_two_calls_are_told_apart() -> None:
+def test_two_calls_are_distinguished() -> None:
     events: list[Any] = [calling(head(at, id=f"call_{at}")) for at in (0, 1)]
     for end in (3, 6, 8):
         events += [calling(rest(at, f'{{"{at}":1{at}}}'[:end])) for at in (0, 1)]
@@ -285,7 +285,7 @@ def test_parts_of_json_may_go_on() -> None:
     assert not is_object("[" * 100_000)
 
 
-def test_what_is_said_again_is_found_in_any_spelling() -> None:
+def test_what_is_repeated_is_found_in_any_spelling() -> None:
     assert rest_after('{"a": 1', '{"a":1}') == "}"
     assert rest_after('{"a":1', '{ "a" : 1, "b":2}') == ', "b":2}'
     assert rest_after('{"a":"\u00e9"}', '{"a":"é"}') == ""

@@ -122,7 +122,7 @@ def test_a_role_is_seen_and_no_later_chunk_takes_it_back() -> None:
     assert seen.choice(0) == ChoiceSeen(role=True, finished=True)
 
 
-def test_choices_are_told_apart() -> None:
+def test_choices_are_distinguished() -> None:
     seen = Seen()
     seen.note(chunk({"role": "assistant"}, index=1))
     seen.note(chunk({"content": "x"}, index=0))
@@ -234,7 +234,7 @@ def test_what_is_kept_of_a_stream_is_bounded() -> None:
     assert len(str(seen.choice(0).calls[0].id)) < 100
 
 
-def test_long_ids_are_told_apart() -> None:
+def test_long_ids_are_distinguished() -> None:
     call = Call("i" * 5000, name="f")
     same = {"id": "i" * 5000, "function": {"name": "f"}}
     assert not call.is_another(same)
@@ -246,7 +246,9 @@ def test_long_ids_are_told_apart() -> None:
     [lambda end: ["i" * 5000, end], lambda end: {"i" * 5000: end}],
     ids=["list", "object"],
 )
-def test_long_ids_that_are_no_texts_are_told_apart(make: Callable[[int], Json]) -> None:
+def test_long_ids_that_are_no_texts_are_distinguished(
+    make: Callable[[int], Json],
+) -> None:
     found = [brief(make(end)) for end in (0, 1, 0)]
     assert found[0] == found[2] != found[1]
     assert max(map(len, found)) < 100

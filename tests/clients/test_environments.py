@@ -117,7 +117,7 @@ def imported(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("by", ["uv", "pip"])
-def test_environment_is_filled_from_the_index_that_pip_is_told_of(
+def test_environment_is_filled_from_the_index_that_pip_uses(
     index: Index,
     lock: Path,
     tmp_path: Path,

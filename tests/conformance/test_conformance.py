@@ -797,7 +797,7 @@ def test_null_content_of_a_whole_stream_needs_its_tool_call() -> None:
     assert check_stream(sse(NULL), TOOLS, complete=False) == []
 
 
-def test_usage_may_stay_where_it_was_when_no_finish_came() -> None:
+def test_usage_may_stay_where_it_was_when_no_finish_arrived() -> None:
     data = sse(OPEN, {**TEXT, "usage": USAGE}, ERROR)
     assert check_stream(data, PLAIN) == []
 

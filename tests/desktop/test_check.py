@@ -375,7 +375,7 @@ def test_a_ca_that_nobody_trusts_is_noticed_by_all(desk: Desk, ca: Path) -> None
     assert "NODE_EXTRA_CA_CERTS=" in checked.of("CA in Node").repair
 
 
-def test_the_mends_for_python_and_node_do_mend(desk: Desk, ca: Path) -> None:
+def test_the_repairs_for_python_and_node_work(desk: Desk, ca: Path) -> None:
     with proxy(desk, ca) as running:
         desk.lead_here(running.port)
         checked = desk.check(running.port)
@@ -501,7 +501,7 @@ def test_a_stream_that_is_not_repaired_is_noticed(
     assert repair in line.repair
 
 
-def test_a_broken_configuration_is_told_of(desk: Desk, ca: Path) -> None:
+def test_a_broken_configuration_is_reported(desk: Desk, ca: Path) -> None:
     shutil.copytree(ca, desk.confdir)
     (desk.confdir / "config.yaml").write_text("normalize_mode: [\n")
     checked = desk.check(free_port())

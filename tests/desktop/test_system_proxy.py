@@ -213,7 +213,7 @@ def test_own_proxy_is_never_what_was_there_before(gnome: Session) -> None:
     assert dump(gnome) == ""
 
 
-def test_a_port_that_is_taken_is_told_with_its_owner(gnome: Session) -> None:
+def test_a_port_that_is_taken_is_reported_with_its_owner(gnome: Session) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         for arguments in ([], ["--system-proxy"]):
@@ -247,7 +247,7 @@ def test_a_pac_address_that_is_not_answered_is_not_set(gnome: Session) -> None:
     assert dump(gnome) == ""
 
 
-def test_an_earlier_proxy_is_told_and_how_to_go_through_it(gnome: Session) -> None:
+def test_an_earlier_proxy_is_reported_and_how_to_go_through_it(gnome: Session) -> None:
     gnome.says("sh", "-c", f"{HAS_ONE} gsettings set {SCHEMA} mode manual")
     before = dump(gnome)
     started, _ = on(gnome)
@@ -470,7 +470,7 @@ def test_kde_keeps_what_was_written_meanwhile(kde: Session) -> None:
     assert "127.0.0.1" not in text
 
 
-def test_kde_programs_are_told(kde: Session) -> None:
+def test_kde_programs_are_notified(kde: Session) -> None:
     match = "type='signal',interface='org.kde.KIO.Scheduler'"
     with subprocess.Popen(
         ["dbus-monitor", "--session", match],

@@ -260,7 +260,7 @@ def test_a_status_of_odd_values_is_read_without_harm(
     assert found == Status(r"1\x1b[2J", 0, "", "", "", ("a.b",), "", "")
 
 
-def test_a_command_line_tells_what_the_checks_own_proxy_is_told() -> None:
+def test_a_command_line_names_what_the_checks_own_proxy_gets() -> None:
     command = [
         "mitmdump",
         "--set",
@@ -363,7 +363,7 @@ def test_no_variables_are_skipped() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_variables_is_told_with_its_mend(
+def test_what_is_wrong_with_variables_is_reported_with_its_repair(
     environ: dict[str, str], mark: Mark, saw: str, repair: str
 ) -> None:
     finding = only(variables(environ))
@@ -387,7 +387,7 @@ def test_windows_has_its_own_spelling() -> None:
         ("false", "1", Mark.SKIP),
     ],
 )
-def test_a_node_that_could_follow_variables_is_told_to(
+def test_a_node_that_could_follow_variables_is_advised_to(
     knows: str, value: str, mark: Mark | None
 ) -> None:
     found = variables(
@@ -520,7 +520,7 @@ def test_a_desktop_that_leads_here_is_ok(machine: Recorded) -> None:
 
 
 @pytest.mark.parametrize("machine", [*NONES, *AUTOS])
-def test_a_desktop_without_one_is_told_of_where_no_variable_leads_here(
+def test_a_desktop_without_one_is_reported_where_no_variable_leads_here(
     machine: Recorded,
 ) -> None:
     assert desktop(machine, has_variables=True).mark is Mark.OK
@@ -675,7 +675,7 @@ def test_an_administrator_s_proxy_is_in_force_for_run_and_for_the_check() -> Non
         ),
     ],
 )
-def test_a_desktop_that_leads_elsewhere_is_told_with_the_mend(
+def test_a_desktop_that_leads_elsewhere_is_reported_with_the_repair(
     machine: Recorded, mark: Mark, saw: str, repair: str
 ) -> None:
     finding = desktop(machine)
@@ -966,7 +966,7 @@ def test_where_nothing_leads_here_lack_of_trust_is_no_failure(confdir: Path) -> 
     assert marks == [Mark.FAIL, Mark.WARN, Mark.WARN, Mark.WARN]
 
 
-def test_curl_that_trusts_by_a_variable_only_is_told_of(confdir: Path) -> None:
+def test_curl_that_trusts_by_a_variable_only_is_reported(confdir: Path) -> None:
     turns = iter([REFUSED, Result(0)])
     environ = {"CURL_CA_BUNDLE": "x"}
     answers: dict[tuple[str, ...], Any] = {CURL: lambda _: next(turns)}
@@ -1006,14 +1006,14 @@ def test_python_that_does_not_trust_it_is_told_which_file_to_name(
         assert "httpx and requests refuse it" in more.saw
 
 
-def test_python_that_fails_is_told(confdir: Path) -> None:
+def test_python_that_fails_is_reported(confdir: Path) -> None:
     found = trust(confdir, {("python3",): Result(1, err="boom")})
     assert found[1].mark is Mark.FAIL
     assert "boom" in found[1].saw
 
 
 @pytest.mark.parametrize("has_roots", [False, True])
-def test_a_file_with_this_ca_alone_is_told_of(
+def test_a_file_with_this_ca_alone_is_reported(
     has_roots: bool, confdir: Path, tmp_path: Path
 ) -> None:
     own = str(confdir / "mitmproxy-ca-cert.pem")
@@ -1044,7 +1044,7 @@ def test_a_node_that_does_not_trust_it_is_told_the_variable(confdir: Path) -> No
 
 
 @pytest.mark.parametrize("helps", [True, False])
-def test_a_node_that_can_use_the_systems_store_is_told_so(
+def test_a_node_that_can_use_the_systems_store_gets_that_hint(
     helps: bool, confdir: Path
 ) -> None:
     refused = {"error": "UNABLE_TO_VERIFY", "version": "v24.0.0", "system": True}
@@ -1127,7 +1127,7 @@ def test_a_database_that_trusts_it_is_ok(home: Path, confdir: Path) -> None:
     assert browsers(home, confdir)[0].saw == "2 NSS databases trust it"
 
 
-def test_a_database_without_it_is_told_of_as_trust_tells_it(
+def test_a_database_without_it_is_reported_as_trust_reports_it(
     home: Path, confdir: Path
 ) -> None:
     other = home / "other"
@@ -1280,7 +1280,7 @@ def test_a_proxy_that_opens_all_of_this_machine_is_not_asked(tmp_path: Path) -> 
         ("listed", Mark.FAIL, "without other scripts"),
     ],
 )
-def test_a_host_that_cannot_be_reached_or_is_opened_is_told_of(
+def test_a_host_that_cannot_be_reached_or_is_opened_is_reported(
     opens: str, mark: Mark, repair: str, tmp_path: Path
 ) -> None:
     way = Way("127.0.0.1", 1)  # nothing listens there

@@ -71,7 +71,7 @@ def test_what_may_not_be_ended_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     started[0].kill()
 
 
-def test_silence_is_told_by_its_code() -> None:
+def test_silence_is_recognised_by_its_code() -> None:
     assert Result(5).last_line == "exit code 5"
 
 

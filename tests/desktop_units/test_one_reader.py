@@ -77,7 +77,7 @@ def test_a_ca_whose_copy_for_clients_is_gone_is_one_for_both(confdir: Path) -> N
     ("name", "mode"),
     [("", 0o770), ("mitmproxy-ca.pem", 0o640), ("mitmproxy-ca.p12", 0o604)],
 )
-def test_what_others_can_get_at_is_told_by_both(
+def test_what_others_can_get_at_is_reported_by_both(
     name: str, mode: int, confdir: Path
 ) -> None:
     (confdir / name).chmod(mode)

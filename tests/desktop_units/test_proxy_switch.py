@@ -162,7 +162,7 @@ def test_mac_service_that_is_gone_does_not_keep_the_others(tmp_path: Path) -> No
     assert proxy_state.read(tmp_path) is None
 
 
-def test_mac_that_refuses_is_told_though_it_ends_with_0() -> None:
+def test_mac_that_refuses_is_reported_though_it_ends_with_0() -> None:
     with pytest.raises(ProxyError, match="parameters were not valid"):
         MacOs(Mac(system="macos"))._run("-getwebproxy", "No such service")
 
@@ -410,7 +410,7 @@ def test_own_proxy_is_not_what_was_before(tmp_path: Path) -> None:
     assert windows.values == {}
 
 
-def test_system_that_does_not_take_a_setting_is_told(tmp_path: Path) -> None:
+def test_system_that_does_not_take_a_setting_is_reported(tmp_path: Path) -> None:
     class Deaf(Windows):
         def write(self, values: object) -> None:
             pass

@@ -118,7 +118,7 @@ def test_a_second_install_restarts_what_runs(
     assert "normalize_mode=observe" in service.path_of(on).read_text()
 
 
-def test_a_port_that_is_taken_is_said_and_nothing_written(
+def test_a_port_that_is_taken_is_reported_and_nothing_written(
     tmp_path: Path, listening: list[bool], capsys: pytest.CaptureFixture[str]
 ) -> None:
     listening[:] = [True]
@@ -135,7 +135,7 @@ def test_a_port_that_is_taken_is_said_and_nothing_written(
         ACTIVE,  # and the port never answers
     ],
 )
-def test_a_service_that_does_not_listen_is_told_with_its_last_lines(
+def test_a_service_that_does_not_listen_is_reported_with_its_last_lines(
     tmp_path: Path,
     listening: list[bool],
     capsys: pytest.CaptureFixture[str],

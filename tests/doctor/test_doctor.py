@@ -283,7 +283,7 @@ def test_tools_that_are_refused_are_left(start: Start, run: Run) -> None:
     assert told.left == ["request: refused with 400: tools are not supported"]
 
 
-def test_usage_that_was_asked_for_and_never_came_is_left(
+def test_usage_that_was_asked_for_and_never_arrived_is_left(
     start: Start, run: Run
 ) -> None:
     @streaming
@@ -306,7 +306,7 @@ def test_body_without_a_choice_is_left(start: Start, run: Run) -> None:
     assert told.left == ["finish: the body has no choice"]
 
 
-def test_model_that_calls_no_tool_is_told(start: Start, run: Run) -> None:
+def test_model_that_calls_no_tool_is_reported(start: Start, run: Run) -> None:
     @streaming
     def talks(asked: dict[str, Any]) -> Script:
         asked.pop("tools", None)
@@ -387,7 +387,7 @@ def test_newer_name_of_the_limit_is_tried(start: Start, run: Run) -> None:
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 @pytest.mark.parametrize("key", spelled(KEY))
-def test_refused_key_is_told_and_not_shown(
+def test_refused_key_is_reported_and_not_shown(
     start: Start, run: Run, form: list[str], key: str
 ) -> None:
     def refused(_: dict[str, Any]) -> Script:
@@ -564,14 +564,14 @@ def test_nothing_listens_there(run: Run) -> None:
     assert "cannot be reached" in told.err
 
 
-def test_what_speaks_no_tls_is_told(start: Start, run: Run) -> None:
+def test_what_speaks_no_tls_is_reported(start: Start, run: Run) -> None:
     url = start(openai).url.replace("http://", "https://")
     told = run(url, "--model", MODEL, "--json")
     assert told.code == 3
     assert "TLS failed" in json.loads(told.out)["error"]
 
 
-def test_unreadable_certificates_are_told(
+def test_unreadable_certificates_are_reported(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.pem").write_text("none")
@@ -581,7 +581,7 @@ def test_unreadable_certificates_are_told(
     assert "no certificates can be read" in told.err
 
 
-def test_path_that_is_not_there_is_told(start: Start, run: Run) -> None:
+def test_path_that_is_not_there_is_reported(start: Start, run: Run) -> None:
     def nothing(_: dict[str, Any]) -> Script:
         return body_script(b"404 page not found", 404, "text/plain")
 
@@ -701,7 +701,7 @@ def as_nim_blocks(asked: dict[str, Any]) -> list[bytes]:
     return [f"data: {json.dumps(each)}\n\n".encode() for each in nim.chunks(asked)]
 
 
-def test_buffering_is_told_from_streaming(start: Start, run: Run) -> None:
+def test_buffering_is_distinguished_from_streaming(start: Start, run: Run) -> None:
     @streaming
     def buffers(asked: dict[str, Any]) -> Script:
         made = event_body(*events(asked))
@@ -723,7 +723,7 @@ def test_buffering_is_told_from_streaming(start: Start, run: Run) -> None:
 # -- bytes of every kind ---------------------------------------------------------------
 
 
-def test_web_page_in_place_of_an_answer_is_told(start: Start, run: Run) -> None:
+def test_web_page_in_place_of_an_answer_is_reported(start: Start, run: Run) -> None:
     def page(_: dict[str, Any]) -> Script:
         data = b"<!DOCTYPE html><title>Welcome</title><script>alert(1)</script>"
         return body_script(data, content_type="text/html")
@@ -996,7 +996,7 @@ def test_single_file_is_taken_for_what_its_name_says(tmp_path: Path, run: Run) -
         ("manifest.json", "[1]"),
     ],
 )
-def test_what_cannot_be_read_is_told(
+def test_what_cannot_be_read_is_reported(
     tmp_path: Path, run: Run, name: str, text: str | None
 ) -> None:
     place = tmp_path / "\x1b[31m"

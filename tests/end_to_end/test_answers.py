@@ -1023,7 +1023,7 @@ def test_client_that_leaves_before_the_answer_is_recorded(
     never.set()
 
 
-def test_answer_that_never_came_is_recorded(
+def test_answer_that_never_arrived_is_recorded(
     explicit: Mitmdump, provider: Provider
 ) -> None:
     script = provider.script()

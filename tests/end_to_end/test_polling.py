@@ -319,7 +319,7 @@ def test_connection_stays_usable(reverse: Mitmdump, functions: Functions) -> Non
             assert reply.rest() == expected
 
 
-def test_client_that_leaves_while_a_result_is_held_back_ends_the_asking(
+def test_client_that_leaves_while_a_result_is_held_back_ends_the_requests(
     reverse: Mitmdump, functions: Functions
 ) -> None:
     gate = threading.Event()

@@ -263,7 +263,7 @@ def test_body_that_is_answered_to_a_stream_becomes_one(
     assert answer.endswith(DONE)
 
 
-def test_client_that_leaves_ends_the_asking(
+def test_client_that_leaves_ends_the_requests(
     reverse: Mitmdump, provider: Provider
 ) -> None:
     gate = threading.Event()

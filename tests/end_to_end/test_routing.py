@@ -115,7 +115,7 @@ def test_key_is_in_no_file_when_mitmdump_ends_in_mid_request(
     assert KEY not in mitmdump.log
 
 
-def test_target_that_cannot_be_reached_is_told_and_the_key_with_nobody(
+def test_target_that_cannot_be_reached_is_reported_and_the_key_with_nobody(
     start: Start, tmp_path: Path
 ) -> None:
     flows = tmp_path / "flows"

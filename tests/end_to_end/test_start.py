@@ -304,7 +304,7 @@ def test_package_that_never_loaded_ends_the_start(
     assert f"then touch {addon / 'normalize.py'}" in said
 
 
-def test_key_that_is_gone_at_a_reload_is_said_and_the_rest_counts(
+def test_key_that_is_gone_at_a_reload_is_reported_and_the_rest_counts(
     start: Start, provider: Provider, addon: Path, tmp_path: Path
 ) -> None:
     key, token = tmp_path / "key", tmp_path / "token"

@@ -150,7 +150,7 @@ def test_status_is_for_programs(proxy: Proxy) -> None:
         ({"normalize_only": False, "allow_hosts": ["x"]}, "allowed"),
     ],
 )
-def test_whose_tls_is_opened_is_told(
+def test_whose_tls_is_opened_is_reported(
     proxy: Proxy, options: dict[str, Any], opens: str
 ) -> None:
     proxy.set(**options)
@@ -211,7 +211,7 @@ def test_head_is_the_same_without_the_body(proxy: Proxy) -> None:
     )
 
 
-def test_who_takes_it_for_a_base_url_is_told_so(proxy: Proxy) -> None:
+def test_who_takes_it_for_a_base_url_gets_a_hint(proxy: Proxy) -> None:
     for method, path in (("POST", "/v1/chat/completions"), ("GET", "/v1/models")):
         status, page = get(proxy, path, method=method)
         assert status == 404

@@ -118,7 +118,7 @@ def test_hostile_names_are_text() -> None:
     assert "<script>alert" not in page
 
 
-def test_others_are_told_no_counts() -> None:
+def test_others_get_no_counts() -> None:
     visit = replace(VISIT, is_local=False)
     for page in (html(visit, FACTS, CLIENTS), text(visit, FACTS, CLIENTS)):
         for words in ("1.2.3", "role-null", "2 of 3", "refused", "new.test", "/conf"):

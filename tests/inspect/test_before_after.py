@@ -112,7 +112,7 @@ def test_observe_says_that_nothing_was_changed() -> None:
         ("\x1b[2J", r"\x1b[2J"),
     ],
 )
-def test_how_it_ended_is_said(end: str, said: str) -> None:
+def test_how_it_ended_is_reported(end: str, said: str) -> None:
     assert f"answer    status 200, body, {said}\n" in text(stream=False, end=end)
 
 
@@ -127,7 +127,7 @@ def test_what_was_changed_in_the_request_is_a_line_of_its_own() -> None:
     assert VIEW.render_priority(b"", shown(fixes=[], request=[])) == 0.1
 
 
-def test_an_answer_that_never_came_and_a_cut_one_are_said() -> None:
+def test_an_answer_that_never_arrived_and_a_cut_one_are_reported() -> None:
     told = text(status=None, end="error", first_ms=None, model="", is_cut=True)
     assert "model     -\nanswer    stream, none arrived\n" in told
     assert "time      all after 4,210 ms\nstored    its beginning only" in told

@@ -37,7 +37,7 @@ def text(*events: Any, **record: Any) -> str:
     return VIEW.prettify(wire(events), answer(**record))
 
 
-def test_a_stream_is_told_in_one_piece() -> None:
+def test_a_stream_is_shown_as_one_text() -> None:
     parts = [chunk({"reasoning_content": each}) for each in ("Hm", ", so")]
     words = [chunk({"content": each}) for each in ("Hi\n", "you")]
     usage = chunk(None, usage=USAGE)
@@ -67,14 +67,14 @@ def test_a_legacy_call_is_one_too() -> None:
     assert "call 0: f:\n  {}\nfinish: function_call\n" in told
 
 
-def test_several_choices_are_told_apart() -> None:
+def test_several_choices_are_distinguished() -> None:
     second = [chunk({"role": "assistant", "content": "B"}, index=1)]
     told = text(chunk({"role": "assistant", "content": "A"}), *second)
     assert "== choice 0\ntext:\n  A\n" in told
     assert "== choice 1\ntext:\n  B\n" in told
 
 
-def test_a_body_is_told_alike() -> None:
+def test_a_body_is_shown_alike() -> None:
     body = dumps(completion({"role": "assistant", "content": "Hi"}))
     told = VIEW.prettify(body, answer())
     assert "text:\n  Hi\nfinish: stop\n" in told
@@ -93,7 +93,7 @@ def test_a_stream_that_broke_off_has_no_finish_yet() -> None:
     assert "text:\n  Hi\nfinish: none yet\n" in told
 
 
-def test_errors_and_what_is_no_chunk_are_told() -> None:
+def test_errors_and_what_is_no_chunk_are_shown() -> None:
     busy = {"error": {"message": "Busy", "type": "t", "param": None, "code": None}}
     told = text(OPENING, b"data: ?\n\n", busy)
     assert 'error:\n  {"message":"Busy"' in told
@@ -106,7 +106,7 @@ def test_a_cut_body_says_so() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["", "gzip", "zstd", "compress"])
-def test_a_stream_on_its_way_is_told_as_far_as_it_has_come(encoding: str) -> None:
+def test_a_stream_on_its_way_is_shown_as_far_as_it_has_arrived(encoding: str) -> None:
     asked = answer(**RECORD | {"end": "running"})
     assert isinstance(asked.flow, http.HTTPFlow)
     asked.flow.live = True

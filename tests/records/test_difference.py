@@ -24,7 +24,7 @@ def told(before: str | None, *after: str) -> list[str]:
     return [str(change) for change in changes(before, after)]
 
 
-def test_field_that_went_is_told_with_its_path() -> None:
+def test_field_that_went_is_reported_with_its_path() -> None:
     before = chunk('{"role":null,"content":"Hi"}')
     assert told(before, chunk('{"content":"Hi"}')) == [
         "choices[0].delta.role: null → removed"
@@ -65,7 +65,7 @@ def test_event_that_went_and_one_that_was_added() -> None:
     assert told(None, event("[DONE]")) == ["event: added data: [DONE]"]
 
 
-def test_what_is_no_json_is_told_whole() -> None:
+def test_what_is_no_json_is_reported_whole() -> None:
     assert told(": ping\n\n", "\n") == ["event: : ping → a bare newline"]
     assert told(event("[done]"), event("[DONE]")) == [
         "event: data: [done] → data: [DONE]"
@@ -80,7 +80,7 @@ def test_each_part_of_a_split_chunk_is_compared() -> None:
     ]
 
 
-def test_what_is_no_chunk_is_told_with_what_it_became() -> None:
+def test_what_is_no_chunk_is_reported_with_what_it_became() -> None:
     glued = 'data: {"a":1}data: {"b":2}\n\n'
     assert told(glued, event('{"a":1}'), event('{"b":2}')) == [
         'event: data: {"a":1}data: {"b":2} → data: {"a":1}',

@@ -171,7 +171,7 @@ def test_others_lose_their_rights_to_a_log_that_was_there(
 
 
 @posix
-def test_mode_that_cannot_be_set_is_said_and_the_log_goes_on(
+def test_mode_that_cannot_be_set_is_reported_and_the_log_goes_on(
     log: LogFile, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_file: int, _mode: int) -> None:

@@ -352,7 +352,7 @@ def test_a_full_disk_costs_lines_that_are_counted_and_said_once(
     assert [each["n"] for each in rest] == [3, 4]
 
 
-def test_each_loss_is_told_in_one_line_only(logs: Logs, disk: Disk) -> None:
+def test_each_loss_is_reported_in_one_line_only(logs: Logs, disk: Disk) -> None:
     log = logs.make()
     for n in range(6):
         disk.full = n in (0, 1, 3)
@@ -430,7 +430,7 @@ def test_a_disk_that_fills_up_between_files_costs_the_rest_only(
     assert [each.get("count", each.get("n")) for each in lines(logs.path)] == [2, 9]
 
 
-def test_a_loss_at_the_very_end_is_told_on_closing(logs: Logs, disk: Disk) -> None:
+def test_a_loss_at_the_very_end_is_reported_on_closing(logs: Logs, disk: Disk) -> None:
     log = logs.make()
     disk.full = True
     log.write(pair(1))

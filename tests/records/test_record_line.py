@@ -25,7 +25,7 @@ def told(record: dict[str, Any], *secrets: str) -> Any:
     return json.loads(data)
 
 
-def test_a_pair_is_told_in_full_and_in_order() -> None:
+def test_a_pair_is_reported_in_full_and_in_order() -> None:
     found = told(PAIR)
     assert list(found) == list(PAIR)
     assert found == PAIR | {

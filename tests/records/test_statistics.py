@@ -40,7 +40,7 @@ def test_changes_of_requests_are_counted_apart() -> None:
     ]
 
 
-def test_hosts_and_models_are_told_apart_and_sorted() -> None:
+def test_hosts_and_models_are_distinguished_and_sorted() -> None:
     stats = Stats()
     stats.add("b.test", "m", {"content-null": 1})
     stats.add("a.test", "n", {"content-null": 2})

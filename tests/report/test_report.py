@@ -304,7 +304,7 @@ def test_event_that_is_too_long_is_not_looked_into() -> None:
     assert [line.text for line in example.lines] == ["too long to be shown here"]
 
 
-def test_event_that_only_waited_is_told_as_such() -> None:
+def test_event_that_only_waited_is_reported_as_such() -> None:
     found = gathered(pair(before="data: 1\n\n", after=["data: 1\n\n"]), flow())
     (example,) = found.examples.of("role-null")
     assert [line.text for line in example.lines] == [
@@ -763,7 +763,7 @@ def test_page_tells_each_model_fix_example_and_broken_answer() -> None:
     assert made.count("<svg") == 5
 
 
-def test_models_of_one_name_are_told_apart_in_the_charts() -> None:
+def test_models_of_one_name_are_distinguished_in_the_charts() -> None:
     found = gathered(
         *(flow(host=f"api{at}.example") for at in range(3)), flow(model="")
     )
@@ -805,7 +805,7 @@ def steps_of(fix: type[Any], log: PairsLog) -> bool:
     return written
 
 
-def test_every_fix_of_a_stream_is_told_with_an_example(tmp_path: Path) -> None:
+def test_every_fix_of_a_stream_is_reported_with_an_example(tmp_path: Path) -> None:
     log = PairsLog(tmp_path / "p.jsonl", 10**9)
     written = [fix.name for fix in FIXES if steps_of(fix, log)]
     log.close()
@@ -845,7 +845,7 @@ def test_line_that_is_too_long_costs_no_memory_and_no_other(
 @pytest.mark.parametrize(
     "value", [10**400, float("nan"), float("inf"), -1.0, "5", None]
 )
-def test_time_that_is_none_is_told_from_one_that_is(value: Any) -> None:
+def test_time_that_is_none_is_distinguished_from_one_that_is(value: Any) -> None:
     assert reader.time_of({"ms": value}, "ms") is None
     assert reader.time_of({"ms": 0}, "ms") == 0.0
 
@@ -855,7 +855,9 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_is_told_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = iter(range(1000))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
     notes = reader.Notes()

@@ -111,7 +111,7 @@ def test_what_is_right_stays(each: type[Adaptation], body: Any) -> None:
     assert changed == body
 
 
-def test_models_are_told_by_their_names() -> None:
+def test_models_are_recognised_by_their_names() -> None:
     class One(Adaptation):
         models = "^@cf/|mixtral"
 
@@ -128,5 +128,5 @@ def test_messages_of_a_role() -> None:
     assert list(messages(body, "tool")) == [{"role": "tool"}]
 
 
-def test_what_is_never_dropped_is_told_with_its_reason() -> None:
+def test_what_is_never_dropped_is_reported_with_its_reason() -> None:
     assert all(what and reason.endswith(".") for what, reason in NOT_DROPPED)

@@ -19,7 +19,7 @@ def asking(method: str = "OPTIONS", **headers: str) -> http.Request:
     return made
 
 
-def test_origins_are_told_apart() -> None:
+def test_origins_are_distinguished() -> None:
     known = origins([f"{PAGE}/", "http://localhost:3000", "app://obsidian.md"])
     assert origin_of(asking(origin=PAGE), known) == PAGE
     assert origin_of(asking(origin="HTTPS://Chat.test"), known) == "HTTPS://Chat.test"

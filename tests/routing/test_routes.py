@@ -18,7 +18,7 @@ def test_path_goes_below_the_base(text: str, asked: str, path: str) -> None:
     assert Target.parse(text).path(asked) == path
 
 
-def test_target_is_told_as_it_was_given() -> None:
+def test_target_is_reported_as_it_was_given() -> None:
     for text in (
         "https://a.test/v1",
         "http://[::1]:8080",

@@ -189,7 +189,7 @@ def test_what_is_under_way_has_no_key_when_mitmproxy_ends() -> None:
     assert KEY not in str(made.get_state())
 
 
-def test_key_that_is_gone_is_said(
+def test_key_that_is_gone_is_reported(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("A_KEY", "")

@@ -113,7 +113,7 @@ def test_what_does_not_serve_has_no_plan(arguments: list[str]) -> None:
     assert plan("mitmdump", arguments) is None
 
 
-def test_modes_that_clients_are_told_of() -> None:
+def test_modes_that_clients_learn_of() -> None:
     assert planned("--mode", "upstream:http://a.example:1").forward is not None
     assert planned("--mode", "reverse:https://a.example").forward is None
     assert planned("--mode", "regular", "--mode", "socks5@1").forward is None
@@ -149,7 +149,7 @@ def other() -> Iterator[int]:
         yield server.port
 
 
-def test_port_of_another_llm_normalize_is_told(other: int) -> None:
+def test_port_of_another_llm_normalize_is_reported(other: int) -> None:
     taken = first_taken(planned("-p", str(other)))
     assert taken is not None
     assert taken.by == "llm_normalize 0.1.0 is running there already (process 77)"
@@ -463,7 +463,7 @@ def test_config_file_that_mitmproxy_fails_at_gets_a_sentence(
     assert "cannot be read" in capsys.readouterr().err
 
 
-def test_versions_are_said_and_nothing_is_made(
+def test_versions_are_reported_and_nothing_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load("run")
@@ -563,7 +563,7 @@ def test_nothing_to_put_back_is_no_failure(
     assert list(home.iterdir()) == []
 
 
-def test_state_that_cannot_be_read_is_told_and_stops_a_switch(
+def test_state_that_cannot_be_read_is_reported_and_stops_a_switch(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     folder = home / ".mitmproxy" / "normalize"

@@ -28,7 +28,9 @@ def test_strings_and_numbers_are_found_with_their_path() -> None:
     assert words(event, "plain", "comment", "id") == []
 
 
-def test_choices_and_calls_are_told_by_their_index_wherever_it_stands() -> None:
+def test_choices_and_calls_are_distinguished_by_their_index_wherever_it_stands() -> (
+    None
+):
     event = (
         'data: {"choices":[{"delta":{"tool_calls":[{"index":3,"id":"i"}]},"index":1}]}'
     )
@@ -61,7 +63,7 @@ def test_words_outside_of_json_are_plain() -> None:
     assert words("{'a': 'b', c: 1}", "plain") == ["'a'", " 'b'", " c"]
 
 
-def test_comments_and_ids_are_told_apart() -> None:
+def test_comments_and_ids_are_distinguished() -> None:
     stream = ': say "hello"\nid: 5\nretry: 7\nevent: x\ndata: [done]\n\n'
     assert words(stream, "comment") == [' say "hello"']
     assert words(stream, "id") == ["5"]

@@ -86,14 +86,14 @@ def test_what_is_beyond_repair_fails_and_says_where_to_look(tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("flows")
-def test_nothing_to_make_a_folder_of_is_told(tmp_path: Path) -> None:
+def test_nothing_to_make_a_folder_of_is_reported(tmp_path: Path) -> None:
     done = add(tmp_path, "flows", "--only", "nowhere.test")
     assert done.returncode == 3
     assert "there is no answer to a chat completion" in done.stderr
 
 
 @pytest.mark.usefixtures("flows")
-def test_what_cannot_be_read_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no flows")
     done = add(tmp_path, "text")
     assert done.returncode == 1

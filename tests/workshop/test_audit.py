@@ -64,7 +64,7 @@ def test_service_that_cannot_be_reached_is_none(audit: Any, url: str) -> None:
     assert not audit.answers(url)
 
 
-def test_without_a_service_nothing_was_audited_and_that_is_said(
+def test_without_a_service_nothing_was_audited_and_that_is_reported(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(audit.OTHER_SERVICE, "http://127.0.0.1:9/")
@@ -111,7 +111,7 @@ def test_pip_is_asked_whether_packages_fit(
         ),
     ],
 )
-def test_holes_fail_and_what_was_not_audited_is_said(
+def test_holes_fail_and_what_was_not_audited_is_reported(
     audit: Any,
     capsys: pytest.CaptureFixture[str],
     report: list[dict[str, Any]],
@@ -140,7 +140,7 @@ def test_exit_code_of_the_auditor_alone_means_nothing(
     assert audit.audited("http://127.0.0.1:9/", program) == report
 
 
-def test_auditor_that_cannot_be_had_is_said_and_is_no_failure(
+def test_auditor_that_cannot_be_had_is_reported_and_is_no_failure(
     audit: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail() -> None:

@@ -407,7 +407,7 @@ def test_threads_of_a_process_are_pinned() -> None:
 # Processes
 
 
-def test_child_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_child_that_ends_is_reported_with_its_last_words(tmp_path: Path) -> None:
     children = load("workshop.bench.children")
     code = "print('no such option'); raise SystemExit(3)"
     with children.Worker("it", [sys.executable, "-c", code], tmp_path) as child:
@@ -591,13 +591,13 @@ def test_window_counts_for_both_or_for_none() -> None:
     assert costs(used(0.2) | {"window": None}) == pytest.approx([200e-6])
 
 
-def test_goal_that_is_missed_is_told() -> None:
+def test_goal_that_is_missed_is_reported() -> None:
     outcomes = [outcome("burst", "nim", 0, **used(0.15), floor=used(0.10))]
     found = figures(outcomes, "nim")["nim"]["burst"]
     assert (found["goal"], found["met"]) == (1.4, False)
 
 
-def test_proxy_that_falls_behind_is_told() -> None:
+def test_proxy_that_falls_behind_is_reported() -> None:
     behind = used(0.11)
     behind["window"]["seconds"] *= 1.3
     for pair in ((used(0.11), behind), (behind, used(0.11))):

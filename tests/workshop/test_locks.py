@@ -97,7 +97,7 @@ def test_users_get_what_developers_test(locks: Any, project: Path) -> None:
         locks.check("runtime")
 
 
-def test_lock_that_is_not_there_is_said(
+def test_lock_that_is_not_there_is_reported(
     locks: Any,
     project: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -413,7 +413,7 @@ def test_only_one_start_makes_environments(venv: Any) -> None:
         assert venv._lock(other.fileno())
 
 
-def test_failed_pip_shows_its_last_lines_and_the_mend(
+def test_failed_pip_shows_its_last_lines_and_the_repair(
     venv: Any, steps: Steps, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps.error = venv.StepError("installing failed", ["ERROR: no such version"])
@@ -718,7 +718,7 @@ def test_oldest_mitmproxy_is_the_lower_bound() -> None:
     assert load("test").OLDEST_MITMPROXY == "12.0.0"
 
 
-def test_version_that_cannot_be_had_is_said_and_is_no_failure() -> None:
+def test_version_that_cannot_be_had_is_reported_and_is_no_failure() -> None:
     result = load("test").run_elsewhere("suite on Python 3.99", "py3.99", None, (), [])
     assert result.outcome == "not run: no such interpreter was found"
     assert not result.failed

@@ -303,7 +303,7 @@ def test_answer_in_the_provider_s_place_is_due_where_a_reset_may_overtake_it() -
 
 
 @pytest.mark.parametrize("damage", [swap, lose, double, end_early, end_twice])
-def test_damaged_stream_is_told(damage: Callable[[bytes, bytes], bytes]) -> None:
+def test_damaged_stream_is_reported(damage: Callable[[bytes, bytes], bytes]) -> None:
     for due, other in itertools.pairwise(speaking()):
         good = seen(due)
         body = damage(good.body, seen(other).body)
@@ -312,14 +312,14 @@ def test_damaged_stream_is_told(damage: Callable[[bytes, bytes], bytes]) -> None
         assert judge(due, replace(good, body=body)) != [], due
 
 
-def test_strange_words_are_told_by_name() -> None:
+def test_strange_words_are_reported_by_name() -> None:
     due, other = speaking()[:2]
     good = seen(due)
     found = judge(due, replace(good, body=swap(good.body, seen(other).body)))
     assert found == [f"it has words of stream {other.n}"]
 
 
-def test_another_name_for_a_chunk_is_told() -> None:
+def test_another_name_for_a_chunk_is_reported() -> None:
     for due in speaking():
         good = seen(due)
         body = good.body.replace(b'"created":17600', b'"created":17700')
@@ -338,7 +338,7 @@ def test_untouched_stream_has_to_come_byte_for_byte() -> None:
         assert judge(due, replace(good, body=spaced)) == ["OpenAI's own bytes were changed"]  # fmt: skip
 
 
-def test_success_forged_after_a_break_is_told() -> None:
+def test_success_forged_after_a_break_is_reported() -> None:
     for due in broken():
         good = seen(due)
         ended = b'"finish_reason":"' in good.body or b"[DONE]" in due.wire
@@ -350,7 +350,7 @@ def test_success_forged_after_a_break_is_told() -> None:
         assert judge(due, replace(good, clean=True)) != [], due
 
 
-def test_words_lost_before_a_break_are_told() -> None:
+def test_words_lost_before_a_break_are_reported() -> None:
     tried = 0
     for due in broken():
         good = seen(due)
@@ -360,7 +360,7 @@ def test_words_lost_before_a_break_are_told() -> None:
     assert tried > 3
 
 
-def test_answer_that_breaks_off_by_itself_is_told() -> None:
+def test_answer_that_breaks_off_by_itself_is_reported() -> None:
     for due in whole():
         good = seen(due)
         assert judge(due, replace(good, clean=False)) == ["it broke off"]

@@ -148,7 +148,9 @@ class _Talker(Child):
 
 
 @linux
-def test_process_that_ends_at_once_is_told_with_its_last_lines(tmp_path: Path) -> None:
+def test_process_that_ends_at_once_is_reported_with_its_last_lines(
+    tmp_path: Path,
+) -> None:
     async def begin() -> None:
         command = [sys.executable, "-c", "print('no such thing')"]
         async with _Talker("it", command, tmp_path):
@@ -265,7 +267,7 @@ def test_memory_that_wavers_is_flat(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_leak_is_told_from_wavering(seed: int) -> None:
+def test_leak_is_distinguished_from_wavering(seed: int) -> None:
     a_stream = A_STREAM + NOISE / (3 * JUDGED * 50)
     verdict = judge(samples(seed, a_stream))
     assert verdict is not None

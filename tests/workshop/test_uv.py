@@ -58,7 +58,7 @@ def test_setting_of_pip_is_handed_on(line: str, more: dict[str, str]) -> None:
     assert told(line) == {**OWN, **more}
 
 
-def test_extra_index_is_said_and_tells_no_credentials() -> None:
+def test_extra_index_is_reported_and_tells_no_credentials() -> None:
     lines = load("_uv").extra_indexes(
         "global.extra-index-url='https://joe:secret@a/simple'",
         {"UV_INDEX": "https://joe:secret@b", "UV_EXTRA_INDEX_URL": "https://c"},
@@ -308,7 +308,7 @@ UNHASHED_BY_PIP = ["ERROR: Hashes are required in --require-hashes mode, but the
         ([], None),
     ],
 )
-def test_another_hash_is_told_from_other_failures(
+def test_another_hash_is_distinguished_from_other_failures(
     said: list[str], package: str | None
 ) -> None:
     assert load("_uv").mismatch(said) == package
