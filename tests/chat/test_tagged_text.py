@@ -93,7 +93,7 @@ def test_what_waits_is_sent_before_the_finish_and_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool_call>{"])
-def test_what_waits_too_long_is_sent_as_received(text: str) -> None:
+def test_what_waits_too_long_is_sent_as_it_came(text: str) -> None:
     pipeline = Pipeline(ASKED, EVERY_FIX)
     out = pipeline.feed(wire([ROLE, chunk({"content": text})]))
     before = pipeline.waiting

@@ -234,7 +234,7 @@ def test_silence_of_a_second_answer_is_bridged(
     assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
 
 
-def test_busy_provider_gets_a_retry(
+def test_busy_provider_is_asked_again(
     client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
 ) -> None:
     gate = threading.Event()
@@ -276,7 +276,7 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     assert len(script.requests) == 2
 
 
-def test_without_the_option_a_busy_provider_gets_no_retry(
+def test_without_the_option_a_busy_provider_is_not_asked_again(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
     busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="0.1")

@@ -78,15 +78,15 @@ def _bare(text: str) -> str:
     return "".join(_PART.findall(text))
 
 
-def rest_after(sent: str, text: str) -> str | None:
-    """Return what *text* adds to *sent*, which it repeats; None if it does not."""
-    if text.startswith(sent):
-        return text[len(sent) :]
-    if len(sent) > _SPREAD * len(text):
+def rest_after(said: str, text: str) -> str | None:
+    """Return what *text* adds to *said*, which it says again; None if it does not."""
+    if text.startswith(said):
+        return text[len(said) :]
+    if len(said) > _SPREAD * len(text):
         return None
-    due = len(_bare(sent))
-    if not _bare(text).startswith(_bare(sent)):
-        value = _value(sent)
+    due = len(_bare(said))
+    if not _bare(text).startswith(_bare(said)):
+        value = _value(said)
         same = isinstance(value, dict) and value == _value(text)
         return "" if same else None
     for part in _PART.finditer(text):
@@ -164,7 +164,7 @@ class Waiting:
     """What is known of a call's arguments beside what was sent of them.
 
     Attributes:
-        text: What was received, and may repeat what was sent.
+        text: What came, and may say what was sent once more.
         encoded: Whether they are the text of a JSON string, of which *text* is the begin
             of an escape.
         ended: Whether that string has ended.
@@ -204,10 +204,10 @@ def _unescape(waiting: Waiting, text: str) -> tuple[str, Waiting]:
         parts.append(part[0])
         at = part.end()
     rest = text[at:]
-    sent = json.loads(f'"{"".join(parts)}"', strict=False)
+    said = json.loads(f'"{"".join(parts)}"', strict=False)
     if rest.startswith('"'):
-        return sent, replace(waiting, text="", ended=True)
-    return sent, replace(waiting, text=rest)
+        return said, replace(waiting, text="", ended=True)
+    return said, replace(waiting, text=rest)
 
 
 def more(
@@ -221,17 +221,17 @@ def more(
         fragment: What comes.
         grows: Whether arguments of this stream have begun anew before.
     """
-    sent, text = call.arguments or "", waits + fragment
+    said, text = call.arguments or "", waits + fragment
     if not waits and call.is_quoted and '"' not in fragment.replace('\\"', ""):
         return text, ""  # within a string: what most code is made of
-    may_begin = call.is_quoted or sent.rstrip()[-1:] in (":", "[", ",")
+    may_begin = call.is_quoted or said.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
-    rest = rest_after(sent, meant)
+    rest = rest_after(said, meant)
     if rest is None and may_begin and not waits:
         return text, ""
-    goes_on = may_begin and may_go_on(sent + text)
+    goes_on = may_begin and may_go_on(said + text)
     if waits and begins_object(fragment) and not goes_on:
-        added = rest_after(sent, fragment)
+        added = rest_after(said, fragment)
         grew = is_object(waits) or rest_after(waits, fragment) is not None
         if added is not None and grew:
             return added, ""
@@ -241,24 +241,24 @@ def more(
         return ("", text) if may_go_on(meant) else (text, "")
     # A bracket alone tells nothing.
     tells = 1 < len(text.strip()) < _LONG
-    is_begin = tells and rest_after(text, sent) is not None
+    is_begin = tells and rest_after(text, said) is not None
     return ("", text) if is_begin and not goes_on else (text, "")
 
 
-def at_last(sent: str, text: str) -> str:
-    """Return what is sent of a *text* that waited behind what was *sent*."""
+def at_last(said: str, text: str) -> str:
+    """Return what is sent of a *text* that waited behind what was *said*."""
     meant = decoded(text)
-    rest = rest_after(sent, meant)
+    rest = rest_after(said, meant)
     if rest is None:
         return ""
-    own = is_object(sent + text) or (not is_object(meant) and may_go_on(sent + text))
+    own = is_object(said + text) or (not is_object(meant) and may_go_on(said + text))
     return text if own else rest
 
 
 def says_again(call: Sent, arguments: str) -> bool:
     """Tell whether *arguments* say all that was sent of a *call*, and maybe more."""
-    sent = call.arguments
-    if not sent or not begins_object(arguments):
+    said = call.arguments
+    if not said or not begins_object(arguments):
         return False
     meant = decoded(arguments)
-    return not _value(sent) or rest_after(sent, meant) is not None
+    return not _value(said) or rest_after(said, meant) is not None

@@ -61,7 +61,7 @@ def read(at: Passage, tags: Tags, text: str) -> tuple[Parts, Passage]:
 
 
 def waiting(at: Passage, tags: Tags) -> str:
-    """Return the text that waits, as received."""
+    """Return the text that waits, as it came."""
     return tags.open + at.held if at.inside and not tags.first else at.held
 
 

@@ -77,14 +77,14 @@ class RefusedContent(NamedTuple):
     null: bool = True
 
 
-def content_at(path: tuple[str, ...], message: str) -> RefusedContent | None:
+def content_at(path: tuple[str, ...], said: str) -> RefusedContent | None:
     """Return the content that an error with a *path* is about; None if it is about none.
 
     Args:
         path: The path, such as `("messages", "0", "content", "str")`.
-        message: What is wrong with it, in words.
+        said: What is said of it.
     """
-    if path[:1] != ("messages",) or "content" not in path or not TEXT.search(message):
+    if path[:1] != ("messages",) or "content" not in path or not TEXT.search(said):
         return None
     place = path[1] if path[1].isdecimal() else ANY
     below = path[path.index("content") + 1 :]

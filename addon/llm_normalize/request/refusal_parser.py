@@ -26,7 +26,7 @@ _UNKNOWN = {"unsupported_parameter", "unknown_parameter", "extra_forbidden"}
 _EXTRA = re.compile(r"extra (?:inputs|fields) (?:are )?not permitted", re.IGNORECASE)
 
 # A name, or a path: `seed`, `messages[2].refusal`, `messages.2.assistant.x`, `body -> x`.
-# Possessive, and from its beginning only: the time is bounded, whatever the text. So
+# Possessive, and from its beginning only: the time is bounded, whatever is said. So
 # is that for white space, which is one space here, see `_named`.
 _NAME = (
     r"(?<![\w$.\]])(?<!-> )(?<![\w\].]\[)"
@@ -203,15 +203,15 @@ class _Reader:
     def _read_place(self, error: dict[str, Json]) -> None:
         """Collect what *error* says against the form of messages, by their place."""
         listed = error.get("loc") or error.get("path")
-        message = error.get("msg") or error.get("message")
-        if not isinstance(listed, list) or not isinstance(message, str):
+        said = error.get("msg") or error.get("message")
+        if not isinstance(listed, list) or not isinstance(said, str):
             return
-        path, message = _without_root(tuple(map(str, listed))), message[:_LONG]
-        if path[:1] != ("messages",) or self._echo.is_own(message):
+        path, said = _without_root(tuple(map(str, listed))), said[:_LONG]
+        if path[:1] != ("messages",) or self._echo.is_own(said):
             return
         if path[-1] == "role":
             self._roles.append(path[1])
-        content = form.content_at(path, message)
+        content = form.content_at(path, said)
         if content is not None:
             self._content.append(content)
 
