@@ -78,9 +78,7 @@ class SecondAnswer:
             follows, or only observed; or this mitmproxy has no way to replace it.
         """
         running, response = exchange.running, exchange.flow.response
-        if running is None or response is None:
-            return None
-        if not _may_be_replaced(running, response):
+        if running is None or not _may_be_replaced(running, response):
             return None
         try:
             client = ClientStream.of(exchange.flow)
@@ -226,9 +224,11 @@ class SecondAnswer:
         )
 
 
-def _may_be_replaced(running: RunningAnswer, response: http.Response) -> bool:
+def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> bool:
     """Tell whether another answer may take the place of one that was asked as a stream."""
-    if response.stream or running.settings.observe or not running.asked.stream:
+    if response is None or response.stream:
+        return False
+    if running.settings.observe or not running.asked.stream:
         return False
     if response.raw_content is not None:
         return False  # an addon has made it: nothing more of it arrives
