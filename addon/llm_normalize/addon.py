@@ -1,11 +1,12 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
 import functools
+import gc
 import logging
 import sys
 from collections.abc import Awaitable, Iterable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from mitmproxy import (
     addonmanager,
@@ -40,6 +41,7 @@ from .inspect.transcript import Transcript
 from .records.pairs_log import PairsLog
 from .records.statistics import Stats
 from .repair.fix import Fix
+from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
 from .routing import certificate_proof
 from .routing.gate import warn
@@ -50,8 +52,17 @@ from .text.printable import brief
 
 logger = logging.getLogger(__name__)
 
+_PLACES = 256  # hosts for which is stored what is to be done
 _SWITCH = 0.0005
 """Seconds for which a thread (the log, a large body) may hold the event loop up."""
+
+
+class _Chosen(NamedTuple):
+    """What is to be done to the answers and requests of one host."""
+
+    fixes: tuple[type[Fix], ...]
+    adaptations: tuple[type[Adaptation], ...]
+    adapted: frozenset[str]
 
 
 class Normalize:
@@ -64,6 +75,7 @@ class Normalize:
         self.skips: list[tuple[HostPattern | None, str]] = []
         self.adapted: list[tuple[HostPattern, str]] = []
         self.also: set[str] = set()
+        self._chosen: dict[tuple[tuple[str, str], int], _Chosen] = {}
         self.stats = Stats()
         self._log: PairsLog | None = None
         self._logs: dict[Path, PairsLog] = {}
@@ -119,6 +131,7 @@ class Normalize:
 
     def _take_repairs(self, updated: set[str]) -> None:
         """Take over which fixes and adaptations are on."""
+        self._chosen.clear()
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_adapt" in updated:
@@ -130,6 +143,9 @@ class Normalize:
 
     def running(self) -> None:
         """Warn of what stands open."""
+        # All that is loaded by now stays: to look through it takes some 70 ms, for which
+        # every stream would wait, each time Python looks for unused objects.
+        gc.freeze()
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
@@ -137,6 +153,7 @@ class Normalize:
 
     def done(self) -> None:
         """Write what is left of the logs; after a reload, when open streams end."""
+        gc.unfreeze()  # the modules of this addon are used no more after a reload
         if ctx.master.should_exit.is_set():
             self._answers.send_rests(self._exchanges)
             self._end()
@@ -351,25 +368,36 @@ class Normalize:
 
     # -- what counts for one answer ----------------------------------------------
 
-    def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
-        off = self._off(flow)
-        return [fix for fix in EVERY_FIX if fix.name not in off]
+    def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
+        return self._choose(flow.request).fixes
 
-    def _off(self, flow: http.HTTPFlow) -> set[str]:
-        """Return the names of what is not to be done to *flow*."""
-        optional = {fix.name for fix in EVERY_FIX if fix.optional}
-        return optional - self.also | _named(self.skips, flow.request)
+    def _choose(self, request: http.Request) -> "_Chosen":
+        """Return what is to be done to a host's answers and requests."""
+        # Either may be the name that the user knows: behind a kept host header, say.
+        hosts, port = (request.host, request.pretty_host), request.port
+        chosen = self._chosen.get((hosts, port))
+        if chosen is None:
+            if len(self._chosen) >= _PLACES:
+                self._chosen.clear()
+            optional = {fix.name for fix in EVERY_FIX if fix.optional}
+            off = optional - self.also | _named(self.skips, hosts, port)
+            chosen = self._chosen[hosts, port] = _Chosen(
+                fixes=tuple(fix for fix in EVERY_FIX if fix.name not in off),
+                adaptations=tuple(each for each in ADAPTATIONS if each.name not in off),
+                adapted=frozenset(_named(self.adapted, hosts, port) - off),
+            )
+        return chosen
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
-        off = self._off(flow)
+        chosen = self._choose(flow.request)
         return Settings(
-            fixes=[fix for fix in EVERY_FIX if fix.name not in off],
-            adaptations=[each for each in ADAPTATIONS if each.name not in off],
+            fixes=chosen.fixes,
+            adaptations=chosen.adaptations,
             observe=ctx.options.normalize_mode == "observe",
             strict=ctx.options.normalize_strict,
             log=self._pairs_log(),
             shown=is_shown(),
-            adapted=_named(self.adapted, flow.request) - off,
+            adapted=chosen.adapted,
             words=self._routing.gate is None,
             keepalive=ctx.options.normalize_keepalive,
             retry=ctx.options.normalize_retry,
@@ -405,15 +433,13 @@ def _expect(exchange: Exchange) -> None:
 
 
 def _named(
-    given: Iterable[tuple[HostPattern | None, str]], request: http.Request
+    given: Iterable[tuple[HostPattern | None, str]], hosts: Sequence[str], port: int
 ) -> set[str]:
-    """Return the names that are *given* for the host of *request*, or for all."""
-    # Either may be the name that the user knows: behind a kept host header, say.
-    hosts = {request.host, request.pretty_host}
+    """Return the names that are *given* for a host, by any of its names, or for all."""
     return {
         name
         for pattern, name in given
-        if pattern is None or any(pattern.matches(host, request.port) for host in hosts)
+        if pattern is None or any(pattern.matches(host, port) for host in hosts)
     }
 
 
