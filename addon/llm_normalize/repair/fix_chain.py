@@ -103,8 +103,8 @@ class Chain:
     ) -> None:
         self._asked, self._seen, self._label = asked, seen, label
         self._plan = _plan_of(tuple(fixes))
-        self._made: dict[type[Fix], Fix | None] = {}  # None if that has failed
-        self._off: set[type[Fix]] = set()
+        self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
+        self._failed = 0  # how many are
         self._edits: dict[tuple[bool, ...], list[_Edit]] = {}  # by the keys there
         self._at_end: dict[Moment, list[Fix]] = {}
         self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
@@ -128,17 +128,18 @@ class Chain:
 
     def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return the fixes of these *kinds*, without those that are off."""
-        return [fix for kind in kinds if (fix := self._fix(kind)) is not None]
+        made = self._made
+        found = [made[each] if each in made else self._make(each) for each in kinds]
+        return [fix for fix in found if fix is not None]
 
-    def _fix(self, kind: type[Fix]) -> Fix | None:
-        """Return the fix of this *kind*; None if it is off."""
-        if kind not in self._made:
-            try:
-                self._made[kind] = kind(self._asked, self._seen)
-            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._made[kind] = None
-                self._turn_off(kind, error)
-        return None if kind in self._off else self._made[kind]
+    def _make(self, kind: type[Fix]) -> Fix | None:
+        """Make the fix of this *kind*; return None if it is off at once."""
+        try:
+            fix = self._made[kind] = kind(self._asked, self._seen)
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(kind, error)
+            return None
+        return fix
 
     def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
         """Return those of *kinds* that have been made: no other holds anything."""
@@ -148,7 +149,7 @@ class Chain:
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
         begun = self._begun(self._plan.stateful)
-        return len(self._off), [(fix.name, fix.state()) for fix in begun]
+        return self._failed, [(fix.name, fix.state()) for fix in begun]
 
     @property
     def waiting(self) -> list[object]:
@@ -231,7 +232,7 @@ class Chain:
     ) -> Iterator[Outgoing]:
         for kind in self._plan.holding:
             fix = self._made.get(kind)
-            if fix is not None and kind not in self._off:
+            if fix is not None:
                 self._due += [(part, fix) for part in self._held(fix, held)]
         try:
             edits = self._edits_with() if self._due else []
@@ -339,9 +340,10 @@ class Chain:
         return value
 
     def _turn_off(self, kind: type[Fix], error: Exception) -> None:
-        if kind in self._off:
+        if kind in self._made and self._made[kind] is None:
             return
-        self._off.add(kind)
+        self._made[kind] = None
+        self._failed += 1
         logger.error(_OFF, self._label, kind.name, exc_info=error)
         self._edits.clear()
         self._at_end.clear()
