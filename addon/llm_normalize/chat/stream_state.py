@@ -31,7 +31,8 @@ from .repeated_arguments import says_again
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 _SHARED = {"id": str, "created": int, "model": str}
-_KEPT = 256 * 1024  # characters of arguments of the first call; of the second, half
+_STORED = 256 * 1024  # characters of arguments of the first call; of the second, half
+_PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are distinguished."""
 
@@ -217,6 +218,8 @@ class Call:
             self._parts.append(arguments)
             if self.room < 0:
                 self._parts.clear()
+            elif len(self._parts) > _PARTS:
+                self._parts[:] = ["".join(self._parts)]
 
     @property
     def arguments(self) -> str | None:
@@ -373,7 +376,7 @@ class Seen:
             opened.name = opened.name or brief(name)
         elif self._calls < MANY and (identity or name or function(call)):
             self._calls += 1
-            room = _KEPT // self._calls
+            room = _STORED // self._calls
             opened = seen.calls[index_of(call)] = Call(identity, name, room=room)
         if opened is not None:
             opened.custom = opened.custom or "custom" in call
