@@ -234,8 +234,14 @@ class Chain:
             fix = self._made.get(kind)
             if fix is not None:
                 self._due += [(part, fix) for part in self._held(fix, held)]
+            # A fix behind it may hold what it lets go: that one is asked after this.
+            yield from self._draw_due(record)
+
+    def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
+        if not self._due:
+            return
         try:
-            edits = self._edits_with() if self._due else []
+            edits = self._edits_with()
         except Exception:
             logger.exception("%s: what was held passes as it is", self._label)
             edits = []
