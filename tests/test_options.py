@@ -95,10 +95,10 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
 def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
     with Proxy(tmp_path) as proxy:
         flow = chat_flow()
-        names = {fix.name for fix in proxy.addon.selection.of(flow).fixes}
+        names = {fix.name for fix in proxy.addon.selection.of(flow.request).fixes}
         assert "think-as-text" not in names
         proxy.set(normalize_also=["think-as-text"])
-        more = {fix.name for fix in proxy.addon.selection.of(flow).fixes}
+        more = {fix.name for fix in proxy.addon.selection.of(flow.request).fixes}
         assert more - names == {"think-as-text"}
         with pytest.raises(exceptions.OptionsError, match="did you mean think-as-text"):
             proxy.set(normalize_also=["thinks-as-text"])

@@ -1,6 +1,7 @@
 """The addon: options, commands and hooks. What to repair is decided elsewhere."""
 
 import functools
+import gc
 import logging
 import sys
 from collections.abc import Awaitable, Iterable, Sequence
@@ -116,6 +117,9 @@ class Normalize:
 
     def running(self) -> None:
         """Warn if somebody else may use the proxy or its keys."""
+        # All that is loaded by now stays: to look through it takes some 70 ms, for which
+        # every stream would wait, each time Python looks for unused objects.
+        gc.freeze()
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
@@ -123,6 +127,7 @@ class Normalize:
 
     def done(self) -> None:
         """Write the rest of the logs; after a reload, when open streams end."""
+        gc.unfreeze()  # the modules of this addon are used no more after a reload
         if ctx.master.should_exit.is_set():
             self._answers.streams.send_rests(self._exchanges)
             self._end()
@@ -334,11 +339,11 @@ class Normalize:
 
     # -- what counts for one answer ----------------------------------------------
 
-    def _fixes_for(self, flow: http.HTTPFlow) -> list[type[Fix]]:
-        return self.selection.of(flow).fixes
+    def _fixes_for(self, flow: http.HTTPFlow) -> Sequence[type[Fix]]:
+        return self.selection.of(flow.request).fixes
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:
-        fixes, adaptations, adapted = self.selection.of(flow)
+        fixes, adaptations, adapted = self.selection.of(flow.request)
         return Settings(
             fixes=fixes,
             adaptations=adaptations,

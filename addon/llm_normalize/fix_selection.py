@@ -1,6 +1,6 @@
 """Which fixes and adaptations the user's options switch on and off, for which hosts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mitmproxy import ctx, http
@@ -12,19 +12,22 @@ from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
 from .routing.hosts import HostPattern
 
+_HOSTS = 256
+"""Hosts for which the selection is stored."""
+
 
 class Selected(NamedTuple):
-    """What counts for one flow.
+    """What counts for the answers and requests of one host.
 
     Attributes:
-        fixes: The fixes of its answer, in order.
-        adaptations: What to change in its request, in order.
-        adapted: Names of the adaptations that its host gets, whatever the model.
+        fixes: The fixes of its answers, in order.
+        adaptations: What to change in its requests, in order.
+        adapted: Names of the adaptations that it gets, whatever the model.
     """
 
-    fixes: list[type[Fix]]
-    adaptations: list[type[Adaptation]]
-    adapted: set[str]
+    fixes: tuple[type[Fix], ...]
+    adaptations: tuple[type[Adaptation], ...]
+    adapted: frozenset[str]
 
 
 class FixSelection:
@@ -40,6 +43,7 @@ class FixSelection:
         self.skips: list[tuple[HostPattern | None, str]] = []
         self.adapted: list[tuple[HostPattern, str]] = []
         self.also: set[str] = set()
+        self._of: dict[tuple[tuple[str, str], int], Selected] = {}
 
     def update(self, updated: set[str]) -> None:
         """Apply the options whose names are *updated*.
@@ -47,6 +51,7 @@ class FixSelection:
         Raises:
             OptionsError: A value is bad.
         """
+        self._of.clear()
         if "normalize_skip" in updated:
             self.skips = [options.skip(text) for text in ctx.options.normalize_skip]
         if "normalize_adapt" in updated:
@@ -56,25 +61,30 @@ class FixSelection:
         if "normalize_also" in updated:
             self.also = {options.also(text) for text in ctx.options.normalize_also}
 
-    def of(self, flow: http.HTTPFlow) -> Selected:
-        """Return what counts for *flow*."""
-        optional = {fix.name for fix in EVERY_FIX if fix.optional}
-        off = optional - self.also | _named(self.skips, flow.request)
-        return Selected(
-            [fix for fix in EVERY_FIX if fix.name not in off],
-            [each for each in ADAPTATIONS if each.name not in off],
-            _named(self.adapted, flow.request) - off,
-        )
+    def of(self, request: http.Request) -> Selected:
+        """Return what counts for the host of *request*."""
+        # Either may be the name that the user knows: behind the `keep_host_header` option, say.
+        hosts, port = (request.host, request.pretty_host), request.port
+        found = self._of.get((hosts, port))
+        if found is None:
+            if len(self._of) >= _HOSTS:
+                self._of.clear()
+            optional = {fix.name for fix in EVERY_FIX if fix.optional}
+            off = optional - self.also | _named(self.skips, hosts, port)
+            found = self._of[hosts, port] = Selected(
+                tuple(fix for fix in EVERY_FIX if fix.name not in off),
+                tuple(each for each in ADAPTATIONS if each.name not in off),
+                frozenset(_named(self.adapted, hosts, port) - off),
+            )
+        return found
 
 
 def _named(
-    given: Iterable[tuple[HostPattern | None, str]], request: http.Request
+    given: Iterable[tuple[HostPattern | None, str]], hosts: Sequence[str], port: int
 ) -> set[str]:
-    """Return the names that are *given* for the host of *request*, or for all."""
-    # Either may be the name that the user knows: behind the `keep_host_header` option, say.
-    hosts = {request.host, request.pretty_host}
+    """Return the names that are *given* for a host, by any of its names, or for all."""
     return {
         name
         for pattern, name in given
-        if pattern is None or any(pattern.matches(host, request.port) for host in hosts)
+        if pattern is None or any(pattern.matches(host, port) for host in hosts)
     }

@@ -258,7 +258,7 @@ def _where(error: BaseException) -> str:
 
 _LIBRARY = str(Path(os.__file__).parent)
 
-LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8, "NOTES": 512}
+LOW_LIMITS = {"LIMIT": 2048, "_LIMIT": 512, "MANY": 8, "NOTES": 512, "_STORED": 512}
 """Limits on what is kept, by the name that modules give them, and how low they go."""
 
 
@@ -910,16 +910,15 @@ def _allow_repetition(before: conformance.Meaning, after: conformance.Meaning) -
     for index, choice in before.choices.items():
         sent = after.choices[index].calls if index in after.choices else []
         for was, now in zip(choice.calls, sent, strict=False):
-            plain = was.arguments.replace("\\", "")
-            is_part = now.arguments.replace("\\", "") in plain
-            if (
-                is_part
-                and now.arguments
-                and not isinstance(
-                    _loads(was.arguments.encode(errors="surrogatepass")), dict
-                )
-            ):
+            if _repeats(was.arguments, now.arguments):
                 was.arguments = now.arguments
+
+
+def _repeats(arguments: str, sent: str) -> bool:
+    """Tell whether *arguments* are no object, and *sent* is a part of what they say."""
+    is_part = sent.replace("\\", "") in arguments.replace("\\", "")
+    value = _loads(arguments.encode(errors="surrogatepass"))
+    return bool(sent) and is_part and not isinstance(value, dict)
 
 
 def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None:
@@ -929,7 +928,13 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
     # JSON that nobody can read may be the words of an error.
     errors = [each for each in sent if is_error(each) and not chunk.is_chunk(each)]
     words = "".join(text for value in errors for text in _strings(value))
-    meant = conformance.meaning_of_stream(out).choices.values()
+    meant = list(conformance.meaning_of_stream(out).choices.values())
+    arguments = [call.arguments for choice in meant for call in choice.calls]
+    called = [
+        each
+        for each in arguments
+        if isinstance(_loads(each.encode(errors="surrogatepass")), dict)
+    ]
     joined += "".join(
         each for choice in meant for each in (choice.text, choice.reasoning)
     )
@@ -951,6 +956,8 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
             if {text, new} & {""} or text in joined or new in joined:
                 continue
             if any(each in words for each in _quoted(text)):
+                continue
+            if key == "arguments" and any(_repeats(text, each) for each in called):
                 continue
             if text.encode(errors="backslashreplace") not in out:
                 say(f"text of {key} nowhere", f"{text!r}\n{_differ(data, out)}")

@@ -306,3 +306,10 @@ def test_last_usage_that_counted_is_remembered() -> None:
     assert seen.tokens == (7, 2)
     seen.note({"choices": [], "usage": {"prompt_tokens": True, "total_tokens": 9}})
     assert [*map(str, seen.tokens)] == ["None", "None"]
+
+
+def test_many_short_arguments_are_what_they_say_together() -> None:
+    call = Call("call_1", "f", room=1000)
+    for digit in "0123456789" * 60:
+        call.add(digit)
+    assert call.arguments == "0123456789" * 60

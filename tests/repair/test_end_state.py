@@ -10,6 +10,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.moment import Moment
 from llm_normalize.repair.fix import DONE, USAGE, Fix, calling, chunk, head, wire
+from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord, Outgoing, Outlet
 from streams import repaired
 
@@ -31,7 +32,9 @@ class Stream:
         self.sent: list[bytes] = []
         self.closed: list[EventRecord] = []
         outlet = Outlet(lambda _, data: self.sent.append(data), self.closed.append)
-        fixes = [fix(asked, self.seen) for fix in FIXES if fix.name in on]
+        fixes = Chain(
+            [fix for fix in FIXES if fix.name in on], asked, self.seen, "test"
+        )
         self.end = EndState(asked, self.seen, fixes, outlet, lambda *_: None)
 
     def hold(self, held: Chunk) -> Outgoing:

@@ -8,7 +8,7 @@ from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked, Seen
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Fix, chunk
-from llm_normalize.repair.fix_chain import Chain, begin
+from llm_normalize.repair.fix_chain import Chain
 from llm_normalize.repair.outcome import EventRecord, Outgoing
 from llm_normalize.wire.json_text import loads
 from llm_normalize.wire.sse import Event
@@ -66,8 +66,12 @@ class Idle(Fix):
     name = "always-idle"
 
 
+def chain_of(*fixes: type[Fix]) -> Chain:
+    return Chain(fixes, Asked(), Seen(), "a stream")
+
+
 def run(*fixes: type[Fix]) -> tuple[list[Outgoing], EventRecord]:
-    chain = Chain([fix(Asked(), Seen()) for fix in fixes], "test")
+    chain = chain_of(*fixes)
     step = EventRecord(0, RAW)
     payload = json.dumps(TEXT).encode()
     return list(chain.run(step, json.loads(payload), payload, RAW)), step
@@ -122,7 +126,7 @@ def test_fix_that_fails_after_a_part_has_left_is_passed_over() -> None:
                 raise RuntimeError
             return False
 
-    chain = Chain([Twice(Asked(), Seen()), Second(Asked(), Seen())], "test")
+    chain = chain_of(Twice, Second)
     step = EventRecord(0, RAW)
     parts = []
     for outgoing in chain.run(step, dict(TEXT), b"{}", RAW):
@@ -137,15 +141,14 @@ def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
     class Fails(Broken):
         rides = True
 
-    made = [fix(Asked(), Seen()) for fix in (A, Fails, Rider)]
-    chain = Chain(made, "test")
+    chain = chain_of(A, Fails, Rider)
     for _ in range(2):
         piece = Outgoing(EventRecord(0, RAW), {"x": 1}, None)
         chain.ride(piece)
         assert piece.chunk["marks"] == "r"
         assert piece.record.fixes == ["mark-rider"]
     assert len(caplog.records) == 1
-    silent = Chain([Idle(Asked(), Seen()), B(Asked(), Seen())], "test")
+    silent = chain_of(Idle, B)
     silent.ride(piece)
     assert piece.chunk["marks"] == "r"
 
@@ -153,8 +156,7 @@ def test_what_rides_is_applied_to_what_was_changed_after_all_fixes(
 def test_fix_that_fails_is_named_once_and_off(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    fix = Broken(Asked(), Seen())
-    chain = Chain([fix, Twice(Asked(), Seen()), fix], "test")
+    chain = chain_of(Broken, Twice, Broken)
     event = Event(b"data: x\n\n", 0)
     assert chain.frame(EventRecord(0, b""), event) == [event]
     payload = json.dumps(TEXT).encode()
@@ -166,7 +168,7 @@ def test_fix_that_fails_is_named_once_and_off(
 def test_fix_that_fails_twice_in_one_event_is_named_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    chain = Chain([Twice(Asked(), Seen()), Broken(Asked(), Seen())], "test")
+    chain = chain_of(Twice, Broken)
     step = EventRecord(0, RAW, waiting=1)
     assert len(list(chain.run(step, dict(TEXT), b"{}", RAW))) == 2
     assert len(caplog.records) == 1
@@ -185,7 +187,7 @@ def test_framing_fixes_see_what_the_one_before_made() -> None:
         def event(self, event: Event) -> list[Event] | None:
             return [] if event.raw == b"a" else None
 
-    chain = Chain([Split(Asked(), Seen()), Drop(Asked(), Seen())], "test")
+    chain = chain_of(Split, Drop)
     step = EventRecord(0, b"ab")
     assert [each.raw for each in chain.frame(step, Event(b"ab", 0))] == [b"b"]
     assert step.fixes == ["event-split", "event-drop"]
@@ -214,7 +216,7 @@ def test_a_fix_is_not_asked_where_its_key_is_not_there() -> None:
             asked.append(chunk)
             return False
 
-    chain = Chain([Keyed(Asked(), Seen())], "a stream")
+    chain = chain_of(Keyed)
     for payload in (b'{"a":1}', b'{"tool_calls":1}', b'{"tool\\u005fcalls":1}'):
         assert (
             len(list(chain.run(EventRecord(0, b""), loads(payload), payload, b""))) == 1
@@ -231,6 +233,6 @@ def test_a_fix_that_fails_at_once_is_off_for_its_stream(
         def __init__(self, asked: Asked, seen: Seen) -> None:
             raise RuntimeError
 
-    made = begin([Broken, A], Asked(), Seen(), "a stream")
-    assert [fix.name for fix in made] == ["mark-a"]
+    made, step = run(Broken, A)
+    assert (marks(made), step.fixes) == ([(None, "a")], ["mark-a"])
     assert "a stream: fix broken failed and is off for this stream" in caplog.text

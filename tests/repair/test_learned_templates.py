@@ -106,7 +106,7 @@ def the_long_way() -> Iterator[None]:
     """Let no stream learn, and every fix be asked about every chunk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Templates, "watch", lambda *_: None)
-        patch.setattr(Chain, "_edits_for", lambda chain, _: chain._edits)
+        patch.setattr(Chain, "_edits_for", lambda chain, _: chain._edits_with())
         yield
 
 

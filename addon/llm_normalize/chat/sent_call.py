@@ -9,6 +9,7 @@ from .chunk import LONG, Chunk, function, name_of
 from .declared_tools import NONE, Tools
 from .repeated_arguments import says_again
 
+_PARTS = 256  # of arguments before they are joined: a part takes 50 bytes more
 _ESCAPE = re.compile(r"\\.", re.DOTALL)
 
 
@@ -115,6 +116,8 @@ class Call:
             self._parts.append(arguments)
             if self.room < 0:
                 self._parts.clear()
+            elif len(self._parts) > _PARTS:
+                self._parts[:] = ["".join(self._parts)]
 
     @property
     def arguments(self) -> str | None:

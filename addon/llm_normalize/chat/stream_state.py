@@ -28,7 +28,7 @@ from .sent_call import Call, brief
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
 _SHARED = {"id": str, "created": int, "model": str}
-_KEPT = 256 * 1024  # characters of arguments of the first call; of the second, half
+_STORED = 256 * 1024  # characters of arguments of the first call; of the second, half
 MANY = 1024
 """Choices of a stream, and calls of a stream, that are distinguished."""
 
@@ -228,7 +228,7 @@ class Seen:
             opened.name = opened.name or brief(name)
         elif self._calls < MANY and (identity or name or function(call)):
             self._calls += 1
-            room = _KEPT // self._calls
+            room = _STORED // self._calls
             opened = seen.calls[index_of(call)] = Call(identity, name, room=room)
         if opened is not None:
             opened.custom = opened.custom or "custom" in call

@@ -1,5 +1,6 @@
 """Requests on their way: changed to what their provider accepts."""
 
+import functools
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -80,8 +81,8 @@ def _adapt(
 ) -> Adapted | None:
     request = flow.request
     # Either may be the name that is known: behind a preserved host header, say.
-    hosts = {request.host, request.pretty_host}
-    port = request.port
+    here = _for_host(tuple(adaptations), request.host, request.port)
+    by_name = _for_host(tuple(adaptations), request.pretty_host, request.port)
     try:
         text = content_of(request)
     except ValueError as error:
@@ -95,11 +96,11 @@ def _adapt(
     fitting = [  # to look for a key is quicker than to read a long prompt
         each
         for each in adaptations
-        if (each.name in wanted or any(each.is_for(host, port) for host in hosts))
+        if (each.name in wanted or each in here or each in by_name)
         and each.key.encode() in text
     ]
     learns = any(each.name == LEARNED for each in adaptations)
-    knows = learns and learned.knows(request.host, port)
+    knows = learns and learned.knows(request.host, request.port)
     body = _read(text) if fitting or knows else None
     if body is None:
         return None
@@ -115,6 +116,13 @@ def _adapt(
     if not observe:
         request.content = dumps(body)
     return adapted
+
+
+@functools.lru_cache(maxsize=256)
+def _for_host(
+    adaptations: tuple[type[Adaptation], ...], host: str, port: int
+) -> frozenset[type[Adaptation]]:
+    return frozenset(each for each in adaptations if each.is_for(host, port))
 
 
 def body_of(request: http.Request) -> Body | None:
@@ -143,9 +151,11 @@ def key_of(request: http.Request, body: Body, client: bytes) -> Key:
 def client_of(flow: http.HTTPFlow) -> bytes:
     """Return whose request *flow* is: a mark of its credentials and of its address."""
     request, address = flow.request, flow.client_conn.peername
+    headers, query = request.headers, request.query if "?" in request.path else {}
+    named = {name.lower() for name, _ in headers.fields}  # to ask for one is slow
     found = [
-        *(request.headers.get(name, "") for name in _CREDENTIALS),
-        *(request.query.get(name, "") for name in _IN_QUERY),
+        *(headers[name] if name.encode() in named else "" for name in _CREDENTIALS),
+        *(query.get(name, "") for name in _IN_QUERY),
         str(flow.metadata.get("proxyauth", "")),  # mitmproxy's own
     ]
     cookie = "" if any(found) else request.headers.get("cookie", "")

@@ -4,8 +4,9 @@ A fix that fails is off for the rest of the stream and named in the log, once; t
 at hand is sent as received, unless a part of it has been sent already.
 """
 
+import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from ..chat.chunk import Chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.json_text import Json, loads
 from ..wire.sse import Event
+from .ending.moment import Moment
 from .fix import Fix
 from .outcome import EventRecord, Outgoing
 
@@ -28,80 +30,149 @@ class _Edit(NamedTuple):
     fix: Fix
     edit: Callable[[Chunk], bool] | None
     replace: Callable[[Chunk], list[Chunk] | None] | None
+    rides: bool
 
 
 type _Todo = list[tuple[Chunk, int, bytes | None]]
 """Chunks, the number of the next fix for each, and its bytes if that is unchanged."""
 
+type _Kinds = list[type[Fix]]
 
-def begin(
-    fixes: Iterable[type[Fix]], asked: Asked, seen: Seen, label: str
-) -> list[Fix]:
-    """Return *fixes* for a new stream, without those that fail at once."""
-    made = []
-    for fix in fixes:
-        try:
-            made.append(fix(asked, seen))
-        except Exception:
-            logger.exception(_OFF, label, fix.name)
-    return made
+
+class _Plan:
+    """Which of some fixes does what, as their classes say: the same for every stream."""
+
+    def __init__(self, fixes: Sequence[type[Fix]]) -> None:
+        def those(*names: str) -> _Kinds:
+            return [
+                each
+                for each in fixes
+                if any(getattr(each, name) is not getattr(Fix, name) for name in names)
+            ]
+
+        self.names = frozenset(each.name for each in fixes)
+        self.framing = those("event")
+        self.edits = those("edit", "replace")
+        self.riders = [each for each in self.edits if each.rides]
+        self.errors = those("error")
+        self.stateful = those("state")
+        self.waiting = those("waiting")
+        self.holding = [each for each in those("flush", "end") if each in self.edits]
+        self.at_end: dict[Moment, _Kinds] = {}
+        for each in fixes:
+            for moment in each.moments:
+                self.at_end.setdefault(moment, []).append(each)
+        self._keys = sorted({each.key.encode() for each in self.edits})
+        self._keyed: dict[tuple[bool, ...], _Kinds] = {}
+
+    def keys_in(self, payload: bytes) -> tuple[bool, ...]:
+        """Return which of the keys are in a chunk's JSON; nothing where that is not sure."""
+        if len(payload) > _LONG or b"\\u" in payload:
+            return ()  # a key may be spelled in any way
+        return tuple([key in payload for key in self._keys])
+
+    def edits_for(self, there: tuple[bool, ...]) -> _Kinds:
+        """Return those that may have something to do where these keys are *there*."""
+        if not there:
+            return self.edits
+        found = self._keyed.get(there)
+        if found is None:
+            keys = {key for key, is_in in zip(self._keys, there, strict=True) if is_in}
+            found = [each for each in self.edits if each.key.encode() in keys]
+            self._keyed[there] = found
+        return found
+
+
+@functools.lru_cache(maxsize=16)
+def _plan_of(fixes: tuple[type[Fix], ...]) -> _Plan:
+    return _Plan(fixes)
 
 
 class Chain:
-    """The fixes of one stream.
+    """The fixes of one stream, each made when it is needed first.
 
     Args:
-        fixes: The fixes, in order.
+        fixes: The classes of the fixes, in order.
+        asked: What the request asked.
+        seen: What the stream has sent.
         label: Names the stream in log lines.
     """
 
-    def __init__(self, fixes: Sequence[Fix], label: str) -> None:
-        self._label = label
-        self._off: list[Fix] = []
-        self._due: list[tuple[Chunk, Fix, int]] = []  # flushed, and not drawn
-        self._framing = [fix for fix in fixes if type(fix).event is not Fix.event]
-        self._edits = [
-            _Edit(
-                fix,
-                fix.edit if type(fix).edit is not Fix.edit else None,
-                fix.replace if type(fix).replace is not Fix.replace else None,
-            )
-            for fix in fixes
-            if type(fix).edit is not Fix.edit or type(fix).replace is not Fix.replace
-        ]
-        self._riders = [each.fix for each in self._edits if each.fix.rides]
-        self._keys = sorted({each.fix.key.encode() for each in self._edits})
-        self._keyed: dict[tuple[bool, ...], list[_Edit]] = {}
-        self._errors = [fix for fix in fixes if type(fix).error is not Fix.error]
-        self._stateful = [fix for fix in fixes if type(fix).state is not Fix.state]
-        self._holding = [fix for fix in fixes if type(fix).waiting is not Fix.waiting]
+    def __init__(
+        self, fixes: Sequence[type[Fix]], asked: Asked, seen: Seen, label: str
+    ) -> None:
+        self._asked, self._seen, self._label = asked, seen, label
+        self._plan = _plan_of(tuple(fixes))
+        self._made: dict[type[Fix], Fix | None] = {}  # None where one is off
+        self._failed = 0  # how many are
+        self._edits: dict[tuple[bool, ...], list[_Edit]] = {}  # by the keys there
+        self._at_end: dict[Moment, list[Fix]] = {}
+        self._due: list[tuple[Chunk, Fix]] = []  # flushed, and not drawn
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all fixes."""
+        return self._plan.names
+
+    @property
+    def moments(self) -> Container[Moment]:
+        """The moments of a stream's end at which any fix acts."""
+        return self._plan.at_end
+
+    def at(self, moment: Moment) -> Sequence[Fix]:
+        """Return the fixes that act at this *moment* of a stream's end."""
+        found = self._at_end.get(moment)
+        if found is None:
+            found = self._at_end[moment] = self._on(self._plan.at_end.get(moment, ()))
+        return found
+
+    def _on(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
+        """Return the fixes of these *kinds*, without those that are off."""
+        made = self._made
+        found = [made[each] if each in made else self._make(each) for each in kinds]
+        return [fix for fix in found if fix is not None]
+
+    def _make(self, kind: type[Fix]) -> Fix | None:
+        """Make the fix of this *kind*; return None if it is off at once."""
+        try:
+            fix = self._made[kind] = kind(self._asked, self._seen)
+        except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+            self._turn_off(kind, error)
+            return None
+        return fix
+
+    def _begun(self, kinds: Iterable[type[Fix]]) -> list[Fix]:
+        """Return those of *kinds* that have been made: no other holds anything."""
+        return [fix for kind in kinds if (fix := self._made.get(kind)) is not None]
 
     @property
     def state(self) -> object:
         """What decides, beside the next chunk, on what the fixes make of it."""
-        return len(self._off), [fix.state() for fix in self._stateful]
+        begun = self._begun(self._plan.stateful)
+        return self._failed, [(fix.name, fix.state()) for fix in begun]
 
     @property
     def waiting(self) -> list[object]:
         """What the fixes hold back, each to be compared."""
-        held = [fix.waiting for fix in self._holding]
+        held = [fix.waiting for fix in self._begun(self._plan.waiting)]
         return [each for each in held if each is not None]
 
     @property
     def watched(self) -> set[str]:
         """Keys of a delta whose words decide, too."""
-        return {key for fix in self._stateful for key in fix.watched}
+        begun = self._begun(self._plan.stateful)
+        return {key for fix in begun for key in fix.watched}
 
     def frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return the events that the framing fixes make of *event*."""
         events = [event]
-        for fix in self._framing:
+        for fix in self._on(self._plan.framing):
             framed: list[Event] = []
             for each in events:
                 try:
                     made = fix.event(each)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(fix, error)
+                    self._turn_off(type(fix), error)
                     made = None
                 if made is None:
                     framed.append(each)
@@ -131,17 +202,22 @@ class Chain:
 
     def _edits_for(self, payload: bytes) -> list[_Edit]:
         """Return those that may have something to do, by the bytes of a chunk."""
-        if len(payload) > _LONG or b"\\u" in payload:
-            return self._edits  # a key may be spelled in any way
-        there = tuple([key in payload for key in self._keys])
-        if there not in self._keyed:
-            found = {
-                key for key, is_there in zip(self._keys, there, strict=True) if is_there
-            }
-            self._keyed[there] = [
-                each for each in self._edits if each.fix.key.encode() in found
+        return self._edits_with(self._plan.keys_in(payload))
+
+    def _edits_with(self, there: tuple[bool, ...] = ()) -> list[_Edit]:
+        """Return those that may have something to do where these keys are, else all."""
+        found = self._edits.get(there)
+        if found is None:
+            found = self._edits[there] = [
+                _Edit(
+                    fix,
+                    fix.edit if type(fix).edit is not Fix.edit else None,
+                    fix.replace if type(fix).replace is not Fix.replace else None,
+                    fix.rides,
+                )
+                for fix in self._on(self._plan.edits_for(there))
             ]
-        return self._keyed[there]
+        return found
 
     def flush(self, record: EventRecord) -> Iterator[Outgoing]:
         """Yield what the fixes still hold at the stream's end, as `run` does."""
@@ -154,14 +230,27 @@ class Chain:
     def _send_held(
         self, record: EventRecord, held: Callable[[Fix], list[Chunk]]
     ) -> Iterator[Outgoing]:
-        edits = list(self._edits)
-        for at, each in enumerate(edits):
-            found = self._held(each.fix, held)
-            self._due += [(part, each.fix, at + 1) for part in found]
+        for kind in self._plan.holding:
+            fix = self._made.get(kind)
+            if fix is not None:
+                self._due += [(part, fix) for part in self._held(fix, held)]
+            # A fix behind it may hold what it lets go: that one is asked after this.
+            yield from self._draw_due(record)
+
+    def _draw_due(self, record: EventRecord) -> Iterator[Outgoing]:
+        if not self._due:
+            return
+        try:
+            edits = self._edits_with()
+        except Exception:
+            logger.exception("%s: what was held passes as it is", self._label)
+            edits = []
+        places = {each.fix: at + 1 for at, each in enumerate(edits)}
         while self._due:
-            part, fix, first = self._due[0]
+            part, fix = self._due[0]
             record.fixed(fix.name)
-            rest = self._draw(edits, record, [(part, first, None)], None, b"")
+            todo: _Todo = [(part, places.get(fix, len(edits)), None)]
+            rest = self._draw(edits, record, todo, None, b"")
             drawn = next(rest, None)
             del self._due[0]  # what fails before is due once more
             yield from [] if drawn is None else [drawn]
@@ -172,7 +261,7 @@ class Chain:
         try:
             return held(fix)
         except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-            self._turn_off(fix, error)
+            self._turn_off(type(fix), error)
             return []
 
     def undo(self, n: int, *more: Fix) -> None:
@@ -180,11 +269,11 @@ class Chain:
 
         It passes as received.
         """
-        for fix in (*(each.fix for each in self._edits), *more):
+        for fix in (*filter(None, self._made.values()), *more):
             try:
                 fix.undo(n)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(fix, error)
+                self._turn_off(type(fix), error)
 
     def _draw(
         self,
@@ -198,8 +287,8 @@ class Chain:
         while todo:
             part, first, unchanged = todo.pop()
             for at in range(first, len(edits)):
-                fix, edit, replace = edits[at]
-                if fix.rides and unchanged is not None:
+                fix, edit, replace, rides = edits[at]
+                if rides and unchanged is not None:
                     continue
                 try:
                     if edit is not None and edit(part):
@@ -207,7 +296,7 @@ class Chain:
                         record.fixed(fix.name)
                     parts = None if replace is None else replace(part)
                 except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                    self._turn_off(fix, error)
+                    self._turn_off(type(fix), error)
                     # Where a part has been sent already, the rest must follow.
                     reread_chunk = None if record.after or record.waiting else reread
                     if reread_chunk is not None:
@@ -234,35 +323,33 @@ class Chain:
 
     def ride(self, outgoing: Outgoing) -> None:
         """Apply the fixes that ride on others to a chunk that was changed after all."""
-        for fix in self._riders:
+        for fix in self._on(self._plan.riders):
             try:
                 changed = fix.edit(outgoing.chunk)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(fix, error)
+                self._turn_off(type(fix), error)
                 continue
             if changed:
                 outgoing.record.fixed(fix.name)
 
     def error(self, record: EventRecord, value: Json) -> Json:
         """Return what the fixes make of an error in an event."""
-        for fix in self._errors:
+        for fix in self._on(self._plan.errors):
             try:
                 made = fix.error(value, HTTPStatus.INTERNAL_SERVER_ERROR)
             except Exception as error:  # noqa: BLE001 - a fix may fail in any way
-                self._turn_off(fix, error)
+                self._turn_off(type(fix), error)
                 continue
             if made is not None:
                 value = made
                 record.fixed(fix.name)
         return value
 
-    def _turn_off(self, fix: Fix, error: Exception) -> None:
-        if fix in self._off:
+    def _turn_off(self, kind: type[Fix], error: Exception) -> None:
+        if kind in self._made and self._made[kind] is None:
             return
-        self._off.append(fix)
-        logger.error(_OFF, self._label, fix.name, exc_info=error)
-        self._framing = [each for each in self._framing if each is not fix]
-        self._errors = [each for each in self._errors if each is not fix]
-        self._edits = [each for each in self._edits if each.fix is not fix]
-        self._riders = [each for each in self._riders if each is not fix]
-        self._keyed.clear()
+        self._made[kind] = None
+        self._failed += 1
+        logger.error(_OFF, self._label, kind.name, exc_info=error)
+        self._edits.clear()
+        self._at_end.clear()

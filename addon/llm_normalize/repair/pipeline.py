@@ -22,7 +22,7 @@ from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
 from .fast_path.template import Template
 from .fix import Fix
-from .fix_chain import Chain, begin
+from .fix_chain import Chain
 from .outcome import EventRecord, Outcome, Outgoing, Outlet
 from .output import Output
 
@@ -84,15 +84,13 @@ class Pipeline:
         """Events that passed unread, by reason."""
         self._parser = EventParser()
         self._label = label
-        made = begin(fixes, asked, self.seen, label)
-        self._chain = Chain(made, label)
-        names = {fix.name for fix in made}
-        verbatim = "line-end-cr" not in names
-        self._drops_comments = _COMMENT in names
+        self._chain = chain = Chain(fixes, asked, self.seen, label)
+        verbatim = "line-end-cr" not in chain.names
+        self._drops_comments = _COMMENT in chain.names
         self._output = output = Output(observe, label, verbatim=verbatim)
-        self._outlet = outlet = Outlet(output.emit, output.close, self._chain.ride)
-        self._ending = Ending(asked, self.seen, made, outlet, self._close)
-        self._templates = Templates(self._state, lambda: self._chain.watched, label)
+        self._outlet = outlet = Outlet(output.emit, output.close, chain.ride)
+        self._ending = Ending(asked, self.seen, chain, outlet, self._close)
+        self._templates = Templates(self._state, lambda: chain.watched, label)
         known, stop = self._templates.known, self._templates.stop
         self._patches = Patches(
             known, self._parser, self.seen, output, count, label, stop
@@ -153,10 +151,18 @@ class Pipeline:
 
     @property
     def waiting(self) -> object:
-        """What waits for a moment only, to be compared; None if nothing does."""
+        """What waits for a moment only, to be compared; None if nothing does.
+
+        Never raises: on a bug, all that waits is sent with what is received next.
+        """
         if self._broken:
             return None
-        held, mark = self._chain.waiting, self._ending.state.mark
+        try:
+            held, mark = self._chain.waiting, self._ending.state.mark
+        except Exception:
+            logger.exception(_OVER, self._label)
+            self._bail(None)
+            return None
         return (held, mark) if held or mark else None
 
     @property

@@ -84,7 +84,7 @@ def _dumps(_: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
 def _chain(kind: Kind, events: Sequence[bytes]) -> tuple[Work, int]:
     seen = Seen()
     seen.note(loads(dialect(kind).opening[6:-2]))
-    chain = Chain([fix(ASKED, seen) for fix in FIXES], "bench")
+    chain = Chain(FIXES, ASKED, seen, "bench")
     parts = [
         (EventRecord(n + 1, raw), loads(raw[6:-2]), raw[6:-2], raw)
         for n, raw in enumerate(events)

@@ -83,7 +83,7 @@ class ToolCallArgumentsRepeated(Fix):
                     inner["arguments"] = sent
                     changed = True
                 bare = sent == "" and len(call) + len(inner) == 3  # noqa: PLR2004
-                remaining += [] if bare and at in known else [call]
+                remaining += [] if bare else [call]
             if len(remaining) < len(found):
                 put_calls(delta, remaining)
         self._frame = envelope_of(chunk) if self._sent.is_busy else {}

@@ -14,7 +14,7 @@ what it can do. What waits:
 * Usage that was asked for and was sent before every choice had finished.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Sequence
 from typing import Protocol
 
 from ...chat.chunk import (
@@ -45,12 +45,19 @@ _FRAME = ENVELOPE | {"choices", "usage", "obfuscation"}
 class ActsAtEnd(Protocol):
     """A fix, as far as the end of a stream goes: see `Fix`."""
 
-    @property
-    def moments(self) -> tuple[Moment, ...]:
-        """When it is asked."""
-
     def at_end(self, moment: Moment, end: "EndState", outgoing: Outgoing) -> bool:
         """Act, and answer."""
+
+
+class ActAtEnd(Protocol):
+    """The fixes of a stream, as far as its end goes: see `Chain`."""
+
+    @property
+    def moments(self) -> Container[Moment]:
+        """When any is asked."""
+
+    def at(self, moment: Moment) -> Sequence[ActsAtEnd]:
+        """Return those that are asked at this *moment*."""
 
 
 def _has_any(logprobs: Json) -> bool:
@@ -63,7 +70,7 @@ class EndState(ChoiceProgress):
     Args:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
-        fixes: All fixes of the stream; those with `moments` act here.
+        fixes: The fixes of the stream, by the moments at which they act.
         outlet: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
@@ -72,17 +79,14 @@ class EndState(ChoiceProgress):
         self,
         asked: Asked,
         seen: Seen,
-        fixes: Iterable[ActsAtEnd],
+        fixes: ActAtEnd,
         outlet: Outlet,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:
         super().__init__(asked, seen)
         self.outlet = outlet
         self.close = close
-        self._asked_at: dict[Moment, list[ActsAtEnd]] = {}
-        for fix in fixes:
-            for moment in fix.moments:
-                self._asked_at.setdefault(moment, []).append(fix)
+        self._fixes = fixes
         self.opening: Outgoing | None = None
         """The opening, or the `{}`, that waits for one event."""
         self._is_brief = False
@@ -116,12 +120,14 @@ class EndState(ChoiceProgress):
 
     def ask(self, moment: Moment, outgoing: Outgoing) -> bool:
         """Let the fixes act on *outgoing* that do at this *moment*; tell what they say."""
-        fixes = self._asked_at.get(moment, ())
+        if moment not in self._fixes.moments:
+            return False
+        fixes = self._fixes.at(moment)
         return any(fix.at_end(moment, self, outgoing) for fix in fixes)
 
     def acts(self, moment: Moment) -> bool:
         """Tell whether any fix acts at this *moment*."""
-        return moment in self._asked_at
+        return moment in self._fixes.moments
 
     @property
     def waiting(self) -> list[Outgoing]:

@@ -7,7 +7,7 @@ Success is never made up: a finish reason is added only before a `[DONE]` that t
 provider sent, a `[DONE]` only after a finish and a clean end, neither after an error.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from ...chat.chunk import ENVELOPE, choices, index_of, usage_of
 from ...chat.chunk_errors import is_error
@@ -17,7 +17,7 @@ from ...chat.stream_state import Asked, Seen
 from ...wire.event_boundary import DONE
 from ...wire.sse import encode
 from ..outcome import EventRecord, Outgoing, Outlet
-from .end_state import CHOICES, ActsAtEnd, EndState
+from .end_state import CHOICES, ActAtEnd, EndState
 from .moment import Moment
 
 _EARLY = "finish-early"
@@ -29,7 +29,7 @@ class Ending:
     Args:
         asked: What the request asked.
         seen: What the stream has sent, recorded by the pipeline.
-        fixes: All fixes of the stream.
+        fixes: The fixes of the stream, by the moments at which they act.
         outlet: Where chunks are sent and wait.
         close: Sends what the fixes hold of choices that end, as part of a record.
     """
@@ -38,7 +38,7 @@ class Ending:
         self,
         asked: Asked,
         seen: Seen,
-        fixes: Iterable[ActsAtEnd],
+        fixes: ActAtEnd,
         outlet: Outlet,
         close: Callable[[EventRecord, set[int] | None], None],
     ) -> None:

@@ -87,14 +87,14 @@ class Templates:
             self.known.clear()
             self._candidates.clear()
         elif tries:
-            candidate = learn(record, self._watched())
-            if candidate is not None:
-                self._compare(candidate)
+            self._learn(record, self._watched())
 
-    def _compare(self, candidate: Candidate) -> None:
+    def _learn(self, record: EventRecord, watched: set[str]) -> None:
         for other in self._candidates:
-            if other.template == candidate.template and other.texts != candidate.texts:
+            if other.is_proved_by(record, watched):
                 self._candidates.remove(other)
-                self.known[:] = [candidate.template, *self.known][:MOST]
+                self.known[:] = [other.template, *self.known][:MOST]
                 return
-        self._candidates = [candidate, *self._candidates][:MOST]
+        candidate = learn(record, watched)
+        if candidate is not None:
+            self._candidates = [candidate, *self._candidates][:MOST]

@@ -35,6 +35,22 @@ class Candidate:
 
     template: Template
     texts: list[bytes]
+    keys: frozenset[str]
+    """Where its texts stand: these words must not decide."""
+
+    def is_proved_by(self, record: EventRecord, watched: set[str]) -> bool:
+        """Tell whether the template knows what became of another event, with other words.
+
+        It would teach the same then, by a longer way.
+        """
+        template, raw = self.template, record.before or b""
+        if record.moved or template.fixes != tuple(record.fixes):
+            return False
+        texts = template.fit(raw)
+        if texts is None or texts == self.texts or watched & self.keys:
+            return False
+        sent = template.after(texts) if template.out else [raw]
+        return record.after == [b"".join(sent)]
 
 
 def learn(record: EventRecord, watched: set[str]) -> Candidate | None:
@@ -70,7 +86,7 @@ def learn(record: EventRecord, watched: set[str]) -> Candidate | None:
         calls=_continued(after, values),
         counts=tuple(at for at, value in enumerate(values) if isinstance(value, int)),
     )
-    return Candidate(template, texts)
+    return Candidate(template, texts, frozenset(key for key, _ in free))
 
 
 def _patches(out: bytes, values: list[str | int]) -> tuple[bytes | int, ...] | None:
