@@ -123,13 +123,15 @@ def _word(given: Json) -> str:
     return _GAPS.sub("_", _HUMP.sub("_", text.strip())).lower()
 
 
+def finishes(choice: Chunk) -> bool:
+    """Tell whether *choice* has a finish reason, and no word for none."""
+    reason = choice.get("finish_reason")
+    return isinstance(reason, str) and (reason in OWN or bool(meaning(reason)))
+
+
 def finished_of(chunk: Chunk) -> set[int]:
     """Return the indexes of the choices that *chunk* finishes."""
-    return {
-        index_of(choice)
-        for choice in choices(chunk)
-        if isinstance(choice.get("finish_reason"), str)
-    }
+    return {index_of(choice) for choice in choices(chunk) if finishes(choice)}
 
 
 def is_bare_finish(chunk: Chunk) -> bool:

@@ -48,6 +48,7 @@ class ToolCallIndexWrong(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._moved = Moved()
+        self._renumbered = False  # the chunk at hand
 
     def state(self) -> object:
         """Return which calls have which index."""
@@ -71,11 +72,13 @@ class ToolCallIndexWrong(Fix):
                 if self._moved.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours
+        self._renumbered = changed
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send a chunk for each fragment where two turn out to be of one call."""
-        return part_calls(chunk)
+        renumbered, self._renumbered = self._renumbered, False
+        return part_calls(chunk) if renumbered else None
 
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
         identity = brief(call.get("id"))
