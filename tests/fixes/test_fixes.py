@@ -554,44 +554,6 @@ def test_fix_repairs_what_it_means_and_no_more(
     assert repaired(wire(before), fixes=alone(fix), ended=False) == wire(after)
 
 
-@pytest.mark.parametrize("role", [None, ""], ids=["null", "empty"])
-def test_who_skips_role_null_keeps_it(role: str | None) -> None:
-    first = chunk({"role": "assistant", "content": ""})
-    later = chunk({"role": role, "content": "Hi"})
-    fixes = [fix for fix in FIXES if fix.name != "role-null"]
-    data = wire([first, later])
-    assert b"".join(feed([data], STREAM, fixes, ended=False)) == data
-
-
-CALL_FIXES = [
-    fix
-    for fix in FIXES
-    if fix.name
-    in (
-        "finish-without-call",
-        "function-call-unasked",
-        "reasoning-renamed",
-        "role-repeated",
-        "tool-call-arguments-blank",
-        "tool-call-arguments-repeated",
-        "tool-call-name-late",
-        "tool-call-name-wrapped",
-    )
-]
-
-
-@pytest.mark.parametrize("fix", CALL_FIXES, ids=lambda fix: fix.name)
-def test_quirk_of_a_skipped_fix_stays(fix: type[Fix]) -> None:
-    others = [each for each in FIXES if each is not fix]
-    for example in fix.examples:
-        if example.kind == "stream" and example.changes:
-            data, ended = wire(example.before), example.ended
-            out = b"".join(feed([data], example.asked, others, ended=ended))
-            # The fix alone still finds what it repairs.
-            again = b"".join(feed([out], example.asked, alone(fix), ended=ended))
-            assert again != out, example.name
-
-
 def test_places_that_a_fix_remembers_are_bounded() -> None:
     events = [
         calling(head(at, id=f"{name}{at}")) for at in range(1100) for name in "ab"

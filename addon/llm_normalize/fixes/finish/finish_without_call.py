@@ -75,7 +75,8 @@ class FinishWithoutCall(Fix):
         """Let the calls of *outgoing* be sent before the finish of their choice."""
         assert end.finish is not None
         over = finished_of(end.finish.chunk)
-        if not any(index in over and calls(delta) for index, _, delta in deltas(outgoing.chunk)):
+        found = [delta for index, _, delta in deltas(outgoing.chunk) if index in over]
+        if not any(calls(delta) or delta.get("function_call") for delta in found):
             return False
         end.overtake_finish(self.name)
         return True

@@ -11,7 +11,7 @@ from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
-_BARE = chunk(None, id="", created=0, model="", object="", **_NOTES)
+_BARE = chunk(None, **_NOTES)
 _OPENING = {"role": "assistant", "content": ""}
 _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
@@ -97,4 +97,4 @@ class ChoicesEmpty(Fix):
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Let the notes of a chunk wait whose choices another fix removed."""
-        return "moderation" not in outgoing.chunk
+        return "choices" in outgoing.chunk and "moderation" not in outgoing.chunk

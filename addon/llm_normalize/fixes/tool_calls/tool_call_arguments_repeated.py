@@ -11,7 +11,7 @@ from ...chat.chunk import (
     put_calls,
 )
 from ...chat.repeated_arguments import said_once
-from ...chat.sent_arguments import SentArguments
+from ...chat.sent_arguments import Place, SentArguments
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 from ...wire.json_text import frozen
@@ -57,10 +57,11 @@ class ToolCallArgumentsRepeated(Fix):
         super().__init__(asked, seen)
         self._sent = SentArguments()
         self._frame: Chunk = {}
+        self._shared: set[Place] = set()  # where one call followed another
 
     def state(self) -> object:
         """Return what waits of which arguments."""
-        return self._sent.state, frozen(self._frame)
+        return self._sent.state, frozen(self._frame), frozenset(self._shared)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -75,10 +76,12 @@ class ToolCallArgumentsRepeated(Fix):
             for call in found:
                 inner, at = function(call), index_of(call)
                 given, sent = inner.get("arguments"), None
-                if given and isinstance(given, str):
-                    sent = self._sent.take(
-                        (index, at), known.get(at), given, self.seen.n
-                    )
+                opened = known.get(at)
+                if opened and opened.is_another(call, self.asked.declared):
+                    self._shared.add((index, at))
+                own = (index, at) not in self._shared
+                if own and given and isinstance(given, str):
+                    sent = self._sent.take((index, at), opened, given, self.seen.n)
                 if sent not in (None, given):
                     inner["arguments"] = sent
                     changed = True

@@ -2,7 +2,7 @@
 
 from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.stream_state import Asked, brief
-from ...repair.fix import Example, Fix, calling, completion, head
+from ...repair.fix import Example, Fix, calling, completion, head, rest
 
 _A = head(0, id="call_a")
 _B = head(1, id="call_a")
@@ -25,8 +25,8 @@ class ToolCallIdRepeated(Fix):
     examples = (
         Example(
             "stream",
-            [calling(_A), calling(_B), calling(_B)],
-            [calling(_A), calling(_MADE), calling(_MADE)],
+            [calling(_A), calling(_B), calling(rest(1))],
+            [calling(_A), calling(_MADE), calling(rest(1))],
             asked=_ZERO,
             ended=False,
         ),
