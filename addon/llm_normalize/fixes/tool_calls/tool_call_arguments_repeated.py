@@ -8,11 +8,12 @@ from ...chat.chunk import (
     function,
     index_of,
     messages,
+    name_of,
     put_calls,
 )
 from ...chat.repeated_arguments import said_once
 from ...chat.sent_arguments import Place, SentArguments
-from ...chat.stream_state import Asked, Seen
+from ...chat.stream_state import Asked, Call, Seen, brief
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 from ...wire.json_text import frozen
 
@@ -77,7 +78,7 @@ class ToolCallArgumentsRepeated(Fix):
                 inner, at = function(call), index_of(call)
                 given, sent = inner.get("arguments"), None
                 opened = known.get(at)
-                if opened and opened.is_another(call, self.asked.declared):
+                if opened and self._is_another(opened, call):
                     self._shared.add((index, at))
                 own = (index, at) not in self._shared
                 if own and given and isinstance(given, str):
@@ -91,6 +92,12 @@ class ToolCallArgumentsRepeated(Fix):
                 put_calls(delta, remaining)
         self._frame = envelope_of(chunk) if self._sent.is_busy else {}
         return changed
+
+    def _is_another(self, opened: Call, call: Chunk) -> bool:
+        """Tell whether *call* opens another call than *opened* under its index."""
+        identity = brief(call.get("id"))
+        is_other = bool(identity and name_of(call)) and identity != opened.id
+        return is_other or opened.is_renamed(call, self.asked.declared)
 
     def body(self, body: Chunk) -> bool:
         """Leave the arguments of each call once."""
