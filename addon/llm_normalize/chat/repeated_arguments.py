@@ -235,6 +235,8 @@ def more(
         grew = is_object(waits) or rest_after(waits, fragment) is not None
         if added is not None and grew:
             return added, ""
+    if rest is None and is_object(said) and _value(meant) == {}:
+        return "", ""  # nothing behind all there is
     if rest is not None:
         if grows or not goes_on:
             return rest, ""
@@ -256,9 +258,10 @@ def at_last(said: str, text: str) -> str:
 
 
 def says_again(call: Sent, arguments: str) -> bool:
-    """Tell whether *arguments* say all that was sent of a *call*, and maybe more."""
+    """Tell whether *arguments* say all that was sent of a *call*, or nothing at all."""
     said = call.arguments
     if not said or not begins_object(arguments):
         return False
     meant = decoded(arguments)
-    return not _value(said) or rest_after(said, meant) is not None
+    says_none = not _value(said) or _value(meant) == {}
+    return says_none or rest_after(said, meant) is not None

@@ -86,7 +86,7 @@ class ToolCallIndexWrong(Fix):
         known_index = self._moved.find(place, identity) if identity else None
         if known_index is not None:  # two calls may take turns under one index
             taken = known.get(known_index)
-            is_new = taken is not None and taken.is_renamed(call, tools)
+            is_new = taken is not None and _is_another(taken, call, tools)
             return known.last + 1 if is_new else known_index
         at = self._moved.get(place)
         opened = None if self._moved.is_new(place) else known.get(at)
@@ -99,3 +99,13 @@ class ToolCallIndexWrong(Fix):
         if opened is None and named:
             return at if free and at < following else following
         return same[0] if same else (at if free else following)
+
+
+def _is_another(taken: Call, call: Chunk, tools: Tools) -> bool:
+    """Tell whether *call*, with the id under which *taken* opened, is not that again."""
+    if taken.is_renamed(call, tools):
+        return True
+    given = function(call).get("arguments")
+    is_again = isinstance(given, str) and taken.says_again(given)
+    own = {"id": taken.id}  # it may be made up
+    return not is_again and taken.is_another(call | own, tools)
