@@ -68,7 +68,9 @@ def _section(fix: type[Fix]) -> str:
         "\n\nActs only on what another fix has changed already." if fix.rides else ""
     )
     others = " and ".join(f"`{name}`" for name in fix.also_covered_by)
-    covered = f"\n\nWho skips it and wants the quirk skips {others}, too." if others else ""
+    covered = (
+        f"\n\nWho skips it and wants the quirk skips {others}, too." if others else ""
+    )
     return (
         f"## {fix.name}\n\n{doc}{rides}{covered}\n\n"
         f"- change: {fix.changes}\n- why: {fix.why}\n"

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -64,7 +64,7 @@ def repaired(
     return record.after[0], record.status
 
 
-def keeps_quirk(fix: type[Fix], example: Example, skipped: Set[str]) -> bool:
+def keeps_quirk(fix: type[Fix], example: Example, skipped: set[str]) -> bool:
     """Tell whether the quirk of *example* is still there without the fixes *skipped*.
 
     It is if the fix still finds it, and all that the fix takes away stands there.

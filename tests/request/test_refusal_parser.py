@@ -291,7 +291,11 @@ TAG = "Input tag 'developer' found using 'role' does not match any of the expect
         error(f"messages.2.ChatCompletionUserMessageParam.role\n  {ROLE}"),
         error(f"body -> messages -> 2 -> role\n  {ROLE}"),
         {"detail": [detail("messages", 2, kind="union_tag_invalid", msg=TAG)]},
-        {"message": {"detail": [detail("messages", 2, kind="union_tag_invalid", msg=TAG)]}},
+        {
+            "message": {
+                "detail": [detail("messages", 2, kind="union_tag_invalid", msg=TAG)]
+            }
+        },
         error("Invalid option", param="messages.2.role"),
     ],
     ids=str,

@@ -227,6 +227,8 @@ def more(
     may_begin = call.is_quoted or said.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
     rest = rest_after(said, meant)
+    if rest is None and _value(meant) == {} and is_object(said):
+        rest = ""  # nothing behind all there is
     if rest is None and may_begin and not waits:
         return text, ""
     goes_on = may_begin and may_go_on(said + text)
@@ -235,8 +237,6 @@ def more(
         grew = is_object(waits) or rest_after(waits, fragment) is not None
         if added is not None and grew:
             return added, ""
-    if rest is None and is_object(said) and _value(meant) == {}:
-        return "", ""  # nothing behind all there is
     if rest is not None:
         if grows or not goes_on:
             return rest, ""

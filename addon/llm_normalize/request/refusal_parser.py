@@ -164,8 +164,7 @@ class _Reader:
             if content is not None:
                 self._content.append(content)
         for pattern, is_null in ((form.NO_PARTS, False), (form.NO_NULL, True)):
-            found = pattern.search(text)
-            if found is not None and not self._repeats(found):
+            if not all(map(self._repeats, pattern.finditer(text))):
                 content = form.RefusedContent(parts=not is_null, null=is_null)
                 self._content.append(content)
 

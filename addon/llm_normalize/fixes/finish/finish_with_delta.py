@@ -40,11 +40,7 @@ class FinishWithDelta(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, or empty a delta that says nothing."""
-        finishing = [
-            delta
-            for _, choice, delta in deltas(chunk)
-            if finishes(choice)
-        ]
+        finishing = [delta for _, choice, delta in deltas(chunk) if finishes(choice)]
         goes_on = len(finishing) < len(choices(chunk))
         if not finishing or not (goes_on or any(finishing)):
             return None
@@ -61,9 +57,7 @@ class FinishWithDelta(Fix):
             or choice.get("logprobs")
         ]
         chunk["choices"] = [
-            _without_delta(choice)
-            for choice in choices(chunk)
-            if finishes(choice)
+            _without_delta(choice) for choice in choices(chunk) if finishes(choice)
         ]
         return [first, chunk]
 

@@ -1,10 +1,10 @@
 """Lines that end in CRLF or a bare CR."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, Example, Fix, Wire, chunk, wire
 from ...wire.sse import Event
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
-_ALL = [_TEXT, chunk({}, finish="stop"), DONE]
+_ALL: Wire = [_TEXT, chunk({}, finish="stop"), DONE]
 
 
 class LineEndCr(Fix):

@@ -41,7 +41,9 @@ class DeltaMissing(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the delta."""
-        found = [each for each in choices(chunk) if not isinstance(each.get("delta"), dict)]
+        found = [
+            each for each in choices(chunk) if not isinstance(each.get("delta"), dict)
+        ]
         if not found or is_body(chunk, self.asked, self.seen):
             return False
         for choice in found:

@@ -47,7 +47,9 @@ class ToolCallArgumentsMissing(Fix):
             legacy = message.get("function_call")
             # What says nothing at all is no call.
             found = [function(call) for call in calls(message) if not is_hollow(call)]
-            if isinstance(legacy, dict) and not ("name" in legacy and is_hollow(legacy)):
+            if isinstance(legacy, dict) and not (
+                "name" in legacy and is_hollow(legacy)
+            ):
                 found.append(legacy)
             for inner in found:
                 if inner and not inner.get("arguments"):

@@ -19,6 +19,7 @@ from ..outcome import EventRecord, Outgoing, Outlet
 from .end_state import CHOICES, ActsAtEnd, EndState
 from .moment import Moment
 
+
 class Ending:
     """The end of one stream, event by event.
 
