@@ -52,7 +52,10 @@ def catalogue(
     head = (
         "# The fixes\n\n`scripts/docs.py` writes this file from the declarations in "
         "this folder; change those instead.\nThe fixes act in this order; "
-        "`__init__.py` argues it."
+        "`__init__.py` argues it.\n\n"
+        "The quirk of a skipped fix (`normalize_skip`) stays as it is, save where its "
+        "section names others that\nrepair it, too. An event that any fix changes is "
+        "written in OpenAI's framing."
     )
     return "\n\n".join([head, table(fixes), *map(_section, fixes), tail]) + "\n"
 
@@ -64,8 +67,12 @@ def _section(fix: type[Fix]) -> str:
     rides = (
         "\n\nActs only on what another fix has changed already." if fix.rides else ""
     )
+    others = " and ".join(f"`{name}`" for name in fix.also_covered_by)
+    covered = (
+        f"\n\nWho skips it and wants the quirk skips {others}, too." if others else ""
+    )
     return (
-        f"## {fix.name}\n\n{doc}{rides}\n\n"
+        f"## {fix.name}\n\n{doc}{rides}{covered}\n\n"
         f"- change: {fix.changes}\n- why: {fix.why}\n"
         f"- sent by: {', '.join(fix.providers)}\n\nSources:\n{sources}\n\n{examples}"
     )

@@ -33,7 +33,7 @@ def test_the_defaults(proxy: Proxy) -> None:
         ("normalize_skip", ["no-such-fix"], "'no-such-fix' names no fix; the command"),
         ("normalize_skip", ["a.test:no-such"], "'a.test:no-such' names no fix"),
         ("normalize_skip", ["b..test:content-null"], "'b..test:content-null': give"),
-        ("normalize_adapt", ["tools-empty"], "'tools-empty': give `host`"),
+        ("normalize_adapt", ["tools-empty"], "'tools-empty' names no adaptation"),
         ("normalize_adapt", ["a.test:content-null"], "'a.test:content-null' names no"),
         ("normalize_adapt", ["a.test:parameter-learned"], "names no adaptation"),
         ("normalize_adapt", ["b..test:tools-empty"], "'b..test:tools-empty': give"),

@@ -248,7 +248,7 @@ def adapted(text: str) -> tuple[HostPattern, str]:
         OptionsError: It names no adaptation that a host may be given, or no host.
     """
     host, _, name = text.strip().rpartition(":")
-    if name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
+    if not host or name not in {each.name for each in ADAPTATIONS} - {LEARNED}:
         raise exceptions.OptionsError(
             f"normalize_adapt: {text!r} names no adaptation to be made for a host; "
             "give host:adaptation-name, the command normalize.fixes lists the names"

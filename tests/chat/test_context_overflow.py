@@ -72,10 +72,14 @@ OVERFLOWS = [
     "This model's maximum context length is 8192 tokens, however you requested 10000 tokens (9000 in your prompt; 1000 for the completion). Please reduce your prompt; or completion length.",
     "prompt has 12,000 tokens, but the configured context size is 8,192 tokens",
     "The total number of tokens in the prompt exceeds the model's limit of 8192 tokens",
+    "max_tokens must be at least 1, got -2017.",
+    "Message is too long for the model's context",
+    "Input token length exceeds model limit",
 ]  # fmt: skip
 # What sounds alike: other limits, and limits of the answer.
 OTHERS = [
     "max_tokens must be at least 1, got 0",
+    "max_tokens must be at least 1, got -1",
     "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.",
     "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
     "max_tokens (9000) exceeds the model's maximum output tokens of 8192",

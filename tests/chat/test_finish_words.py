@@ -60,7 +60,8 @@ FAILURES = [
     "function_call_filter", "function_call_filter: X", "tool_call_filter: MALFORMED",
     "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "NO_IMAGE", "stop: error 500",
     "STOP: MALFORMED_FUNCTION_CALL", "OTHER: MALFORMED_FUNCTION_CALL", "worker_died",
-    "connection lost", "deadline", "unable_to_continue", "empty response", "shutdown",
+    "connection lost", "deadline", "unable_to_continue", "empty response", "shutdown", "IMAGE_OTHER", "upstream_closed",
+    "peer_reset",
 ]  # fmt: skip
 
 
@@ -92,6 +93,10 @@ SENSES = {
     "blocked": "content_filter",
     "LANGUAGE": "content_filter",
     "MODEL_ARMOR": "content_filter",
+    "flagged": "content_filter",
+    "jailbreak_detected": "content_filter",
+    "last_token_is_eos": "stop",
+    "requires_action": "tool_calls",
     "policy: violation": "content_filter",
     "stop_sequence: error": "stop",
     "mcp_tool": "tool_calls",

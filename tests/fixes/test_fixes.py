@@ -554,42 +554,36 @@ def test_fix_repairs_what_it_means_and_no_more(
     assert repaired(wire(before), fixes=alone(fix), ended=False) == wire(after)
 
 
-@pytest.mark.parametrize("role", [None, ""], ids=["null", "empty"])
-def test_who_skips_role_null_keeps_it(role: str | None) -> None:
-    first = chunk({"role": "assistant", "content": ""})
-    later = chunk({"role": role, "content": "Hi"})
-    fixes = [fix for fix in FIXES if fix.name != "role-null"]
-    data = wire([first, later])
-    assert b"".join(feed([data], STREAM, fixes, ended=False)) == data
+def test_whole_call_with_other_arguments_under_one_id_is_a_call_of_its_own() -> None:
+    first, second = ("get_time", '{"a":1}'), ("get_time", '{"a":2}')
+    assert calls_of(named(*first), named(*second, **SAME)) == [first, second]
+    again = named(*first, **SAME), named(*first, **SAME)
+    assert calls_of(*again, named(*second, **SAME)) == [first, second]
 
 
-CALL_FIXES = [
-    fix
-    for fix in FIXES
-    if fix.name
-    in (
-        "finish-without-call",
-        "function-call-unasked",
-        "reasoning-renamed",
-        "role-repeated",
-        "tool-call-arguments-blank",
-        "tool-call-arguments-repeated",
-        "tool-call-name-late",
-        "tool-call-name-wrapped",
-    )
-]
+def test_what_says_nothing_does_not_end_the_wait_of_empty_arguments() -> None:
+    fragments = [named(A[0], "{}"), {"index": 0, "function": {"arguments": ""}}]
+    more = {"index": 0, "function": {"arguments": A[1]}}
+    assert calls_of(*fragments, more) == [A]
+    assert calls_of(*fragments) == [(A[0], "{}")]
 
 
-@pytest.mark.parametrize("fix", CALL_FIXES, ids=lambda fix: fix.name)
-def test_quirk_of_a_skipped_fix_stays(fix: type[Fix]) -> None:
-    others = [each for each in FIXES if each is not fix]
-    for example in fix.examples:
-        if example.kind == "stream" and example.changes:
-            data, ended = wire(example.before), example.ended
-            out = b"".join(feed([data], example.asked, others, ended=ended))
-            # The fix alone still finds what it repairs.
-            again = b"".join(feed([out], example.asked, alone(fix), ended=ended))
-            assert again != out, example.name
+def test_empty_arguments_behind_all_there_are_add_nothing() -> None:
+    bare = {"index": 0, "function": {"arguments": "{}"}}
+    for more in (bare, named(A[0], "{}", **SAME)):
+        assert calls_of(named(*A), more) == [A]
+    inner = [{"index": 0, "function": {"arguments": text}} for text in ("{}", "}")]
+    assert calls_of(named(A[0], '{"a":'), *inner) == [(A[0], '{"a":{}}')]
+
+
+def test_legacy_call_that_is_sent_again_is_one_call() -> None:
+    old = chunk({"function_call": {"name": A[0], "arguments": A[1]}})
+    other = chunk({"function_call": {"name": B[0], "arguments": B[1]}})
+    end = chunk({}, finish="function_call")
+    for events, expected in (([old, old], [A]), ([old, other], [A, B])):
+        out = repaired(wire([*events, end, DONE]), WITH_TOOLS)
+        found = taken(out).choices[0].calls
+        assert [(call.name, call.arguments) for call in found] == expected
 
 
 def test_places_that_a_fix_remembers_are_bounded() -> None:

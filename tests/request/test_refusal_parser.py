@@ -270,6 +270,8 @@ def test_what_names_nothing(body: Any) -> None:
         "This model does not support developer messages",
         "The developer role is not supported by this endpoint",
         "'role' must be one of 'system', 'assistant', 'tool', or 'function'",
+        "Roles other than system, user and assistant are not supported",
+        "System role not supported",
     ],
 )
 def test_role_that_is_unknown(message: str) -> None:
@@ -277,6 +279,7 @@ def test_role_that_is_unknown(message: str) -> None:
 
 
 ROLE = "Input should be 'system', 'user', 'assistant', 'function' or 'tool'"
+TAG = "Input tag 'developer' found using 'role' does not match any of the expected tags"
 
 
 @pytest.mark.parametrize(
@@ -287,6 +290,13 @@ ROLE = "Input should be 'system', 'user', 'assistant', 'function' or 'tool'"
         error("Invalid value", param="messages[2].role"),
         error(f"messages.2.ChatCompletionUserMessageParam.role\n  {ROLE}"),
         error(f"body -> messages -> 2 -> role\n  {ROLE}"),
+        {"detail": [detail("messages", 2, kind="union_tag_invalid", msg=TAG)]},
+        {
+            "message": {
+                "detail": [detail("messages", 2, kind="union_tag_invalid", msg=TAG)]
+            }
+        },
+        error("Invalid option", param="messages.2.role"),
     ],
     ids=str,
 )
@@ -325,6 +335,23 @@ STRING = "Input should be a valid string"
         (error('can only concatenate str (not "list") to str'), ("*", True, False)),
         (error('can only concatenate str (not "NoneType") to str'), ("*", False, True)),
         (error("[('messages.1.content' : value must be a string)]"), ("1", True, True)),
+        (error("Invalid input: expected string, received array", param="messages.1.content"), ("1", True, True)),
+        (error("Only string content is supported"), ("*", True, True)),
+        (error("Expected content to be a string"), ("*", True, True)),
+        (error("messages with role 'assistant' must have string content"), ("*", True, True)),
+        (error("This model does not support content as an array; content must be plain text"), ("*", True, False)),
+        (error("Unsupported 'content' type: list"), ("*", True, False)),
+        (error("messages content type not supported: array"), ("*", True, False)),
+        (error("multimodal content is not supported"), ("*", True, False)),
+        (error("'list' object has no attribute 'strip'"), ("*", True, False)),
+        (error("[json.exception.type_error.302] type must be string, but is array"), ("*", True, False)),
+        (error("[json.exception.type_error.302] type must be string, but is null"), ("*", False, True)),
+        (error("invalid message content type: <nil>"), ("*", False, True)),
+        (error("messages[1].content cannot be null"), ("*", False, True)),
+        (error("The content field is required for assistant messages"), ("*", False, True)),
+        (error("argument of type 'NoneType' is not iterable"), ("*", False, True)),
+        (error("Message 1 has null content"), ("*", False, True)),
+        (error("Invalid type: expected one of a string or array of objects", param="messages.[1].content"), ("1", True, True)),
         (error('Cannot deserialize value of type `java.lang.String` from Array value (token `JsonToken.START_ARRAY`) (through reference chain: R["messages"]->java.util.ArrayList[1]->M["content"])'), ("1", True, False)),
     ],
     ids=str,

@@ -48,6 +48,8 @@ _SAYS = re.compile(
     r"|\bexceed(?:s|ed)? (?:the )?(?:input |prompt )?(?:token )?limit of [\d,]+ (?:input |prompt )?tokens?"
     r"|\btoo many (?:input |prompt )?tokens\b"
     r"|\brange of input length should be\b"
+    r"|\btoo long for (?:the |this )?model"
+    r"|\b(?:input|prompt)(?: token)? (?:length|count|tokens?) exceeds? (?:the )?model(?:'s)? limit"
     r"|\bmax size: [\d,]+ tokens"
     r"|`?inputs`? tokens \+ `?max_new_tokens`? must be"
     r"|`?inputs`? must have less than"
@@ -69,6 +71,8 @@ _OTHER = re.compile(
     r" (?:\w+ )?(?:is|are|exceeds?|must|has|have) ",
     re.IGNORECASE,
 )
+_NO_ROOM = re.compile(r"max_tokens must be at least 1, got -(?:[2-9]|\d\d)")
+"""What is left for the answer, where the request did not limit it: -1 may be its own."""
 _ANSWER = re.compile(
     r"max_(?:completion_|output_|new_)?tokens|maximum (?:output |completion )?tokens you"
     r"|(?:output|completion) tokens|maxOutputTokens",
@@ -119,6 +123,8 @@ def _texts(value: Json, deep: int) -> Iterator[str]:
 
 
 def _says_so(text: str) -> bool:
+    if _NO_ROOM.search(text):
+        return True
     if not (_SAYS.search(text) or _CODES.search(text)) or _OTHER.search(text):
         return False
     if not _ANSWER.search(text):

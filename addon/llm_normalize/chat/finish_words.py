@@ -22,7 +22,7 @@ _WORDS = {
     "stop": "stop stopped stop_sequence stop_sequences stop_sequence_found stop_token "
     "stop_string stop_string_found stop_str stop_word stop_words stop_phrase word eos "
     "eos_found eos_reached eos_token eos_token_id eot eot_id eom eom_id end ended endoftext "
-    "end_turn end_of_turn end_of_text end_of_sequence end_of_stream end_of_message "
+    "last_token_is_eos end_turn end_of_turn end_of_text end_of_sequence end_of_stream end_of_message "
     "normal normal_stop natural complete completed completion done finish finished "
     "success succeeded ok true load unload",
     "length": "length max_tokens max_output_tokens max_new_tokens max_completion_tokens "
@@ -32,7 +32,7 @@ _WORDS = {
     "context_window_exceeded model_context_window_exceeded truncated incomplete "
     "repetition_truncation abort aborted cancelled canceled user_cancelled interrupted "
     "preempted insufficient_system_resource",
-    "tool_calls": "tool_calls tool_call tool_use tool tools function_calls",
+    "tool_calls": "tool_calls tool_call tool_use tool tools function_calls requires_action",
     "function_call": "function_call",
     "content_filter": "content_filter content_filter_results content_filtered "
     "contentfilter filter filtered safety image_safety recitation image_recitation "
@@ -50,6 +50,7 @@ _SOUNDS_FAILED = re.compile(
     r"|unauthori[sz]ed|forbidden|quota|busy|network|connection|internal|unexpected|refused"
     r"|abnormal|insufficient|throttl|unreachable|segfault|time_?(?:d_?)?out|out_of_memory"
     r"|missing|disconnect|corrupt|unsupported|unable|cannot|could_not|not_found|deadl|expired"
+    r"|upstream|(?<![a-z])(?:reset|closed)(?![a-z])|image_other"
     r"|shut_?(?:ting_)?down|outage|offline|unhealthy|degraded|unpars|(?:function|tool)_(?:call_)?filter"
     r"|(?<![a-z])(?:(?:no|empty)_(?:image|response|output|content|candidate)|lost|broke|dropp|died)"
     r"|(?<!s)kill|(?<![a-z])(?:fault|panic|oom|(?:err|bad|rate)(?![a-z])|ratelimit)"
@@ -70,6 +71,7 @@ _SENSES = (
         re.compile(
             "(?<![a-z])(?:filter|sensitive|block)|safety|unsafe|moderation|moderated"
             "|policy|policies|prohibit|guardrail|violat|model_armor|(?<![a-z])language"
+            r"|(?<![a-z])flagged|jailbreak"
         ),
         "content_filter",
     ),
@@ -123,13 +125,15 @@ def _word(given: Json) -> str:
     return _GAPS.sub("_", _HUMP.sub("_", text.strip())).lower()
 
 
+def finishes(choice: Chunk) -> bool:
+    """Tell whether *choice* has a finish reason, and no word for none."""
+    reason = choice.get("finish_reason")
+    return isinstance(reason, str) and (reason in OWN or bool(meaning(reason)))
+
+
 def finished_of(chunk: Chunk) -> set[int]:
     """Return the indexes of the choices that *chunk* finishes."""
-    return {
-        index_of(choice)
-        for choice in choices(chunk)
-        if isinstance(choice.get("finish_reason"), str)
-    }
+    return {index_of(choice) for choice in choices(chunk) if finishes(choice)}
 
 
 def is_bare_finish(chunk: Chunk) -> bool:

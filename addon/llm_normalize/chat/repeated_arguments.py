@@ -227,6 +227,8 @@ def more(
     may_begin = call.is_quoted or said.rstrip()[-1:] in (":", "[", ",")
     meant = decoded(text)
     rest = rest_after(said, meant)
+    if rest is None and _value(meant) == {} and is_object(said):
+        rest = ""  # nothing behind all there is
     if rest is None and may_begin and not waits:
         return text, ""
     goes_on = may_begin and may_go_on(said + text)
@@ -256,9 +258,10 @@ def at_last(said: str, text: str) -> str:
 
 
 def says_again(call: Sent, arguments: str) -> bool:
-    """Tell whether *arguments* say all that was sent of a *call*, and maybe more."""
+    """Tell whether *arguments* say all that was sent of a *call*, or nothing at all."""
     said = call.arguments
     if not said or not begins_object(arguments):
         return False
     meant = decoded(arguments)
-    return not _value(said) or rest_after(said, meant) is not None
+    says_none = not _value(said) or _value(meant) == {}
+    return says_none or rest_after(said, meant) is not None

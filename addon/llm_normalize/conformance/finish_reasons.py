@@ -8,6 +8,7 @@ SYNONYMS = {
     "stop_sequence": "stop",
     "eos": "stop",
     "eos_token": "stop",
+    "last_token_is_eos": "stop",
     "end": "stop",
     "end_turn": "stop",
     "normal": "stop",
@@ -20,6 +21,7 @@ SYNONYMS = {
     "tool_calls": "tool_calls",
     "tool_call": "tool_calls",
     "tool_use": "tool_calls",
+    "requires_action": "tool_calls",
     "function_call": "function_call",
     "content_filter": "content_filter",
     "content_filter_results": "content_filter",
@@ -44,15 +46,17 @@ _SENSES = {
     "could_not not_found deadline deadlock expired shutdown shut_down shutting_down outage "
     "offline unhealthy degraded unpars function_call_filter function_filter tool_call_filter "
     "tool_filter no_image no_response no_output no_content no_candidate empty_image "
-    "empty_response empty_output empty_content empty_candidate",
+    "empty_response empty_output empty_content empty_candidate upstream image_other",
     "length": "length limit truncat context abort cancel interrupt preempt incomplete "
     "evict repetit loop_detect exceed exhaust too_many",
-    "content_filter": "safety moderation policy unsafe prohibit guardrail violat model_armor",
+    "content_filter": "safety moderation policy unsafe prohibit guardrail violat model_armor "
+    "jailbreak",
 }
 _SENSES_OF_PARTS = {
-    "error": "fault kill killed panic oom bad rate err lost broke broken dropped died",
+    "error": "fault kill killed panic oom bad rate err lost broke broken dropped died "
+    "reset closed",
     "length": "max maximum token tokens",
-    "content_filter": "filter filtered sensitive block blocked language",
+    "content_filter": "filter filtered sensitive block blocked language flagged",
     "tool_calls": "tool tools function functions",
 }
 

@@ -106,6 +106,11 @@ class Fix:
     """Whether its `edit` repairs a `chat.completion` just as it repairs a chunk."""
     rides: ClassVar[bool] = False
     """Acts only on what another fix has changed already: no reason of its own."""
+    also_covered_by: ClassVar[tuple[str, ...]] = ()
+    """Fixes that find its quirk where it is skipped, since they repair what is alike.
+
+    Who wants the quirk has to skip them, too. All others leave it as it is.
+    """
     optional: ClassVar[bool] = False
     """Whether it is off unless `normalize_also` names it."""
     moments: ClassVar[tuple[Moment, ...]] = ()

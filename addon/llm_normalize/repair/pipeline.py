@@ -463,7 +463,7 @@ class Pipeline:
             self._error(Outgoing(record, value, raw))
         elif is_chunk(value) and is_readable(value):
             for outgoing in self._chain.run(record, value, payload, raw):
-                if "choices" not in outgoing.chunk:
+                if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                     self._flush(record.n - 1)
                     self._error(outgoing)
                 else:

@@ -15,6 +15,7 @@ _UNNAMED = (  # the role, though not by its name
     r"(?:unexpected|unknown|unsupported|invalid|incorrect|illegal|wrong|unrecogni[sz]ed|bad)"
     r" (?:chat )?(?:message(?:'s)? )?roles?\b(?![\s:='\"`(]{1,4}" + _ROLES + r"\b)"
     r"|\b(?:message )?roles? (?:is|are|was) (?:not|un|in)"
+    r"|\broles? (?:not|un|other than)"
     r"|\broles? (?:are|is) (?:supported|allowed|accepted)"
     r"|\broles? must (?:be|alternate)"
     r"|\broles?[\"'`]? (?:has invalid value|must be|should be|information)"
@@ -38,17 +39,36 @@ ROLE_AT = re.compile(
 
 TEXT = re.compile(
     r"valid string|\bstr(?:ing)? type expected"
-    r"|\bexpected (?:type |a |an )?[\"'`]?str(?:ing)?\b"
-    r"|\b(?:must|should|has to|needs to|can only) be (?:of type |a |an )?"
-    r"[\"'`]?(?:valid |non-empty |single |plain )?str(?:ing)?\b"
+    r"|\bexpected (?:one of )?(?:type |a |an )?[\"'`]?str(?:ing)?\b"
+    r"|\b(?:must|should|has to|needs to|can only|to) be (?:of type |a |an )?"
+    r"[\"'`]?(?:valid |non-empty |single |plain )?(?:str(?:ing)?|text)\b"
+    r"|\b(?:must|should) have (?:a )?str(?:ing)? content\b"
     r"|\bnot (?:in|of type|a|an instance of) [\"'`]?str(?:ing)?\b"
     r"|\bof type [\"'`]?(?:java\.lang\.)?string\b|`java\.lang\.String`"
     r"|\bonly (?:supports? )?(?:str(?:ing)?|text)s? content"
-    r"|\b(?P<alone>concatenate str \(not|any variant of untagged enum \w*content)"
+    r"|\b(?P<alone>concatenate str \(not|any variant of untagged enum \w*content"
+    r"|type_error\.302|expected str(?:ing)? instance)"
     r"|\bnone is not an allowed value",
     re.IGNORECASE,
 )
 """That something has to be a string."""
+NO_PARTS = re.compile(
+    r"\bcontent\b[^.;]{0,40}\b(?:array|list|multi-?modal|parts)\b[^.;]{0,40}"
+    r"\b(?:not|un\w+)\b"
+    r"|\b(?:not|un\w+)\b[^.;]{0,40}\bcontent\b[^.;]{0,40}\b(?:array|list)\b"
+    r"|\b(?:array|list|multi-?modal)(?: of)? content\b[^.;]{0,40}\b(?:not|un\w+)\b"
+    r"|\bcontent\b[^.;]{0,24}\bnot supported[^.;]{0,8}\b(?:array|list)\b"
+    r"|'list' object has no attribute",
+    re.IGNORECASE,
+)
+"""That content cannot be parts."""
+NO_NULL = re.compile(
+    r"\bcontent\b[^;]{0,40}?(?:\b(?:null|none|nil|undefined|required|missing)\b|NoneType)"
+    r"|\b(?:null|none|nil|missing|required)\b[^;]{0,40}?\bcontent\b"
+    r"|\bNoneType\b",
+    re.IGNORECASE,
+)
+"""That content cannot be null."""
 _OR_PARTS = re.compile(r"\W{1,3}or\b.{0,12}\b(?:array|list)", re.IGNORECASE)
 _CONTENT = re.compile(r"\bcontent\b(?![\"'`]?(?:\.|\[|, ?| -> )+[\"'`]?\d)")
 _PLACE = re.compile(
@@ -77,6 +97,11 @@ class RefusedContent(NamedTuple):
     null: bool = True
 
 
+def place_in(path: tuple[str, ...]) -> str:
+    """Return the place of the message in a *path* that goes on behind `messages`."""
+    return path[1] if path[1].isdecimal() else ANY
+
+
 def content_at(path: tuple[str, ...], said: str) -> RefusedContent | None:
     """Return the content that an error with a *path* is about; None if it is about none.
 
@@ -86,7 +111,7 @@ def content_at(path: tuple[str, ...], said: str) -> RefusedContent | None:
     """
     if path[:1] != ("messages",) or "content" not in path or not TEXT.search(said):
         return None
-    place = path[1] if path[1].isdecimal() else ANY
+    place = place_in(path)
     below = path[path.index("content") + 1 :]
     # What is deeper is about a part of it: `content.0.text`.
     return (
@@ -100,7 +125,7 @@ def content_in(found: re.Match[str]) -> RefusedContent | None:
     before = text[max(found.start() - _AROUND, 0) : found.start()]
     after = text[found.end() : found.end() + _AROUND]
     searches = _CONTENT.search(before), _CONTENT.search(after), _SERDE.search(before)
-    if not (found["alone"] or any(searches)):
+    if not (found["alone"] or any(searches) or _CONTENT.search(found[0])):
         return None
     places = [*_PLACE.finditer(before)] or [*_PLACE.finditer(after)][:1]
     place = next(filter(None, places[-1].groups()), ANY) if places else ANY

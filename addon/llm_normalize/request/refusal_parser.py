@@ -163,6 +163,10 @@ class _Reader:
             content = None if self._repeats(found) else form.content_in(found)
             if content is not None:
                 self._content.append(content)
+        for pattern, is_null in ((form.NO_PARTS, False), (form.NO_NULL, True)):
+            if not all(map(self._repeats, pattern.finditer(text))):
+                content = form.RefusedContent(parts=not is_null, null=is_null)
+                self._content.append(content)
 
     def _read(self, value: Json, deep: int) -> None:
         """Collect what *value* names in fields of their own, and the texts in it."""
@@ -203,14 +207,20 @@ class _Reader:
     def _read_place(self, error: dict[str, Json]) -> None:
         """Collect what *error* says against the form of messages, by their place."""
         listed = error.get("loc") or error.get("path")
-        said = error.get("msg") or error.get("message")
-        if not isinstance(listed, list) or not isinstance(said, str):
+        param, said = error.get("param"), error.get("msg") or error.get("message")
+        if not isinstance(said, str):
             return
-        path, said = _without_root(tuple(map(str, listed))), said[:_LONG]
-        if path[:1] != ("messages",) or self._echo.is_own(said):
+        if isinstance(listed, list):
+            path = _without_root(tuple(map(str, listed)))
+        elif isinstance(param, str):
+            path = _path_of(param[:_LONG])
+        else:
             return
-        if path[-1] == "role":
-            self._roles.append(path[1])
+        said = said[:_LONG]
+        if path[:1] != ("messages",) or len(path) == 1 or self._echo.is_own(said):
+            return
+        if path[-1] == "role" or form.DEVELOPER.search(said):
+            self._roles.append(form.place_in(path))
         content = form.content_at(path, said)
         if content is not None:
             self._content.append(content)

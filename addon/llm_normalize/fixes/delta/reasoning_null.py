@@ -21,6 +21,7 @@ class ReasoningNull(Fix):
         "https://api-docs.deepseek.com/guides/reasoning_model",
         "https://github.com/sgl-project/sglang/issues/9657",
     )
+    also_covered_by = ("field-null",)
     examples = (
         Example("text", [_SO, _NULL], [_SO, _HI], ended=False),
         Example.untouched("no reasoning", [_NULL], ended=False),

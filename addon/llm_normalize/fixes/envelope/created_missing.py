@@ -1,12 +1,12 @@
 """No `created`, or one that is no time: null, 0, negative."""
 
 from ...chat.chunk import Chunk
+from ...chat.created_time import seconds_in
 from ...chat.stream_state import Asked
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})
 _BARE = {key: value for key, value in _TEXT.items() if key != "created"}
-_ENDLESS = 2**53  # more than a double holds is no time in any unit
 _NOW = Asked(stream=True, time=1700000000)
 _BODY = completion({"role": "assistant", "content": "Hi"})
 
@@ -45,7 +45,7 @@ class CreatedMissing(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Set the time of the stream's first chunk, else of the exchange."""
         given = chunk.get("created")
-        if type(given) is int and 0 < given < _ENDLESS:
-            return False
+        if seconds_in(given) is not None:
+            return False  # if not in OpenAI's form
         chunk["created"] = self.seen.envelope.get("created") or self.asked.time
         return True

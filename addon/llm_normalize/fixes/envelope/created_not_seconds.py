@@ -1,10 +1,9 @@
 """`created` as text, as a fraction, or in milliseconds."""
 
-from datetime import UTC, datetime
-
 from ...chat.chunk import Chunk
+from ...chat.created_time import seconds_in
 from ...repair.fix import Example, Fix, chunk, completion
-from ...wire.json_text import Json, Number
+from ...wire.json_text import Number
 
 _TEXT = chunk({"content": "Hi"})
 _BODY = completion({"role": "assistant", "content": "Hi"})
@@ -48,27 +47,10 @@ class CreatedNotSeconds(Fix):
         given = chunk.get("created")
         if type(given) is int and given < _LATEST:
             return False
-        seconds = _seconds(given)
+        seconds = seconds_in(given)
         if seconds is None:
             return False
         while seconds >= _LATEST:
             seconds /= 1000
         chunk["created"] = int(seconds)
         return True
-
-
-def _seconds(given: Json) -> float | None:
-    text = given.text if isinstance(given, Number) else given
-    if isinstance(text, bool) or not isinstance(text, str | int):
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            date = datetime.fromisoformat(str(text))
-        except ValueError:
-            return None
-        seconds = date.replace(tzinfo=date.tzinfo or UTC).timestamp()
-    except OverflowError:  # an integer of hundreds of digits
-        return None
-    return seconds if 0 < seconds < 10**30 else None

@@ -1,6 +1,7 @@
 """`object` missing, empty, or of another kind of answer."""
 
 from ...chat.chunk import Chunk
+from ...chat.conversion import is_body
 from ...repair.fix import Example, Fix, chunk, completion
 
 _TEXT = chunk({"content": "Hi"})
@@ -30,15 +31,16 @@ class ObjectWrong(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Set it in a chunk."""
-        return _set(chunk, "chat.completion.chunk")
+        kind = "chat.completion.chunk"
+        if chunk.get("object") == kind or is_body(chunk, self.asked, self.seen):
+            return False
+        chunk["object"] = kind
+        return True
 
     def body(self, body: Chunk) -> bool:
         """Set it in a body."""
-        return _set(body, "chat.completion")
-
-
-def _set(chunk: Chunk, kind: str) -> bool:
-    if chunk.get("object") == kind:
-        return False
-    chunk["object"] = kind
-    return True
+        kind = "chat.completion"
+        if body.get("object") == kind:
+            return False
+        body["object"] = kind
+        return True

@@ -24,6 +24,7 @@ class ErrorWithChoices(Fix):
         "https://github.com/apache/rocketmq-dashboard/issues/2178",
     )
     edits_bodies = True
+    also_covered_by = ("event-empty",)
     examples = (
         Example(
             "beside",

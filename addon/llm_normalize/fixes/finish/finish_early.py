@@ -1,5 +1,8 @@
 """A finish reason before the last words of its choice, often on every chunk."""
 
+from ...chat.chunk import choices, index_of
+from ...chat.chunk_content import speaks_in
+from ...chat.finish_words import finished_of
 from ...chat.stream_state import Asked
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
@@ -26,7 +29,7 @@ class FinishEarly(Fix):
         "https://github.com/su-kaka/gcli2api/issues/403",
         "https://github.com/open-webui/open-webui/issues/16377",
     )
-    moments = (Moment.FINISH,)
+    moments = (Moment.FINISH, Moment.GOES_ON_FINISHED)
     examples = (
         Example(
             "text after it", [_OPEN, _STOP, _MORE, DONE], [_OPEN, _MORE, _STOP, DONE]
@@ -41,7 +44,18 @@ class FinishEarly(Fix):
     )
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let it wait: that is the last one, unless it has all that could ride on it."""
+        """Let it wait, and what its choice still says be sent first.
+
+        It is the last one, unless it has all that could ride on it.
+        """
+        if moment is Moment.GOES_ON_FINISHED:
+            assert end.finish is not None
+            over = finished_of(end.finish.chunk)
+            found = [each for each in choices(outgoing.chunk) if index_of(each) in over]
+            if found and not any(map(speaks_in, found)):
+                return False
+            end.overtake_finish(self.name)
+            return True
         may_follow = self.asked.usage or not end.usage_sent
         waits = end.all_finished and (may_follow or end.is_doubtful(outgoing))
         return waits or end.lacks_arguments(outgoing)

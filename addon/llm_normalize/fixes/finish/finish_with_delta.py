@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...chat.chunk import Chunk, choices, deltas, envelope_of
+from ...chat.finish_words import finishes
 from ...repair.fix import DONE, Example, Fix, chunk
 
 _FIRST = chunk({"role": "assistant", "content": "Hi"})
@@ -39,11 +40,7 @@ class FinishWithDelta(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk, or empty a delta that says nothing."""
-        finishing = [
-            delta
-            for _, choice, delta in deltas(chunk)
-            if isinstance(choice.get("finish_reason"), str)
-        ]
+        finishing = [delta for _, choice, delta in deltas(chunk) if finishes(choice)]
         goes_on = len(finishing) < len(choices(chunk))
         if not finishing or not (goes_on or any(finishing)):
             return None
@@ -55,14 +52,12 @@ class FinishWithDelta(Fix):
         first["choices"] = [
             {**choice, "finish_reason": None}
             for choice in choices(chunk)
-            if not isinstance(choice.get("finish_reason"), str)
+            if not finishes(choice)
             or _says_something(choice.get("delta") or {})
             or choice.get("logprobs")
         ]
         chunk["choices"] = [
-            _without_delta(choice)
-            for choice in choices(chunk)
-            if isinstance(choice.get("finish_reason"), str)
+            _without_delta(choice) for choice in choices(chunk) if finishes(choice)
         ]
         return [first, chunk]
 

@@ -1,6 +1,7 @@
 """`finish_reason: "tool_calls"` although no tool was called."""
 
-from ...chat.chunk import Chunk, choices, index_of, messages, usage_of
+from ...chat.chunk import Chunk, calls, choices, deltas, index_of, messages, usage_of
+from ...chat.finish_words import finished_of
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
@@ -28,7 +29,7 @@ class FinishWithoutCall(Fix):
         "https://github.com/mastra-ai/mastra/issues/14187",
         "https://github.com/open-webui/open-webui/issues/23066",
     )
-    moments = (Moment.FINISH, Moment.SENT_FINISH)
+    moments = (Moment.FINISH, Moment.GOES_ON_FINISHED, Moment.SENT_FINISH)
     examples = (
         Example("stream", [_TEXT, _CALLS, DONE], [_TEXT, _STOP, DONE]),
         Example.of_body(
@@ -53,7 +54,9 @@ class FinishWithoutCall(Fix):
         return bool(wrong)
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
-        """Let the reason wait, then repair it if there is no call yet."""
+        """Let the reason wait, behind its calls; repair it if there is none yet."""
+        if moment is Moment.GOES_ON_FINISHED:
+            return self._overtakes(end, outgoing)
         wrong = [
             choice
             for choice in choices(outgoing.chunk)
@@ -67,3 +70,13 @@ class FinishWithoutCall(Fix):
         # With usage it is the last; what waits for a name does so until the end.
         waits = {index_of(choice) for choice in wrong} - self.seen.unnamed
         return bool(waits) and not usage_of(outgoing.chunk)
+
+    def _overtakes(self, end: EndState, outgoing: Outgoing) -> bool:
+        """Let the calls of *outgoing* be sent before the finish of their choice."""
+        assert end.finish is not None
+        over = finished_of(end.finish.chunk)
+        found = [delta for index, _, delta in deltas(outgoing.chunk) if index in over]
+        if not any(calls(delta) or delta.get("function_call") for delta in found):
+            return False
+        end.overtake_finish(self.name)
+        return True

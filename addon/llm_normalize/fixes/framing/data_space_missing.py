@@ -3,7 +3,7 @@
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.sse import Event
 
-_TEXT = chunk({"content": "Hi"})
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
 _TIGHT = wire([_TEXT]).replace(b"data: ", b"data:")
 
 

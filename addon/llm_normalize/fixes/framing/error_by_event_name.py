@@ -22,10 +22,11 @@ class ErrorByEventName(Fix):
         "https://www.alibabacloud.com/help/en/model-studio/error-code",
         "https://html.spec.whatwg.org/multipage/server-sent-events.html",
     )
+    also_covered_by = ("field-not-data", "error-unwrapped")
     examples = (
         Example(
             "object",
-            [_TEXT, b"event:error\ndata:" + dumps(_REPORTED) + b"\n\n"],
+            [_TEXT, b"event: error\n" + wire([_REPORTED])],
             [_TEXT, {"error": _REPORTED}],
         ),
         Example(

@@ -1,9 +1,10 @@
 """Lines that end in CRLF or a bare CR."""
 
-from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...repair.fix import DONE, Example, Fix, Wire, chunk, wire
 from ...wire.sse import Event
 
-_TEXT = chunk({"content": "Hi"})
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_ALL: Wire = [_TEXT, chunk({}, finish="stop"), DONE]
 
 
 class LineEndCr(Fix):
@@ -22,8 +23,8 @@ class LineEndCr(Fix):
         "https://github.com/EdamAme-x/pentect/issues/1438",
     )
     examples = (
-        Example("crlf", [wire([_TEXT, DONE]).replace(b"\n", b"\r\n")], [_TEXT, DONE]),
-        Example("cr", [wire([_TEXT, DONE]).replace(b"\n", b"\r")], [_TEXT, DONE]),
+        Example("crlf", [wire(_ALL).replace(b"\n", b"\r\n")], _ALL),
+        Example("cr", [wire(_ALL).replace(b"\n", b"\r")], _ALL),
         Example.untouched("lf", [_TEXT, DONE]),
     )
 

@@ -21,6 +21,7 @@ class BodyInStream(Fix):
         "https://github.com/nashsu/llm_wiki/issues/619",
         "https://github.com/cloudflare/ai/tree/main/packages/workers-ai-provider",
     )
+    also_covered_by = ("usage-every-chunk",)
     examples = (
         Example(
             "text",

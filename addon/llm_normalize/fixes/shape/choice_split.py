@@ -32,6 +32,7 @@ class ChoiceSplit(Fix):
     providers = ("GitHub Copilot with Claude",)
     sources = ("https://github.com/ericc-ch/copilot-api",)
     edits_bodies = True
+    also_covered_by = ("choice-index-missing", "choice-text")
     examples = (
         Example.of_body("no index", _body(_HI, _CALLS), _body({**_HI, **_CALLS})),
         Example.of_body(

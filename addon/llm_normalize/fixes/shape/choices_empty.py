@@ -3,12 +3,15 @@
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
 from ...chat.notes import NOTES, size_of
 from ...chat.stream_state import Asked, Seen
+from ...repair.ending.end_state import EndState
+from ...repair.ending.moment import Moment
 from ...repair.fix import USAGE, Example, Fix, chunk
+from ...repair.outcome import Outgoing
 from ...wire.json_text import frozen
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTES = {"prompt_filter_results": [{"prompt_index": 0}]}
-_BARE = chunk(None, id="", created=0, model="", object="", **_NOTES)
+_BARE = chunk(None, **_NOTES)
 _OPENING = {"role": "assistant", "content": ""}
 _FRAME = ENVELOPE | {"choices", "obfuscation", "usage"}
 
@@ -29,6 +32,7 @@ class ChoicesEmpty(Fix):
         "https://github.com/continuedev/continue/issues/5580",
         "https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-streaming",
     )
+    moments = (Moment.NO_CHOICES,)
     examples = (
         Example("first", [_BARE, _TEXT], [{**_TEXT, **_NOTES}], ended=False),
         Example("alone", [_BARE], [{**_BARE, "choices": chunk(_OPENING)["choices"]}]),
@@ -68,8 +72,7 @@ class ChoicesEmpty(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Drop the chunk; send its notes where too much would wait."""
-        given = chunk.get("choices", True)  # without them, none are empty
-        if given or usage_of(chunk) or "moderation" in chunk:
+        if chunk.get("choices") != [] or usage_of(chunk) or "moderation" in chunk:
             return None
         notes = {
             key: value
@@ -91,3 +94,7 @@ class ChoicesEmpty(Fix):
             return [{**self._frame, **notes, "choices": []}]
         opened = {"index": 0, "delta": dict(_OPENING), "finish_reason": None}
         return [{**self._frame, **notes, "choices": [opened]}]
+
+    def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
+        """Let the notes of a chunk wait whose choices another fix removed."""
+        return "choices" in outgoing.chunk and "moderation" not in outgoing.chunk

@@ -1,6 +1,6 @@
 """No `choices`, or null, on a chunk that brings usage or nothing."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunk import Chunk, is_flat
 from ...chat.stream_state import Asked
 from ...repair.fix import USAGE, Example, Fix, chunk
 
@@ -29,7 +29,7 @@ class ChoicesMissing(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the list."""
-        if chunk.get("choices") is not None:
+        if chunk.get("choices") is not None or is_flat(chunk):
             return False
         chunk["choices"] = []
         return True

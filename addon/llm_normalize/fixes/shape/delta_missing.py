@@ -1,6 +1,7 @@
 """No `delta` in a choice, or null, or a bare string."""
 
 from ...chat.chunk import Chunk, choices
+from ...chat.conversion import is_body
 from ...repair.fix import Example, Fix, chunk
 
 _STOP = chunk({}, finish="stop")
@@ -40,11 +41,13 @@ class DeltaMissing(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the delta."""
-        changed = False
-        for choice in choices(chunk):
+        found = [
+            each for each in choices(chunk) if not isinstance(each.get("delta"), dict)
+        ]
+        if not found or is_body(chunk, self.asked, self.seen):
+            return False
+        for choice in found:
             delta = choice.get("delta")
-            if not isinstance(delta, dict):
-                is_text = isinstance(delta, str) and delta
-                choice["delta"] = {"content": delta} if is_text else {}
-                changed = True
-        return changed
+            is_text = isinstance(delta, str) and delta
+            choice["delta"] = {"content": delta} if is_text else {}
+        return True

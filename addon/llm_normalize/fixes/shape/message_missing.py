@@ -49,6 +49,8 @@ class MessageMissing(Fix):
         changed = False
         for choice in choices(body):
             given, had = choice.get("message"), "delta" in choice
+            if given is None and not had and isinstance(choice.get("text"), str):
+                continue  # its answer stands there
             message, delta = map(_fields, (given, choice.pop("delta", None)))
             if message is given and not had:
                 continue

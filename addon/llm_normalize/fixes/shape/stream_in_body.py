@@ -30,6 +30,7 @@ class StreamInBody(Fix):
         "https://github.com/unslothai/unsloth/issues/6570",
         "https://github.com/decolua/9router/issues/3492",
     )
+    also_covered_by = ("error-unwrapped",)
     examples = (
         Example("stream", [wire(_STREAM)], [_BODY], asked=Asked(), kind="body"),
         Example(

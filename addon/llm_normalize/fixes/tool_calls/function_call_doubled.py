@@ -28,6 +28,7 @@ class FunctionCallDoubled(Fix):
         "https://github.com/abetlen/llama-cpp-python/blob/main/llama_cpp/llama_chat_format.py",
         "https://platform.openai.com/docs/api-reference/chat/object",
     )
+    also_covered_by = ("tool-call-whole",)
     examples = (
         Example(
             "delta",

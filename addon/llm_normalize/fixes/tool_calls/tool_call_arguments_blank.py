@@ -1,6 +1,6 @@
 """`{}` as a call's first arguments, and then the real ones."""
 
-from ...chat.chunk import Chunk, calls, deltas, function, index_of
+from ...chat.chunk import Chunk, calls, deltas, function, index_of, put_calls
 from ...chat.declared_tools import Tools
 from ...chat.repeated_arguments import begins_object
 from ...chat.stream_state import Asked, Seen
@@ -50,16 +50,24 @@ class ToolCallArgumentsBlank(Fix):
         return self._blank, self._is_replaced
 
     def edit(self, chunk: Chunk) -> bool:
-        """Let the real arguments be the first; they themselves stay."""
+        """Let the real arguments be the first; what says nothing before them goes."""
         if self._blank is None:
             return False
+        changed = False
         for index, _, delta in deltas(chunk):
-            for call in calls(delta):
+            found, remaining = calls(delta), []
+            for call in found:
                 text = function(call).get("arguments")
-                if (index, index_of(call)) == self._blank and _says_more(text):
+                is_its = (index, index_of(call)) == self._blank
+                if is_its and _says_more(text):
                     self.seen.choice(index).calls[index_of(call)].forget_arguments()
                     self._is_replaced = True
-        return False
+                is_mute = is_its and text == "" and _keys_of(call) == _KEYS
+                remaining += [] if is_mute else [call]
+            if len(remaining) < len(found):
+                put_calls(delta, remaining)
+                changed = True
+        return changed
 
     def at_end(self, moment: Moment, end: EndState, outgoing: Outgoing) -> bool:
         """Let a `{}` wait; tell whether it is dropped."""
@@ -88,13 +96,17 @@ class ToolCallArgumentsBlank(Fix):
         tools = self.asked.declared
         if known is None or known.full_name not in tools.names - tools.bare:
             return None
-        if more or call.keys() | inner.keys() != _KEYS:
+        if more or _keys_of(call) != _KEYS:
             return None
         is_blank = _is_blank(inner["arguments"]) and _is_blank(known.arguments)
         return (index, index_of(call)) if is_blank else None
 
 
 _KEYS = {"index", "function", "arguments"}
+
+
+def _keys_of(call: Chunk) -> set[str]:
+    return call.keys() | function(call).keys()
 
 
 def _is_blank(text: object) -> bool:

@@ -1,6 +1,7 @@
 """A tool call that ends without any arguments."""
 
 from ...chat.chunk import Chunk, calls, envelope_of, function, messages
+from ...chat.chunk_content import is_hollow
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
 from ...repair.fix import DONE, Example, Fix, calling, chunk, completion, head, rest
@@ -45,8 +46,13 @@ class ToolCallArgumentsMissing(Fix):
         changed = False
         for _, message in messages(body):
             legacy = message.get("function_call")
-            found = [function(call) for call in calls(message)]
-            for inner in [*found, legacy] if isinstance(legacy, dict) else found:
+            # What says nothing at all is no call.
+            found = [function(call) for call in calls(message) if not is_hollow(call)]
+            if isinstance(legacy, dict) and not (
+                "name" in legacy and is_hollow(legacy)
+            ):
+                found.append(legacy)
+            for inner in found:
                 if inner and not inner.get("arguments"):
                     inner["arguments"] = "{}"
                     changed = True

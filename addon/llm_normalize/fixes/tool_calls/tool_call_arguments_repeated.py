@@ -8,10 +8,12 @@ from ...chat.chunk import (
     function,
     index_of,
     messages,
+    name_of,
     put_calls,
 )
 from ...chat.repeated_arguments import said_once
-from ...chat.sent_arguments import SentArguments
+from ...chat.sent_arguments import Place, SentArguments
+from ...chat.sent_call import Call, brief
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, calling, completion, head, rest
 from ...wire.json_text import frozen
@@ -57,10 +59,11 @@ class ToolCallArgumentsRepeated(Fix):
         super().__init__(asked, seen)
         self._sent = SentArguments()
         self._frame: Chunk = {}
+        self._shared: set[Place] = set()  # where one call followed another
 
     def state(self) -> object:
         """Return what waits of which arguments."""
-        return self._sent.state, frozen(self._frame)
+        return self._sent.state, frozen(self._frame), frozenset(self._shared)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -75,10 +78,12 @@ class ToolCallArgumentsRepeated(Fix):
             for call in found:
                 inner, at = function(call), index_of(call)
                 given, sent = inner.get("arguments"), None
-                if given and isinstance(given, str):
-                    sent = self._sent.take(
-                        (index, at), known.get(at), given, self.seen.n
-                    )
+                opened = known.get(at)
+                if opened and self._is_another(opened, call):
+                    self._shared.add((index, at))
+                own = (index, at) not in self._shared
+                if own and given and isinstance(given, str):
+                    sent = self._sent.take((index, at), opened, given, self.seen.n)
                 if sent not in (None, given):
                     inner["arguments"] = sent
                     changed = True
@@ -88,6 +93,12 @@ class ToolCallArgumentsRepeated(Fix):
                 put_calls(delta, remaining)
         self._frame = envelope_of(chunk) if self._sent.is_busy else {}
         return changed
+
+    def _is_another(self, opened: Call, call: Chunk) -> bool:
+        """Tell whether *call* opens another call than *opened* under its index."""
+        identity = brief(call.get("id"))
+        is_other = bool(identity and name_of(call)) and identity != opened.id
+        return is_other or opened.is_renamed(call, self.asked.declared)
 
     def body(self, body: Chunk) -> bool:
         """Leave the arguments of each call once."""

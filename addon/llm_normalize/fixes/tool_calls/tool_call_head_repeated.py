@@ -23,6 +23,7 @@ class ToolCallHeadRepeated(Fix):
         "https://github.com/NousResearch/hermes-agent/issues/12230",
         "https://github.com/anomalyco/opencode/issues/43328",
     )
+    also_covered_by = ("field-null",)
     examples = (
         Example(
             "repeated",

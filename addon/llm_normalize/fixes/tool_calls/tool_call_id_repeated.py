@@ -3,7 +3,7 @@
 from ...chat.chunk import Chunk, calls, deltas, function, index_of, messages
 from ...chat.sent_call import brief
 from ...chat.stream_state import Asked
-from ...repair.fix import Example, Fix, calling, completion, head
+from ...repair.fix import Example, Fix, calling, completion, head, rest
 
 _A = head(0, id="call_a")
 _B = head(1, id="call_a")
@@ -26,8 +26,8 @@ class ToolCallIdRepeated(Fix):
     examples = (
         Example(
             "stream",
-            [calling(_A), calling(_B), calling(_B)],
-            [calling(_A), calling(_MADE), calling(_MADE)],
+            [calling(_A), calling(_B), calling(rest(1))],
+            [calling(_A), calling(_MADE), calling(rest(1))],
             asked=_ZERO,
             ended=False,
         ),

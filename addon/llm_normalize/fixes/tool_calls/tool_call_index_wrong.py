@@ -49,6 +49,7 @@ class ToolCallIndexWrong(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._moved = Moved()
+        self._renumbered = False  # the chunk at hand
 
     def state(self) -> object:
         """Return which calls have which index."""
@@ -72,11 +73,13 @@ class ToolCallIndexWrong(Fix):
                 if self._moved.note(place, ours):
                     changed |= ours != theirs
                     call["index"] = ours
+        self._renumbered = changed
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send a chunk for each fragment where two turn out to be of one call."""
-        return part_calls(chunk)
+        renumbered, self._renumbered = self._renumbered, False
+        return part_calls(chunk) if renumbered else None
 
     def _place(self, call: Chunk, place: Place, known: Opened) -> int:
         identity = brief(call.get("id"))
@@ -84,7 +87,7 @@ class ToolCallIndexWrong(Fix):
         known_index = self._moved.find(place, identity) if identity else None
         if known_index is not None:  # two calls may take turns under one index
             taken = known.get(known_index)
-            is_new = taken is not None and taken.is_renamed(call, tools)
+            is_new = taken is not None and _is_another(taken, call, tools)
             return known.last + 1 if is_new else known_index
         at = self._moved.get(place)
         opened = None if self._moved.is_new(place) else known.get(at)
@@ -97,3 +100,13 @@ class ToolCallIndexWrong(Fix):
         if opened is None and named:
             return at if free and at < following else following
         return same[0] if same else (at if free else following)
+
+
+def _is_another(taken: Call, call: Chunk, tools: Tools) -> bool:
+    """Tell whether *call*, with the id under which *taken* opened, is not that again."""
+    if taken.is_renamed(call, tools):
+        return True
+    given = function(call).get("arguments")
+    is_again = isinstance(given, str) and taken.says_again(given)
+    own = {"id": taken.id}  # it may be made up
+    return not is_again and taken.is_another(call | own, tools)

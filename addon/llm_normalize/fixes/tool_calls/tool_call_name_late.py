@@ -87,6 +87,8 @@ class ToolCallNameLate(Fix):
         return changed
 
     def _due(self, index: int, call: Chunk) -> Chunk | None:
+        if call.get("name") and not call.get("function"):
+            return call  # it has one, if not in its place
         identity = brief(call.get("id"))
         known = self.seen.choice(index).calls.values() if identity else ()
         opened = any(each.id == identity for each in known)

@@ -19,6 +19,7 @@ class ToolCallRepeated(Fix):
         "https://github.com/NousResearch/hermes-agent/issues/12233",
         "https://github.com/MacPaw/OpenAI/issues/317",
     )
+    also_covered_by = ("tool-call-head-repeated", "tool-call-arguments-repeated")
     examples = (
         Example("again", [_CALL, _CALL], [_CALL, chunk({})], ended=False),
         Example.untouched("another", [_CALL, calling(head(1, "{}"))]),

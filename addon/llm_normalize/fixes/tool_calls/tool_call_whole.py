@@ -39,6 +39,8 @@ class ToolCallWhole(Fix):
         """Split the chunk, one fragment each, where a fragment is a whole call."""
         parts = [chunk]
         for index, choice, delta in deltas(chunk):
+            if not isinstance(delta.get("tool_calls"), list):
+                continue
             known = set(self.seen.choice(index).calls)
             fragments = _split(calls(delta), known)
             if choice.get("finish_reason") is None and fragments:

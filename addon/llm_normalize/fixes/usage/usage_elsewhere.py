@@ -21,6 +21,7 @@ class UsageElsewhere(Fix):
         "https://console.groq.com/docs/api-reference#chat-create",
         "https://github.com/groq/groq-python/blob/main/src/groq/types/chat/chat_completion_chunk.py",
     )
+    also_covered_by = ("usage-empty",)
     examples = (
         Example(
             "stream",

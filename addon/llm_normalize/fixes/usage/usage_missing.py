@@ -1,6 +1,6 @@
 """An answer in one piece without usage."""
 
-from ...chat.chunk import Chunk
+from ...chat.chunk import Chunk, choices
 from ...repair.fix import USAGE, Example, Fix, completion
 
 _MESSAGE = {"role": "assistant", "content": "Hi"}
@@ -30,5 +30,7 @@ class UsageMissing(Fix):
         """Add the zeros."""
         if body.get("usage") is not None:
             return False
+        if any(choice.get("usage") for choice in choices(body)):
+            return False  # it has some, in another place
         body["usage"] = dict(_ZEROS)
         return True

@@ -48,7 +48,7 @@ class UsagePartial(Fix):
     def edit(self, chunk: Chunk) -> bool:
         """Add the counts."""
         usage = chunk.get("usage")
-        if not isinstance(usage, dict) or not usage:
+        if not isinstance(usage, dict) or all(x is None for x in usage.values()):
             return False
         missing = [key for key in _COUNTS if usage.get(key) is None]
         if not missing:

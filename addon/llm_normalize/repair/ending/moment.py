@@ -19,8 +19,12 @@ class Moment(Enum):
     """A chunk has choices that had finished: some were taken out of it."""
     EMPTIED = auto()
     """Usage was taken off a chunk: it is dropped."""
+    GOES_ON_FINISHED = auto()
+    """A choice goes on though its finish waits: that was overtaken (`overtake_finish`)."""
     OVERTAKEN_FINISH = auto()
-    """A choice goes on though its finish waits. The answer is not asked for."""
+    """So it was. The answer is not asked for."""
+    NO_CHOICES = auto()
+    """A chunk has neither choices nor usage any more: its notes wait for the next."""
     FINISH = auto()
     """A chunk brings nothing but finish reasons: it waits, whatever follows."""
     LAST_FINISH = auto()

@@ -20,8 +20,6 @@ from ..outcome import EventRecord, Outgoing, Outlet
 from .end_state import CHOICES, ActAtEnd, EndState
 from .moment import Moment
 
-_EARLY = "finish-early"
-
 
 class Ending:
     """The end of one stream, event by event.
@@ -78,7 +76,7 @@ class Ending:
             return
         bare = bool(finished) and is_bare_finish(chunk)
         if state.finish:
-            self._pass_finish(state.finish, indexes, bare=bare)
+            self._pass_finish(state.finish, outgoing, indexes, bare=bare)
         if bare:
             self._bare_finish(outgoing)
         elif finished:
@@ -88,16 +86,17 @@ class Ending:
         ):
             self._outlet.send(outgoing)
 
-    def _pass_finish(self, waiting: Outgoing, indexes: set[int], *, bare: bool) -> None:
+    def _pass_finish(
+        self, waiting: Outgoing, outgoing: Outgoing, indexes: set[int], *, bare: bool
+    ) -> None:
         """Send the finish that waits before a chunk of other choices than its own.
 
-        One of its own overtakes it, unless that is a bare finish, too.
+        One of its own may overtake it, unless that is a bare finish, too.
         """
         state = self.state
-        if not indexes & finished_of(waiting.chunk):
+        is_own = not indexes.isdisjoint(finished_of(waiting.chunk))
+        if not (is_own and (bare or state.ask(Moment.GOES_ON_FINISHED, outgoing))):
             state.release_finish()
-        elif not bare:
-            state.overtake_finish(_EARLY)
 
     def _takes_off(self, outgoing: Outgoing, finished: set[int]) -> bool:
         """Take usage off a chunk with choices where OpenAI would not have put it.
@@ -140,9 +139,7 @@ class Ending:
         if usage_of(outgoing.chunk):
             open_call = state.lacks_arguments(state.finish)
             self._usage(outgoing, over=state.is_over and not open_call)
-        elif (
-            outgoing.raw is None and "moderation" not in outgoing.chunk
-        ):  # a fix dropped it
+        elif outgoing.raw is None and state.ask(Moment.NO_CHOICES, outgoing):
             state.keep_notes(outgoing.chunk, CHOICES)
         else:
             if self._asked.usage:
