@@ -1,6 +1,4 @@
 import signal
-import sys
-import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from measured import unmeasured
 from support import Provider, make_ca, server_context
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure.
@@ -47,14 +46,8 @@ def is_measured(item: pytest.Item) -> bool:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if not item.config.getoption("cov_source", None) or is_measured(item):
         return (yield)
-    tracing, of_threads = sys.gettrace(), threading.gettrace()
-    sys.settrace(None)
-    threading.settrace(None)
-    try:
+    with unmeasured():
         return (yield)
-    finally:
-        sys.settrace(tracing)
-        threading.settrace(of_threads)
 
 
 @pytest.fixture
