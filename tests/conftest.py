@@ -1,3 +1,4 @@
+import gc
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -7,7 +8,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from measured import unmeasured
-from support import Provider, make_ca, server_context
+from support import (
+    Mitmdump,
+    Provider,
+    forward_proxy,
+    make_ca,
+    server_context,
+    to,
+)
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure.
 settings.register_profile(
@@ -40,6 +48,17 @@ def is_measured(item: pytest.Item) -> bool:
         or item.get_closest_marker("unmeasured")
         or any(item.nodeid.startswith(path) for path in paths)
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    # What is collected stays to the end: looking through it is half of the time.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -96,3 +115,23 @@ def secure(provider_ca: Path) -> Iterator[dict[str, Provider]]:
     yield made
     for each in made.values():
         each.close()
+
+
+@pytest.fixture(scope="session")
+def reverse(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
+) -> Iterator[Mitmdump]:
+    """A server for clients that can set a base URL, with the default options."""
+    folder = tmp_path_factory.mktemp("reverse")
+    with Mitmdump(folder, mitm_ca, *to(provider)) as mitmdump:
+        yield mitmdump
+
+
+@pytest.fixture(scope="session")
+def explicit(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    """A forward proxy for which `localhost`, but not 127.0.0.1, is a provider."""
+    folder = tmp_path_factory.mktemp("explicit")
+    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
+        yield mitmdump
