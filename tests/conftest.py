@@ -11,6 +11,7 @@ from measured import unmeasured
 from support import (
     Mitmdump,
     Provider,
+    copied_addon,
     forward_proxy,
     make_ca,
     server_context,
@@ -78,6 +79,12 @@ def signal_handlers() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def addon(tmp_path: Path) -> Path:
+    """A copy of the addon, to be changed."""
+    return copied_addon(tmp_path)
 
 
 @pytest.fixture

@@ -68,6 +68,7 @@ __all__ = [
     "body_script",
     "client_context",
     "connect",
+    "copied_addon",
     "forward_proxy",
     "make_ca",
     "server_context",
@@ -230,6 +231,20 @@ class Mitmdump(mitmdump.Mitmdump):
                     return [each for each in found if each["flow"] == flow]
             time.sleep(0.01)
         raise AssertionError(f"no flow record for {script.path}")
+
+
+def copied_addon(folder: Path) -> Path:
+    """Copy the addon into *folder*, with what is compiled of it: that takes seconds."""
+    copy = folder / "addon"
+    unfinished = shutil.ignore_patterns("*.pyc.*")
+    shutil.copytree(ADDON, copy, ignore=unfinished)
+    if sys.pycache_prefix:
+        here, there = (
+            Path(sys.pycache_prefix, *each.parts[1:]) for each in (ADDON, copy)
+        )
+        if here.exists():
+            shutil.copytree(here, there, ignore=unfinished)
+    return copy
 
 
 @contextlib.contextmanager

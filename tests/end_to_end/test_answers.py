@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 import socket
 import ssl
 import stat
@@ -1513,10 +1512,8 @@ def test_stream_that_another_addon_made_is_repaired_too(
 
 
 def test_touching_the_script_reloads_it(
-    start: Start, provider: Provider, tmp_path: Path
+    start: Start, provider: Provider, addon: Path
 ) -> None:
-    addon = tmp_path / "addon"
-    shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
     mitmdump = start(*to(provider), addon=addon)
     first = provider.script(*NIM)
     post(mitmdump, first)
@@ -1547,10 +1544,8 @@ def touch(path: Path) -> None:
 
 
 def test_open_stream_keeps_its_record_over_a_reload(
-    start: Start, provider: Provider, tmp_path: Path
+    start: Start, provider: Provider, addon: Path
 ) -> None:
-    addon = tmp_path / "addon"
-    shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
     mitmdump = start(*to(provider), addon=addon)
     gate = threading.Event()
     running = provider.script(*NIM[:2], gate, *NIM[2:])

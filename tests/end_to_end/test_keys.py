@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mitmproxy.io import FlowReader

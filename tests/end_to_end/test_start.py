@@ -138,14 +138,6 @@ type Start = Callable[..., Mitmdump]
 
 
 @pytest.fixture
-def addon(tmp_path: Path) -> Path:
-    """A copy of the addon, to be broken."""
-    copied = tmp_path / "addon"
-    shutil.copytree(ADDON, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    return copied
-
-
-@pytest.fixture
 def start(
     tmp_path: Path, addon: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Start]:
