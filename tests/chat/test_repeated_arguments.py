@@ -103,9 +103,7 @@ REPEATED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
-@pytest.mark.parametrize(
-    "head_on_all", [False, pytest.param(True, marks=pytest.mark.unmeasured)]
-)
+@pytest.mark.parametrize("head_on_all", [False, True])
 @pytest.mark.parametrize("with_finish", [False, True])
 def test_arguments_are_sent_once(
     fragments: list[str], head_on_all: bool, with_finish: bool
