@@ -1,6 +1,5 @@
+import gc
 import signal
-import sys
-import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import Provider, make_ca, server_context
+from measured import unmeasured
+from support import (
+    Mitmdump,
+    Provider,
+    copied_addon,
+    forward_proxy,
+    make_ca,
+    server_context,
+    to,
+)
 
 # Whole streams are large to draw, and a busy machine is slow: neither is a failure.
 settings.register_profile(
@@ -44,17 +52,22 @@ def is_measured(item: pytest.Item) -> bool:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    if not item.config.getoption("cov_source", None) or is_measured(item):
-        return (yield)
-    tracing, of_threads = sys.gettrace(), threading.gettrace()
-    sys.settrace(None)
-    threading.settrace(None)
+def pytest_collection() -> Generator[None, Any, Any]:
+    # What is collected stays to the end: looking through it is half of the time.
+    gc.disable()
     try:
         return (yield)
     finally:
-        sys.settrace(tracing)
-        threading.settrace(of_threads)
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    if not item.config.getoption("cov_source", None) or is_measured(item):
+        return (yield)
+    with unmeasured():
+        return (yield)
 
 
 @pytest.fixture
@@ -66,6 +79,12 @@ def signal_handlers() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def addon(tmp_path: Path) -> Path:
+    """A copy of the addon, to be changed."""
+    return copied_addon(tmp_path)
 
 
 @pytest.fixture
@@ -103,3 +122,23 @@ def secure(provider_ca: Path) -> Iterator[dict[str, Provider]]:
     yield made
     for each in made.values():
         each.close()
+
+
+@pytest.fixture(scope="session")
+def reverse(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
+) -> Iterator[Mitmdump]:
+    """A server for clients that can set a base URL, with the default options."""
+    folder = tmp_path_factory.mktemp("reverse")
+    with Mitmdump(folder, mitm_ca, *to(provider)) as mitmdump:
+        yield mitmdump
+
+
+@pytest.fixture(scope="session")
+def explicit(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    """A forward proxy for which `localhost`, but not 127.0.0.1, is a provider."""
+    folder = tmp_path_factory.mktemp("explicit")
+    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
+        yield mitmdump

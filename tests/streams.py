@@ -8,6 +8,7 @@ from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import Example, Fix, wire
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
+from measured import unmeasured
 
 STREAM = Asked(stream=True)
 
@@ -42,7 +43,8 @@ def repaired(
     """Return the whole of what leaves; require the same for bytes one at a time."""
     whole = b"".join(feed([data], asked, fixes, ended=ended, steps=steps))
     single = (data[at : at + 1] for at in range(len(data)))
-    assert b"".join(feed(single, asked, fixes, ended=ended)) == whole
+    with unmeasured():  # what finds where an event ends has tests of its own
+        assert b"".join(feed(single, asked, fixes, ended=ended)) == whole
     return whole
 
 

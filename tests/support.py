@@ -9,12 +9,14 @@ that a defect fails a test and does not hang it.
 """
 
 import contextlib
+import itertools
 import json
 import shutil
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +68,16 @@ __all__ = [
     "body_script",
     "client_context",
     "connect",
+    "copied_addon",
     "forward_proxy",
     "make_ca",
     "server_context",
+    "starting",
+    "to",
 ]
+
+
+_MARKS = itertools.count(1)
 
 
 class Mitmdump(mitmdump.Mitmdump):
@@ -132,8 +140,15 @@ class Mitmdump(mitmdump.Mitmdump):
 
     @property
     def log(self) -> str:
-        """What it has printed so far."""
+        """What was read so far of what it prints; all of it, once it has ended."""
         return "".join(self._text)
+
+    def printed(self) -> str:
+        """Return all that it has printed up to now: what is not in it was not said."""
+        mark = f"mark {next(_MARKS)}."
+        self.control(say=mark)
+        self.wait_for(mark)
+        return self.log
 
     def wait_for(self, text: str, *, times: int = 1) -> None:
         """Wait until it has printed *text*."""
@@ -149,9 +164,11 @@ class Mitmdump(mitmdump.Mitmdump):
         return self.ended()
 
     def ended(self) -> int:
-        """Wait until it has ended, and return its exit code."""
+        """Wait until it has ended and all was read, and return its exit code."""
         assert self.process
-        return self.process.wait(PATIENCE)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        return code
 
     # -- what a user would do in the console ---------------------------------------
 
@@ -204,7 +221,7 @@ class Mitmdump(mitmdump.Mitmdump):
         self, script: Script, path: Path | None = None
     ) -> list[dict[str, Json]]:
         """Return the records of the answer of *script*, once its flow has ended."""
-        end = time.monotonic() + 5
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             # The log of a whole module is long: only what may count is parsed.
             for record in self.pairs(path, script.path):
@@ -214,6 +231,55 @@ class Mitmdump(mitmdump.Mitmdump):
                     return [each for each in found if each["flow"] == flow]
             time.sleep(0.01)
         raise AssertionError(f"no flow record for {script.path}")
+
+
+def copied_addon(folder: Path) -> Path:
+    """Copy the addon into *folder*, with what is compiled of it: that takes seconds."""
+    copy = folder / "addon"
+    unfinished = shutil.ignore_patterns("*.pyc.*")
+    shutil.copytree(ADDON, copy, ignore=unfinished)
+    if sys.pycache_prefix:
+        here, there = (
+            Path(sys.pycache_prefix, *each.parts[1:]) for each in (ADDON, copy)
+        )
+        if here.exists():
+            shutil.copytree(here, there, ignore=unfinished)
+    return copy
+
+
+@contextlib.contextmanager
+def starting(
+    folder: Path,
+    ca: Path,
+    *,
+    scripts: Sequence[str] = (),
+    addon: Path = ADDON,
+    **always: str | Sequence[str],
+) -> Iterator[Callable[..., Mitmdump]]:
+    """Yield what starts mitmdumps, each in its own folder below; they end with this.
+
+    It takes options by their names, or in a dictionary.
+    """
+    with contextlib.ExitStack() as opened:
+
+        def start(
+            *args: str,
+            scripts: Sequence[str] = scripts,
+            addon: Path = addon,
+            options: mitmdump.Options | None = None,
+            **named: str | Sequence[str],
+        ) -> Mitmdump:
+            own = Path(tempfile.mkdtemp(prefix="mitmdump-", dir=folder))
+            every = {**always, **(options or {}), **named}
+            made = Mitmdump(own, ca, *args, options=every, scripts=scripts, addon=addon)
+            return opened.enter_context(made)
+
+        yield start
+
+
+def to(provider: Provider) -> tuple[str, str]:
+    """Return the arguments of a reverse proxy."""
+    return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
 
 
 def forward_proxy(

@@ -22,6 +22,7 @@ CONTROL = '''\
 
 import gc
 import json
+import logging
 from collections import Counter
 
 from mitmproxy import ctx, http
@@ -52,6 +53,8 @@ def answer(asked):
         return getattr(ctx.options, asked["get"])
     if "census" in asked:
         return census()
+    if "say" in asked:
+        return logging.info(asked["say"])
     if "end" in asked:
         return ctx.master.shutdown()
     return ctx.master.commands.execute(asked["command"])

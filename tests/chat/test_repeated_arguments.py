@@ -113,6 +113,7 @@ def test_arguments_are_sent_once(
     assert arguments_in(answer(*sent, last=last, head_on_all=head_on_all)) == WHOLE
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("fragments", REPEATED.values(), ids=REPEATED)
 def test_every_cut_gives_the_same(fragments: list[str]) -> None:
     data = answer(*fragments)

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 import socket
 import ssl
 import stat
@@ -33,7 +32,8 @@ from support import (
     Provider,
     Script,
     connect,
-    forward_proxy,
+    starting,
+    to,
 )
 from workshop.mitmdump import command
 
@@ -118,45 +118,11 @@ JSON = {"content-type": "application/json"}
 # -- fixtures ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def reverse(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
-) -> Iterator[Mitmdump]:
-    """A server for clients that can set a base URL, with the default options."""
-    folder = tmp_path_factory.mktemp("reverse")
-    with Mitmdump(folder, mitm_ca, *to(provider)) as mitmdump:
-        yield mitmdump
-
-
-@pytest.fixture(scope="module")
-def explicit(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
-) -> Iterator[Mitmdump]:
-    """A forward proxy for which `localhost`, but not 127.0.0.1, is a provider."""
-    folder = tmp_path_factory.mktemp("explicit")
-    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
-        yield mitmdump
-
-
 @pytest.fixture
 def start(tmp_path: Path, mitm_ca: Path) -> Iterator[Start]:
     """Start a mitmdump of the test's own; it ends with the test."""
-    started: list[Mitmdump] = []
-
-    def begin(*args: str, **more: Any) -> Mitmdump:
-        folder = tmp_path / f"mitmdump{len(started)}"
-        folder.mkdir()
-        mitmdump = Mitmdump(folder, mitm_ca, *args, **more)
-        started.append(mitmdump)
-        return mitmdump.__enter__()
-
-    yield begin
-    for each in started:
-        each.stop()
-
-
-def to(provider: Provider) -> Sequence[str]:
-    return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
+    with starting(tmp_path, mitm_ca) as begin:
+        yield begin
 
 
 def post(
@@ -311,7 +277,6 @@ def test_large_request_bodies_may_be_streamed(start: Start, provider: Provider) 
     gate = threading.Event()
     script = provider.script(NIM[0], gate, *NIM[1:])
     with Http1Client(connect(mitmdump.port)) as client:
-        client.socket.settimeout(3)
         reply = client.post(script.path, ASKED)
         assert reply.until(b"\n\n") == OPENAI[0]
         gate.set()
@@ -468,7 +433,6 @@ def test_corrupt_gzip_breaks_the_answer_off_before_the_provider_is_done(
     )
     try:
         with Http1Client(connect(reverse.port)) as client:
-            client.socket.settimeout(3)
             reply = client.post(script.path, ASKED)
             assert reply.broken() == OPENAI[0]
     finally:
@@ -918,8 +882,8 @@ def test_client_that_does_not_trust_the_ca_is_told_what_to_do(
     with pytest.raises(ssl.SSLCertVerificationError):
         connect(explicit.port, tunnel=target, ca=provider_ca)
     explicit.wait_for("it does not trust mitmproxy's CA. So that it does: ")
-    assert str(explicit.ca) in explicit.log
-    assert "NODE_EXTRA_CA_CERTS" in explicit.log
+    explicit.wait_for(str(explicit.ca))
+    explicit.wait_for("NODE_EXTRA_CA_CERTS")
 
 
 # -- broken ends -------------------------------------------------------------------
@@ -1202,8 +1166,9 @@ def test_nothing_of_the_request_is_logged(
         post(reverse, script, asked, headers=secret)
         reverse.records(script)
     text = reverse.pairs_path.read_text()
+    printed = reverse.printed()
     for secret_text in (KEY, PROMPT):
-        assert secret_text not in reverse.log
+        assert secret_text not in printed
     assert KEY not in text
     for line in text.splitlines():
         assert PROMPT not in line, json.loads(line)["fixes"]
@@ -1295,7 +1260,7 @@ def test_prompt_that_an_error_quotes_is_masked_wherever_it_stands(
     assert b"please" in got.lower()  # the client may know what it sent
     logged = json.dumps([*reverse.records(script)]).lower()
     assert not [word for word in ("canary", "please", "between") if word in logged]
-    assert PROMPT not in reverse.log
+    assert PROMPT not in reverse.printed()
 
 
 def test_what_a_model_quotes_of_the_prompt_is_its_answer(
@@ -1336,7 +1301,7 @@ def test_second_instance_takes_the_next_free_name(
         found = path if script is scripts[0] else path.with_name("pairs-2.jsonl")
         assert mitmdump.records(script, found)
     mitmdumps[1].wait_for(f"{path} is written by another instance")
-    assert "another instance" not in mitmdumps[0].log
+    assert "another instance" not in mitmdumps[0].printed()
 
 
 def test_pairs_log_rotates_and_four_old_files_stay(
@@ -1418,7 +1383,7 @@ def test_pairs_log_may_change_while_running_and_change_back(
         script = provider.script(*NIM)
         post(mitmdump, script)
         assert mitmdump.records(script, path)
-    assert "another instance" not in mitmdump.log
+    assert "another instance" not in mitmdump.printed()
 
 
 # -- options -----------------------------------------------------------------------
@@ -1519,8 +1484,8 @@ def test_bug_in_a_fix_costs_that_fix_only(start: Start, provider: Provider) -> N
     body, _ = post(mitmdump, script, headers={"buggy": "1"})
     # The event at hand is raw; later ones lack that fix alone.
     assert body == body_of([NIM[0], *OPENAI[1:]])
-    assert mitmdump.log.count("fix content-null failed") == 1
     assert mitmdump.records(script)[-1]["end"] == "complete"
+    assert mitmdump.printed().count("fix content-null failed") == 1
 
 
 MADE = f"""\
@@ -1547,10 +1512,8 @@ def test_stream_that_another_addon_made_is_repaired_too(
 
 
 def test_touching_the_script_reloads_it(
-    start: Start, provider: Provider, tmp_path: Path
+    start: Start, provider: Provider, addon: Path
 ) -> None:
-    addon = tmp_path / "addon"
-    shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
     mitmdump = start(*to(provider), addon=addon)
     first = provider.script(*NIM)
     post(mitmdump, first)
@@ -1570,8 +1533,9 @@ def test_touching_the_script_reloads_it(
     body, _ = post(mitmdump, later)
     assert body == body_of(OPENAI)
     assert mitmdump.records(later)[-1]["fixes"]["role-naught"] == 3
-    assert "rror" not in mitmdump.log
-    assert "another instance" not in mitmdump.log
+    printed = mitmdump.printed()
+    assert "rror" not in printed
+    assert "another instance" not in printed
 
 
 def touch(path: Path) -> None:
@@ -1580,10 +1544,8 @@ def touch(path: Path) -> None:
 
 
 def test_open_stream_keeps_its_record_over_a_reload(
-    start: Start, provider: Provider, tmp_path: Path
+    start: Start, provider: Provider, addon: Path
 ) -> None:
-    addon = tmp_path / "addon"
-    shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
     mitmdump = start(*to(provider), addon=addon)
     gate = threading.Event()
     running = provider.script(*NIM[:2], gate, *NIM[2:])

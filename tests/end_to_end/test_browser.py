@@ -13,13 +13,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support import (
-    LOOPBACK,
     Break,
     Http1Client,
     Mitmdump,
     Provider,
     Script,
     connect,
+    to,
 )
 from web import Mitmweb, keep, opened, page_of
 
@@ -70,10 +70,6 @@ def web(
     folder = tmp_path_factory.mktemp("web")
     with Mitmweb(folder, mitm_ca, *to(provider)) as web:
         yield web
-
-
-def to(provider: Provider) -> tuple[str, ...]:
-    return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
 
 
 def ask(proxy: Mitmdump, script: Script) -> bytes:

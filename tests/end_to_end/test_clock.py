@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from support import (
     Provider,
     Script,
     connect,
-    forward_proxy,
 )
 
 type Json = Any
@@ -45,14 +43,10 @@ def upstream(request: pytest.FixtureRequest, secure: dict[str, Provider]) -> Pro
 
 
 @pytest.fixture(scope="module")
-def proxy(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
-) -> Iterator[Mitmdump]:
+def proxy(explicit: Mitmdump) -> Iterator[Mitmdump]:
     """A forward proxy that sends a sign of life each second."""
-    folder = tmp_path_factory.mktemp("clock")
-    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
-        mitmdump.set(normalize_keepalive=1)
-        yield mitmdump
+    with explicit.options(normalize_keepalive=1):
+        yield explicit
 
 
 @pytest.fixture(params=["http/1.1", "h2"])

@@ -22,6 +22,7 @@ from support import (
     Mitmdump,
     Provider,
     connect,
+    to,
 )
 
 _START = "from mitmproxy.tools.main import mitmproxy; mitmproxy()"
@@ -108,10 +109,6 @@ def start(tmp_path: Path, mitm_ca: Path) -> Iterator[Start]:
     yield begin
     for each in started:
         each.__exit__()
-
-
-def to(provider: Provider) -> tuple[str, ...]:
-    return "--mode", f"reverse:http://{LOOPBACK}:{provider.port}"
 
 
 def saved(folder: Path, ca: Path, provider: Provider, *parts: bytes) -> Path:

@@ -14,7 +14,15 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
-from support import LOOPBACK, PATIENCE, Mitmdump, Provider, body_script, connect
+from support import (
+    LOOPBACK,
+    PATIENCE,
+    Mitmdump,
+    Provider,
+    body_script,
+    connect,
+    starting,
+)
 from web import browser_path, keep, launched
 
 PROBE = "check.llm-normalize.invalid"
@@ -33,17 +41,9 @@ type Start = Callable[..., Mitmdump]
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path) -> Iterator[Start]:
-    started: list[Mitmdump] = []
-
-    def begin(*args: str, **options: Any) -> Mitmdump:
-        folder = tmp_path_factory.mktemp("mitmdump")
-        made = Mitmdump(folder, mitm_ca, *args, options=options, scripts=[RESOLVES])
-        started.append(made)
-        return made.__enter__()
-
-    yield begin
-    for each in started:
-        each.stop()
+    folder = tmp_path_factory.mktemp("mitmdumps")
+    with starting(folder, mitm_ca, scripts=[RESOLVES]) as begin:
+        yield begin
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +74,9 @@ def status(proxy: Mitmdump) -> Any:
     return json.loads(ask(proxy, "/status.json")[2])
 
 
-def connections(proxy: Mitmdump, marker: str) -> int:
-    """How many clients have connected, all of them printed: the log comes late."""
-    ask(proxy, f"/{marker}")
-    proxy.wait_for(f"/{marker}")
-    return proxy.log.count("client connect")
+def connections(proxy: Mitmdump) -> int:
+    """How many clients have connected, with the one that makes sure of it."""
+    return proxy.printed().count("client connect")
 
 
 # -- without a browser -------------------------------------------------------------------
@@ -132,7 +130,7 @@ def test_connection_stays_open_and_head_has_no_body(regular: Mitmdump) -> None:
 def test_no_other_name_of_the_proxy_gets_anything(regular: Mitmdump, name: str) -> None:
     path = "/status.json"
     place = f"{name}:{regular.port}"
-    before = connections(regular, f"before-{name}")
+    before = connections(regular)
     for target in (path, f"http://{place}{path}"):
         code, headers, body = ask(regular, target, place)
         assert code == 403
@@ -140,7 +138,7 @@ def test_no_other_name_of_the_proxy_gets_anything(regular: Mitmdump, name: str) 
         assert not [each for each in headers if each.startswith("access-control")]
     # Each was asked once more, by the proxy itself, and not for ever.
     # (The last marker itself is a connection, too.)
-    assert connections(regular, f"after-{name}") - before - 1 <= 4
+    assert connections(regular) - before - 1 <= 4
 
 
 def test_another_host_header_opens_nothing_by_a_detour(regular: Mitmdump) -> None:
@@ -155,7 +153,7 @@ def test_probe_needs_no_upstream(regular: Mitmdump) -> None:
     code, _, body = ask(regular, f"http://{place}.svg", PROBE)
     assert (code, "goes through" in body) == (200, True)
     assert over_tls(regular, place)
-    assert f"server connect {PROBE}" not in regular.log
+    assert f"server connect {PROBE}" not in regular.printed()
 
 
 def over_tls(proxy: Mitmdump, place: str) -> bool:
@@ -198,7 +196,7 @@ def test_behind_another_proxy(start: Start) -> None:
     place = status(up)["probe"]
     assert ask(up, f"http://{place}.svg", PROBE)[0] == 200
     assert over_tls(up, place)
-    assert PROBE not in other.log
+    assert PROBE not in other.printed()
 
 
 def test_proxy_s_password_comes_first(start: Start) -> None:
@@ -425,7 +423,8 @@ def test_pac_sends_listed_hosts_through_and_others_straight(
             url = f"http://{host}:{provider.port}{script.path}"
             page = new_page(browser, url)
             assert page.inner_text("body") == "an answer"
-            assert (f"GET {url}"[:60] in proxy.log.replace("…", "")) is goes, host
+            printed = proxy.printed().replace("…", "")
+            assert (f"GET {url}"[:60] in printed) is goes, host
             page.close()
 
 

@@ -21,6 +21,7 @@ from support import (
     Script,
     connect,
     server_context,
+    starting,
 )
 
 KEY = "nvapi-canary-4711"
@@ -36,26 +37,19 @@ def start(
     tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
 ) -> Iterator[Start]:
     """Start a mitmdump with a key for `localhost`, that trusts the providers' CA."""
-    started: list[Mitmdump] = []
-
-    def begin(*args: str, **more: Any) -> Mitmdump:
-        folder = tmp_path_factory.mktemp("mitmdump")
-        options = {
-            "normalize_hosts": ["localhost", EVIL],
-            "normalize_keys": "localhost=env:A_KEY",
-            "ssl_verify_upstream_trusted_ca": str(provider_ca),
-            **more,
-        }
-        made = Mitmdump(folder, mitm_ca, *args, options=options)
-        started.append(made)
-        return made.__enter__()
-
-    with pytest.MonkeyPatch.context() as patch:
+    options: dict[str, Any] = {
+        "normalize_hosts": ["localhost", EVIL],
+        "normalize_keys": "localhost=env:A_KEY",
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+    }
+    folder = tmp_path_factory.mktemp("mitmdumps")
+    with (
+        starting(folder, mitm_ca, **options) as begin,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setenv("A_KEY", KEY)
         patch.setenv("A_TOKEN", TOKEN)
         yield begin
-    for each in started:
-        each.stop()
 
 
 @pytest.fixture(scope="module", params=["eager", "lazy"])
@@ -283,7 +277,7 @@ def test_request_that_is_sent_again_has_the_key_too(
         reply = client.post(script.path, {**ASKED, "seed": 7})
         assert (reply.status, reply.rest()[-14:]) == (200, b"data: [DONE]\n\n")
     assert [each["authorization"] for each in sent(script)] == [f"Bearer {KEY}"] * 2
-    assert KEY not in regular.log + json.dumps(regular.pairs())
+    assert KEY not in regular.printed() + json.dumps(regular.records(script))
 
 
 # -- TLS that stays closed -------------------------------------------------------------
@@ -466,7 +460,7 @@ HERE = (
 def test_proxy_does_not_connect_to_itself_by_whatever_name(start: Start) -> None:
     mitmdump = start(normalize_only="false")
     port = mitmdump.port
-    before = mitmdump.log.count("client connect")
+    before = mitmdump.printed().count("client connect")
     for host in HERE:
         place = f"{host}:{port}"
         tail = f"HTTP/1.1\r\nhost: {place}\r\nconnection: close\r\n\r\n"

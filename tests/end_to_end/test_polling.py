@@ -28,8 +28,8 @@ from support import (
     Script,
     body_script,
     connect,
-    forward_proxy,
     server_context,
+    to,
 )
 
 type Json = Any
@@ -182,19 +182,8 @@ def secure(provider_ca: Path) -> Iterator[Functions]:
 def reverse(
     tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, functions: Functions
 ) -> Iterator[Mitmdump]:
-    folder = tmp_path_factory.mktemp("reverse")
-    mode = f"reverse:http://{LOOPBACK}:{functions.port}"
-    with Mitmdump(folder, mitm_ca, "--mode", mode) as mitmdump:
-        yield mitmdump
-
-
-@pytest.fixture(scope="module")
-def explicit(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
-) -> Iterator[Mitmdump]:
-    folder = tmp_path_factory.mktemp("explicit")
-    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
-        yield mitmdump
+    with Mitmdump(tmp_path_factory.mktemp("reverse"), mitm_ca, *to(functions)) as made:
+        yield made
 
 
 def ask(
@@ -219,7 +208,7 @@ def record(mitmdump: Mitmdump, job: Job) -> Json:
     """Return the flow record; the key is nowhere."""
     found = mitmdump.records(job.script)
     assert KEY not in json.dumps(mitmdump.pairs())
-    assert KEY not in mitmdump.log
+    assert KEY not in mitmdump.printed()
     return found[-1]
 
 

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,18 @@ from support import (
     Provider,
     Script,
     connect,
-    forward_proxy,
 )
 
 type Json = Any
 
-KEY = "nvapi-canary-4711"
-PROMPT = "canary-prompt"
-HEADERS = {"authorization": f"Bearer {KEY}", "cookie": "session=canary-cookie"}
+KEY = "nvapi-wagtail-4711"
+PROMPT = "wagtail-prompt"
+HEADERS = {"authorization": f"Bearer {KEY}", "cookie": "session=wagtail-cookie"}
 ASKED = {
     "model": "m",
     "stream": True,
     "seed": 7,
-    "messages": [{"role": "user", "content": PROMPT, "x_note": "canary-note"}],
+    "messages": [{"role": "user", "content": PROMPT, "x_note": "wagtail-note"}],
     "temperature": 1.10,
     "reasoning_budget": 100,
     "max_completion_tokens": 9,
@@ -63,26 +62,7 @@ def limit() -> Script:
 
 def note() -> Script:
     text = "Extra inputs are not permitted, field: messages[0].x_note"
-    return refusal(f"{text}, value: canary-note")
-
-
-@pytest.fixture(scope="module")
-def reverse(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider: Provider
-) -> Iterator[Mitmdump]:
-    folder = tmp_path_factory.mktemp("reverse")
-    mode = f"reverse:http://{LOOPBACK}:{provider.port}"
-    with Mitmdump(folder, mitm_ca, "--mode", mode) as mitmdump:
-        yield mitmdump
-
-
-@pytest.fixture(scope="module")
-def explicit(
-    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
-) -> Iterator[Mitmdump]:
-    folder = tmp_path_factory.mktemp("explicit")
-    with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
-        yield mitmdump
+    return refusal(f"{text}, value: wagtail-note")
 
 
 def asked(model: str, **more: Json) -> dict[str, Json]:
@@ -111,12 +91,13 @@ def told(
 ) -> tuple[Sequence[Json], Json]:
     """Return the request records and the flow record of the *count*th answer.
 
-    Nothing that a request holds is there, and nowhere else either.
+    Nothing that a request holds is there, and nowhere else either; the words of other
+    modules' requests are others, since they share the proxy.
     """
     _until(lambda: len(_flows(mitmdump, script)) >= count)
     record = _flows(mitmdump, script)[count - 1]
     pairs = mitmdump.pairs()
-    assert "canary" not in json.dumps(pairs) + mitmdump.log
+    assert "wagtail" not in json.dumps(pairs) + mitmdump.printed()
     of_it = [each for each in pairs if each["flow"] == record["flow"]]
     assert of_it[-1] == record
     return [each for each in of_it if each["type"] == "request"], record
@@ -233,21 +214,21 @@ def test_what_is_learned_is_of_one_client(
     reverse: Mitmdump, provider: Provider
 ) -> None:
     script = provider.script(*EVENTS, turns=[seed()])
-    keys = ("canary-key-1", "canary-key-1", "canary-key-2")
+    keys = ("wagtail-key-1", "wagtail-key-1", "wagtail-key-2")
     assert {post(reverse, script, asked("clients"), key) for key in keys} == {200}
     assert [("seed" in each) for each in bodies(script)] == [True, False, False, True]
-    assert "canary" not in reverse.log
+    assert "wagtail" not in reverse.printed()
 
 
 def test_behind_a_gate_only_fields_for_names_count(
     reverse: Mitmdump, provider: Provider, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    gate.write_text("canary-gate", encoding="utf-8")
+    gate.write_text("wagtail-gate", encoding="utf-8")
     with reverse.options(normalize_gate=f"file:{gate}"):
         script = provider.script(*EVENTS, turns=[seed(), limit()])
-        assert post(reverse, script, asked("gate"), "canary-gate") == 400
-        assert post(reverse, script, asked("gate"), "canary-gate") == 200
+        assert post(reverse, script, asked("gate"), "wagtail-gate") == 400
+        assert post(reverse, script, asked("gate"), "wagtail-gate") == 200
     assert [("seed" in each) for each in bodies(script)] == [True, True, True]
     assert "max_completion_tokens" not in bodies(script)[-1]
 
@@ -344,7 +325,7 @@ def test_behind_another_proxy_it_is_asked_again_through_that(
     url = f"http://localhost:81{script.path}"
     provider.alias(script, url)
     mode = f"upstream:http://{LOOPBACK}:{provider.port}"
-    options = {"normalize_hosts": ["localhost"], "upstream_auth": "user:canary-word"}
+    options = {"normalize_hosts": ["localhost"], "upstream_auth": "user:wagtail-word"}
     with (
         Mitmdump(tmp_path, mitm_ca, "--mode", mode, options=options) as mitmdump,
         Http1Client(connect(mitmdump.port), "localhost:81") as client,
@@ -354,7 +335,7 @@ def test_behind_another_proxy_it_is_asked_again_through_that(
         (record,), _ = told(mitmdump, script)
     assert (record["host"], record["dropped"]) == ("localhost:81", ["seed"])
     words = [each.headers["proxy-authorization"] for each in script.requests]
-    assert words == ["Basic dXNlcjpjYW5hcnktd29yZA=="] * 2
+    assert words == ["Basic dXNlcjp3YWd0YWlsLXdvcmQ="] * 2
     assert [each.headers["host"] for each in script.requests] == ["localhost:81"] * 2
 
 

@@ -4,7 +4,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from support import (
     Provider,
     Script,
     connect,
+    starting,
 )
 
 OPENAI = "api.openai.com"
@@ -34,17 +34,8 @@ def start(
     """Start a mitmdump of the test's own, with a key and a token in its environment."""
     monkeypatch.setenv("A_KEY", KEY)
     monkeypatch.setenv("A_TOKEN", TOKEN)
-    started: list[Mitmdump] = []
-
-    def begin(*args: str, **options: Any) -> Mitmdump:
-        folder = tmp_path / f"mitmdump{len(started)}"
-        folder.mkdir()
-        started.append(Mitmdump(folder, mitm_ca, *args, options=options))
-        return started[-1].__enter__()
-
-    yield begin
-    for each in started:
-        each.stop()
+    with starting(tmp_path, mitm_ca) as begin:
+        yield begin
 
 
 def routed(provider: Provider, script: Script, host: str = OPENAI) -> str:

@@ -8,13 +8,21 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from end_to_end.test_browser import ASKED, STREAM
 from llm_normalize import conformance
-from support import ADDON, LOOPBACK, PATIENCE, Http1Client, Mitmdump, Provider, connect
+from support import (
+    ADDON,
+    LOOPBACK,
+    PATIENCE,
+    Http1Client,
+    Mitmdump,
+    Provider,
+    connect,
+    starting,
+)
 
 TOKEN = "token-canary-0815"
 CHAT = "/v1/chat/completions"
@@ -130,30 +138,13 @@ type Start = Callable[..., Mitmdump]
 
 
 @pytest.fixture
-def addon(tmp_path: Path) -> Path:
-    """A copy of the addon, to be broken."""
-    copied = tmp_path / "addon"
-    shutil.copytree(ADDON, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    return copied
-
-
-@pytest.fixture
 def start(
     tmp_path: Path, addon: Path, mitm_ca: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Start]:
     """Start a mitmdump of the test's own with that copy, and a token in its environment."""
     monkeypatch.setenv("A_TOKEN", TOKEN)
-    begun: list[Mitmdump] = []
-
-    def begin(*args: str, **options: Any) -> Mitmdump:
-        folder = tmp_path / f"mitmdump{len(begun)}"
-        folder.mkdir()
-        begun.append(Mitmdump(folder, mitm_ca, *args, options=options, addon=addon))
-        return begun[-1].__enter__()
-
-    yield begin
-    for each in begun:
-        each.stop()
+    with starting(tmp_path, mitm_ca, addon=addon) as begin:
+        yield begin
 
 
 def reload(mitmdump: Mitmdump, addon: Path) -> None:
@@ -239,7 +230,7 @@ def test_gate_stays_shut_until_the_package_loads_again(
     reload(mitmdump, addon)
     assert asked(mitmdump, script.path)[0] == 200
     assert asked(mitmdump, script.path, "other")[0] == 401
-    assert TOKEN not in mitmdump.log
+    assert TOKEN not in mitmdump.printed()
 
 
 def test_gate_of_a_proxy_stays_shut_likewise(
@@ -287,7 +278,7 @@ def test_without_a_gate_the_log_says_that_nothing_is_repaired(
     correct = half_write(addon)
     reload(mitmdump, addon)
     mitmdump.wait_for("normalize: nothing is repaired. The addon cannot be loaded: ")
-    assert "SyntaxError: '(' was never closed (fix.py, line " in mitmdump.log
+    mitmdump.wait_for("SyntaxError: '(' was never closed (fix.py, line ")
     # As other hosts' TLS was before, all is closed now.
     assert post(provider_ca) == b"".join(STREAM)
     correct()
@@ -323,7 +314,7 @@ def test_key_that_is_gone_at_a_reload_is_reported_and_the_rest_counts(
     reload(mitmdump, addon)
     mitmdump.wait_for(f"normalize_keys: {LOOPBACK}: the file cannot be read")
     assert [asked(mitmdump, script.path, each)[0] for each in (TOKEN, "")] == [200, 401]
-    assert "Traceback" not in mitmdump.log
+    assert "Traceback" not in mitmdump.printed()
     token.unlink()
     reload(mitmdump, addon)
     mitmdump.wait_for("normalize_gate: the file cannot be read")

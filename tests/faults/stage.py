@@ -106,7 +106,7 @@ class Stage:
             bugs: How often mitmproxy's log tells of one; None for at least once.
         """
         Stage.bystanders += 1
-        begun = len(self.mitmdump.log)
+        begun = len(self.mitmdump.printed())
         gate = threading.Event()
         script = self.provider.script(*SENT[:2], gate, *SENT[2:])
         try:
@@ -123,7 +123,7 @@ class Stage:
             assert (flow["end"], flow["events"]) == ("complete", len(SENT))
             assert [pair["n"] for pair in pairs] == [0, 1, 2, 3]
         self.works()
-        log = self.mitmdump.log[begun:]
+        log = self.mitmdump.printed()[begun:]
         told = sum(log.count(bug) for bug in BUGS)
         assert told == bugs if bugs is not None else told, log
 

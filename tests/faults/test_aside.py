@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from faults.stage import HTTP1, HTTP2, WHOLE, Stage
 from faults.table import fault
 from faults.test_changes import reload
 from support import (
-    ADDON,
     Http1Client,
     Http1Reply,
     Http2Reply,
@@ -119,17 +117,15 @@ def test_client_leaves_meanwhile(
     client="the body, repaired by the old code",
     log="`complete`",
 )
-def test_addon_is_reloaded_meanwhile(start: Start, tmp_path: Path, held: Held) -> None:
-    copy = tmp_path / "addon"
-    shutil.copytree(ADDON, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    stage = start(addon=copy, scripts=[SCRIPT])
+def test_addon_is_reloaded_meanwhile(start: Start, addon: Path, held: Held) -> None:
+    stage = start(addon=addon, scripts=[SCRIPT])
     script = under_way(stage)
     with stage.client() as client:
         with stage.bystander():
             client.send(script.path, held.asked(WHOLE))
             held.wait(stage.mitmdump, "repair")
         # Nothing else keeps the old code's log open from here on.
-        reload(stage, copy)
+        reload(stage, addon)
         stage.works()
         held.go_on()
         assert isinstance(client, Http1Client)

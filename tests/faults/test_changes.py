@@ -2,7 +2,6 @@
 
 import datetime as dt
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from faults.logs import LINES
 from faults.stage import ASKED, DUE, SENT, Stage, whole
 from faults.table import fault
-from support import ADDON, Break
+from support import Break
 
 type Start = Callable[..., Stage]
 
@@ -91,14 +90,6 @@ def test_size_limit_is_for_bodies_and_not_for_streams(
 # -- reload ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def addon(tmp_path: Path) -> Path:
-    """A copy of the addon, to be touched."""
-    copy = tmp_path / "addon"
-    shutil.copytree(ADDON, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    return copy
-
-
 def reload(stage: Stage, addon: Path) -> None:
     """Touch the script, as an update does, and wait until it is loaded anew."""
     script = addon / "normalize.py"
@@ -130,7 +121,7 @@ def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
         gate.set()
         assert reply.rest() == whole(DUE)
         assert len(stage.mitmdump.records(running)) == LINES
-    assert "another instance" not in stage.mitmdump.log
+    assert "another instance" not in stage.mitmdump.printed()
 
 
 @fault(

@@ -17,6 +17,7 @@ from faults.stage import ASKED, DUE, HTTP1, HTTP2, SENT, Stage, whole
 from faults.table import fault
 from llm_normalize.repair import fix
 from support import (
+    PATIENCE,
     Break,
     Http1Client,
     Http1Reply,
@@ -304,7 +305,7 @@ def test_client_that_leaves_while_it_is_asked_again_is_recorded(
     script = stage.provider.script(*SENT, silent=NEVER, turns=[refusal])
     with stage.bystander(), stage.client() as client:
         client.send(script.path, {**ASKED, "seed": 7})
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE
         while len(script.requests) < 2:
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -390,7 +390,7 @@ def test_reset_after_the_end_is_nobodys_business(reverse: Stage) -> None:
     parts = CHUNKED, chunked(*SENT), END, gate, RESET
     script = reverse.provider.script(*parts, framing="raw")
     with reverse.bystander(), reverse.client() as client:
-        before = reverse.mitmdump.log.count(closed)
+        before = reverse.mitmdump.printed().count(closed)
         assert client.post(script.path, ASKED).rest() == whole(DUE)
         gate.set()
         reverse.mitmdump.wait_for(closed, times=before + 1)

@@ -237,7 +237,7 @@ def test_no_shape_of_json_makes_a_fix_fail(
 ) -> None:
     asked = Asked(stream=True, tools=True, usage=True)
     for shape in SHAPES:
-        repaired(encode(dumps(shape)) * 2 + DONE, asked, alone(fix))
+        feed([encode(dumps(shape)) * 2 + DONE], asked, alone(fix))
         repair_body(dumps(shape), 200, STREAM, alone(fix))
         repair_body(dumps({"error": shape}), 500, STREAM, alone(fix))
     assert not caplog.records

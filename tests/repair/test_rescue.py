@@ -7,6 +7,7 @@ none may leave twice.
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from llm_normalize.wire.event_boundary import Boundary
 from llm_normalize.wire.sse import Event, EventParser
+from measured import unmeasured
 
 TOOLS = Asked(stream=True, tools=True)
 USAGE = Asked(stream=True, usage=True)
@@ -183,19 +185,30 @@ def faults(stream: str, out: bytes) -> Iterator[str]:
         yield f"{finishes} finish reasons"
 
 
+@cache
+def calls_of(stream: str, reads: int) -> dict[tuple[Any, str], int]:
+    """Return how often each function is called where none fails."""
+    with unmeasured(), pytest.MonkeyPatch.context() as patch:
+        counters = {
+            (owner, name): Failing(getattr(owner, name), 0)
+            for owner, name in PLACES + FIX_PLACES
+        }
+        for (owner, name), counter in counters.items():
+            patch.setattr(owner, name, counter)
+        assert not list(faults(stream, run(stream, reads)))
+    return {place: counter.calls for place, counter in counters.items()}
+
+
 def fails(
     place: tuple[Any, str], stream: str, reads: int, *, once: bool = True
 ) -> list[str]:
     """Return what is wrong after a failure at each call of the function at *place*."""
     owner, name = place
+    calls = calls_of(stream, reads)[place]
     real = getattr(owner, name)
     found: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        counter = Failing(real, 0)
-        patch.setattr(owner, name, counter)
-        assert not list(faults(stream, run(stream, reads)))
-        calls = counter.calls
-        step = max(1, calls // MOST)
+        step = max(1, -(-calls // MOST))
         for at in range(1, calls + 1, step):
             patch.setattr(owner, name, Failing(real, at, once=once))
             out = run(stream, reads)

@@ -512,3 +512,9 @@ def test_notes_under_ever_new_names_are_bounded_and_all_sent(
     # What waits at the end is no more than what may.
     assert len(b"".join(out[-3:])) < 3000
     assert repaired(sent, asked) == sent
+
+
+def test_line_end_in_two_reads_is_added_to_its_own_event_alone() -> None:
+    data = wire([TEXT, USED, STOP, DONE]).replace(b"\n", b"\r\n")
+    single = [data[at : at + 1] for at in range(len(data))]
+    assert b"".join(feed(single, ASKED)) == b"".join(feed([data], ASKED))

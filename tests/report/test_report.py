@@ -436,12 +436,12 @@ def traffic(number: int) -> Iterator[Record]:
 
 def test_memory_does_not_grow_with_the_log() -> None:
     peaks = []
-    for number in (6_000, 24_000):
+    for number in (3_000, 9_000):  # the first already has as much as is remembered
         tracemalloc.start()
         collecting.collected(traffic(number))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.4 * peaks[0]
+    assert peaks[1] < 1.15 * peaks[0]
     assert peaks[1] < 90_000_000
 
 
