@@ -155,17 +155,19 @@ class Chain:
         self, record: EventRecord, held: Callable[[Fix], list[Chunk]]
     ) -> Iterator[Outgoing]:
         edits = list(self._edits)
-        for at, each in enumerate(edits):
-            found = self._held(each.fix, held)
-            self._due += [(part, each.fix, at + 1) for part in found]
-        while self._due:
-            part, fix, first = self._due[0]
-            record.fixed(fix.name)
-            rest = self._draw(edits, record, [(part, first, None)], None, b"")
-            drawn = next(rest, None)
-            del self._due[0]  # what fails before is due once more
-            yield from [] if drawn is None else [drawn]
-            yield from rest
+        for at in range(len(edits) + 1):
+            # What one held is drawn before the next is asked, which may hold some of it.
+            for each in edits[at : at + 1]:
+                found = self._held(each.fix, held)
+                self._due += [(part, each.fix, at + 1) for part in found]
+            while self._due:
+                part, fix, first = self._due[0]
+                record.fixed(fix.name)
+                rest = self._draw(edits, record, [(part, first, None)], None, b"")
+                drawn = next(rest, None)
+                del self._due[0]  # what fails before is due once more
+                yield from [] if drawn is None else [drawn]
+                yield from rest
 
     def _held(self, fix: Fix, held: Callable[[Fix], list[Chunk]]) -> list[Chunk]:
         """Return what *fix* still holds."""
