@@ -111,8 +111,10 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "harmony": (TO + '{"a": 1}<|call|>', ONE),
     "harmony, whose stop token is no text": (TO + '{"a": 1}', ONE),
     "harmony, the tool beside the role": (
-        "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>"
-        '{"a":1}<|call|>',
+        (
+            "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>"
+            '{"a":1}<|call|>'
+        ),
         ONE,
     ),
     "harmony, from the role on": (
@@ -149,31 +151,41 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [("f", '{"c":"<|call|> <|end|>"}')],
     ),
     "MiniMax": (
-        '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n'
-        "</invoke>\n</minimax:tool_call>",
+        (
+            '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n'
+            "</invoke>\n</minimax:tool_call>"
+        ),
         ONE,
     ),
     "MiniMax, two, and no end": (
-        "<minimax:tool_call><invoke name='f'><parameter name='a'>1</parameter></invoke>"
-        "<invoke name=g></invoke>",
+        (
+            "<minimax:tool_call><invoke name='f'><parameter name='a'>1</parameter></invoke>"
+            "<invoke name=g></invoke>"
+        ),
         BOTH,
     ),
     "MiniMax, of its own marks": (
-        '<minimax:tool_call><invoke name="f"><parameter name="c">\n'
-        "</parameter> or </invoke> or </minimax:tool_call>\n</parameter></invoke>"
-        "</minimax:tool_call>",
+        (
+            '<minimax:tool_call><invoke name="f"><parameter name="c">\n'
+            "</parameter> or </invoke> or </minimax:tool_call>\n</parameter></invoke>"
+            "</minimax:tool_call>"
+        ),
         [("f", '{"c":"</parameter> or </invoke> or </minimax:tool_call>"}')],
     ),
     "MiniMax M1": (
-        '<tool_calls>\n{"name": "f", "arguments": {"a": 1}}\n'
-        '{"name": "g", "arguments": {}}\n</tool_calls>',
+        (
+            '<tool_calls>\n{"name": "f", "arguments": {"a": 1}}\n'
+            '{"name": "g", "arguments": {}}\n</tool_calls>'
+        ),
         BOTH,
     ),
     "MiniMax M1, no end": ('<tool_calls>{"name":"f","arguments":{"a":1}}', ONE),
     "Hermes, two": (F + '\n\n<tool_call>{"name":"g"}</tool_call>\n', BOTH),
     "Hermes, an array": (
-        '<tool_call>[{"name":"f","arguments":{"a":1}},{"name":"g","parameters":null}]'
-        "</tool_call>",
+        (
+            '<tool_call>[{"name":"f","arguments":{"a":1}},{"name":"g","parameters":null}]'
+            "</tool_call>"
+        ),
         BOTH,
     ),
     "Hermes, arguments encoded": (
@@ -181,8 +193,10 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         ONE,
     ),
     "Hermes, as in the API": (
-        '<tool_call>{"type":"function","function":{"name":"f","arguments":{"a":1}}}'
-        "</tool_call>",
+        (
+            '<tool_call>{"type":"function","function":{"name":"f","arguments":{"a":1}}}'
+            "</tool_call>"
+        ),
         ONE,
     ),
     "Hermes, of its own marks": (
@@ -190,13 +204,17 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         [("f", '{"c":"</tool_call>"}')],
     ),
     "Qwen, of its own marks": (
-        "<tool_call><function=f><parameter=c></tool_call></parameter></function>"
-        "</tool_call>",
+        (
+            "<tool_call><function=f><parameter=c></tool_call></parameter></function>"
+            "</tool_call>"
+        ),
         [("f", '{"c":"</tool_call>"}')],
     ),
     "GLM": (
-        "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n"
-        "<tool_call>g\n</tool_call>",
+        (
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n"
+            "<tool_call>g\n</tool_call>"
+        ),
         BOTH,
     ),
     "Mistral": ('[TOOL_CALLS][{"name":"f","arguments":{"a":1}}]', ONE),
@@ -223,10 +241,12 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         BOTH,
     ),
     "Kimi": (
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
-        '<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_call_begin|>'
-        "functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>"
-        "<|tool_calls_section_end|>",
+        (
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+            '<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_call_begin|>'
+            "functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>"
+            "<|tool_calls_section_end|>"
+        ),
         BOTH,
     ),
 }
@@ -305,8 +325,10 @@ PROSE = [
     "  ",
     '<minimax:tool_call><invoke name="h"></invoke></minimax:tool_call>',
     '<minimax:tool_call><invoke name="f"></invoke> so</minimax:tool_call>',
-    '<minimax:tool_call><invoke name="f"></invoke><invoke name="h"></invoke>'
-    "</minimax:tool_call>",
+    (
+        '<minimax:tool_call><invoke name="f"></invoke><invoke name="h"></invoke>'
+        "</minimax:tool_call>"
+    ),
     "<minimax:tool_call> opens it, <tool_calls> did",
     '<tool_calls>{"name":"f","arguments":{}} {</tool_calls>',
     "In <|channel|> or <|start|>assistant is a channel, <|call|> ends it",
@@ -398,7 +420,10 @@ def test_message_that_speaks_of_marks(
     ("text", "header"),
     [
         ("<|start|>assistant<|channel|>final<|message|>x", Header(45, "final")),
-        ("<|channel|>commentary to=a.b code<|message|>", Header(44, "commentary", "a.b")),
+        (
+            "<|channel|>commentary to=a.b code<|message|>",
+            Header(44, "commentary", "a.b"),
+        ),
         ("<|channel|>fin", Header()),
         ("<|channel|>final", Header()),
         ("<|channel|>final <|constr", Header()),

@@ -19,6 +19,7 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.utils import asyncio_utils
 
+from ..chat.growing_text import ProvedGrowth
 from ..records.record_line import Entry, Known
 from ..records.statistics import Stats
 from ..repair.outcome import EventRecord
@@ -62,6 +63,7 @@ class Answers:
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
         self._learned = Learned()
+        self._growth = ProvedGrowth()
         self._aside = asyncio.Semaphore(_THREADS)
         self._turn = Turn(_soon)
         self._is_over = False
@@ -94,6 +96,8 @@ class Answers:
         response = exchange.flow.response
         assert response is not None
         running = exchange.running = exchange.new_answer(settings)
+        if running.asked.stream:
+            running.know(exchange.client, self._growth)
         path = path_of(exchange, running)
         running.pending = path is Path.FETCHED
         if path is Path.PASSED:
