@@ -308,7 +308,8 @@ def fragments_of(call: Chunk, index: int) -> list[Chunk]:
     """Return a whole *call* as the fragments in which OpenAI sends it."""
     inner = function(call)
     rest = {"arguments": inner["arguments"]}
-    opening = {"index": index, **call, "function": {**inner, "arguments": ""}}
+    place = {} if "index" in call else {"index": index}
+    opening = {**place, **call, "function": {**inner, "arguments": ""}}
     return [opening, {"index": index, "function": rest}]
 
 

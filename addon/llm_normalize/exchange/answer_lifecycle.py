@@ -96,8 +96,7 @@ class Answers:
         response = exchange.flow.response
         assert response is not None
         running = exchange.running = exchange.new_answer(settings)
-        if running.asked.stream:
-            running.know(exchange.client, self._growth)
+        running.know(exchange.client, self._growth)
         path = path_of(exchange, running)
         running.pending = path is Path.FETCHED
         if path is Path.PASSED:
