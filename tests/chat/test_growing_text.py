@@ -91,7 +91,12 @@ def test_thoughts_that_stand_in_details_alone_are_cut_in_their_mirror() -> None:
 
 def test_each_choice_is_a_text_of_its_own() -> None:
     made = proof()
-    events = [chunk({"content": text}, index=at) for text in GROWING for at in (0, 1)]
+    events = [
+        chunk(
+            None, choices=[{"index": at, "delta": {"content": text}} for at in (0, 1)]
+        )
+        for text in GROWING
+    ]
     ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
     asked = Asked(stream=True, n=2, growth=Growth(made, "here"))
     out = taken(b"".join(feed([wire([*events, *ends, DONE])], asked)))

@@ -258,7 +258,7 @@ def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
     text, calls = CALLS[name]
     if before and not text.startswith(("<", "[")):
         before = ""  # it begins a text alone
-    for size in (1, 2, 3, 5, 8, 13, 1000):
+    for size in (1, 4, 1000):
         assert said(before + text, size) == (before, "", calls, "tool_calls")
     assert said(before + text, 3, finish=False)[2:] == (calls, "tool_calls")
     assert in_body(before + text) == (before, "", calls, "tool_calls")
@@ -456,6 +456,12 @@ def test_thoughts_before_the_answer_are_reasoning(size: int) -> None:
 @pytest.mark.parametrize("text", ["<think>so", "<|channel|>analysis<|message|>so"])
 def test_thought_without_an_end_stays_in_a_body(text: str) -> None:
     assert in_body(text) == (text, "", [], "stop")
+
+
+def test_body_without_text_stays() -> None:
+    message = {"role": "assistant", "content": None, "refusal": "No."}
+    data = dumps(completion(message))
+    assert repair_body(data, 200, ASKED, EVERY_FIX).after[0] == data
 
 
 def test_what_waits_is_sent_before_the_finish_and_once() -> None:

@@ -30,10 +30,15 @@ _PLACES = 256
 
 
 class ProvedGrowth:
-    """Where texts have been proved to grow; the place asked for longest ago goes first."""
+    """Where texts have been proved to grow; the place asked for longest ago goes first.
 
-    def __init__(self) -> None:
+    Args:
+        most: How many places are remembered.
+    """
+
+    def __init__(self, most: int = _PLACES) -> None:
         self._proved: OrderedDict[Hashable, None] = OrderedDict()
+        self._most = most
 
     def knows(self, place: Hashable) -> bool:
         """Tell whether texts have been proved to grow at *place*."""
@@ -45,7 +50,7 @@ class ProvedGrowth:
     def add(self, place: Hashable) -> None:
         """Remember that texts grow at *place*."""
         self._proved[place] = None
-        if len(self._proved) > _PLACES:
+        if len(self._proved) > self._most:
             self._proved.popitem(last=False)
 
     def forget(self, place: Hashable) -> None:
@@ -58,29 +63,28 @@ class Growth:
     """What is known of the growth of one answer's texts, by their kind.
 
     Attributes:
-        proved: What is remembered of all places; None where nothing is.
+        proved: What is remembered of all places.
         place: Where the answer comes from.
     """
 
-    proved: ProvedGrowth | None = None
-    place: Hashable = None
+    proved: ProvedGrowth
+    place: Hashable
 
     def knows(self, kind: str) -> bool:
         """Tell whether texts of a *kind* have been proved to grow here."""
-        return self.proved is not None and self.proved.knows((self.place, kind))
+        return self.proved.knows((self.place, kind))
 
     def add(self, kind: str) -> None:
         """Remember that texts of a *kind* grow here."""
-        if self.proved is not None:
-            self.proved.add((self.place, kind))
+        self.proved.add((self.place, kind))
 
     def forget(self, kind: str) -> None:
         """Remember nothing of texts of a *kind* here."""
-        if self.proved is not None:
-            self.proved.forget((self.place, kind))
+        self.proved.forget((self.place, kind))
 
 
-NO_GROWTH = Growth()
+NO_GROWTH = Growth(ProvedGrowth(0), None)
+"""Nothing is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
