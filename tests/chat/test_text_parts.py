@@ -523,6 +523,34 @@ def test_call_that_lacks_only_its_end_is_sent_after_a_moment() -> None:
     assert taken(b"".join(out)).choices[0].finish_reason == "tool_calls"
 
 
+@pytest.mark.parametrize(
+    "text", ["<think>so</think>Hi", ANALYSIS + FINAL + "Hi<|end|>"]
+)
+def test_blanks_that_waited_too_long_leave_it_the_begin(text: str) -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, chunk({"content": "\n\n"})]))
+    out += [*pipeline.release(), *pipeline.feed(wire([chunk({"content": text}), STOP]))]
+    choice = taken(b"".join([*out, *pipeline.end()])).choices[0]
+    assert (choice.text, choice.reasoning) == ("\n\nHi", "so")
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "stop", "length", ""])
+def test_reason_beside_a_call_that_lacks_its_end(finish: str) -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    events = [ROLE, chunk({"content": TO + '{"a":1}'}), chunk({}, finish=finish)]
+    end = [chunk(None, usage=usage), DONE]
+    asked = Asked(stream=True, tools=True, declared=TOOLS, usage=True)
+    out = repaired(wire([*events, *end]), asked, EVERY_FIX)
+    request = conformance.Request(stream=True, include_usage=True)
+    assert conformance.check_stream(out, request) == []
+    (choice,) = taken(out).choices.values()
+    reason = "length" if finish == "length" else "tool_calls"
+    assert ([each.name for each in choice.calls], choice.finish_reason) == (
+        ["f"],
+        reason,
+    )
+
+
 @pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool"])
 def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
     class Faulty(Fix):

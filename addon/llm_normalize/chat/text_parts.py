@@ -236,6 +236,10 @@ class _Reader:
     def _begin(self) -> bool:
         bare = self._rest.lstrip()
         blanks = len(self._rest) - len(bare)
+        if not bare and self._ended:  # what it is the begin of has still to come
+            self.parts += [] if self._at.has_called else [Part(self._rest)]
+            self._rest = ""
+            return False
         thinks = self._wanted.thoughts and self._at.is_first
         forms = FORMS if self._wanted.tools.names else ()
         tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *forms)
@@ -249,8 +253,6 @@ class _Reader:
             return self._message(blanks)
         if self._waits_for(bare, tags):
             return False
-        if not bare and self._at.has_called:
-            self._drop(blanks)
         return self._enter(Mode.TEXT)
 
     def _message(self, blanks: int) -> bool:
