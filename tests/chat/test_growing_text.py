@@ -26,7 +26,7 @@ GROWING = (
     "Tea comes from Asia.",
 )
 ROLE = chunk({"role": "assistant", "content": ""})
-END = [chunk({}, finish="stop"), DONE]
+END: list[Chunk | bytes] = [chunk({}, finish="stop"), DONE]
 KEYS = ("content", "reasoning_content", "reasoning")
 
 
@@ -122,7 +122,8 @@ def test_what_may_be_chance_waits_a_moment_only() -> None:
     asked = Asked(stream=True, growth=Growth(proof(), "here"))
     pipeline = Pipeline(asked, FIXES)
     out = pipeline.feed(wire([ROLE, chunk({"content": "Yes"})]))
-    assert pipeline.waiting is None
+    before = pipeline.waiting
+    assert before is None
     out += pipeline.feed(wire([chunk({"content": "Yes, I"})]))
     waiting = pipeline.waiting
     assert waiting is not None

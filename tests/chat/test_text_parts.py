@@ -389,8 +389,8 @@ def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
     call = TO + '{"a":1}<|call|>'
     calling = ("Plan:", "so", ONE, "tool_calls")
     assert said(ANALYSIS + plan + call, size) == calling
-    called = ("Plan:" + call, "so", [], "stop")
-    assert said(ANALYSIS + plan + call, size, fixes=THOUGHTS_ALONE) == called
+    words = said(ANALYSIS + plan + call, size, fixes=THOUGHTS_ALONE)
+    assert words == ("Plan:" + call, "so", [], "stop")
 
 
 SPOKEN = [
@@ -538,7 +538,7 @@ def test_blanks_that_waited_too_long_leave_it_the_begin(text: str) -> None:
 def test_reason_beside_a_call_that_lacks_its_end(finish: str) -> None:
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     events = [ROLE, chunk({"content": TO + '{"a":1}'}), chunk({}, finish=finish)]
-    end = [chunk(None, usage=usage), DONE]
+    end: list[Chunk | bytes] = [chunk(None, usage=usage), DONE]
     asked = Asked(stream=True, tools=True, declared=TOOLS, usage=True)
     out = repaired(wire([*events, *end]), asked, EVERY_FIX)
     request = conformance.Request(stream=True, include_usage=True)
