@@ -594,7 +594,7 @@ def test_text_that_waits_is_bounded() -> None:
 
 def test_ends_that_a_call_speaks_of_are_bounded() -> None:
     wanted, begun = Wanted(TOOLS), TO + '{"c":"'
-    _, at = read(Place(), begun + "<|call|>" * 64, wanted)
+    _, at = read(Place(), begun + "<|call|>" * 16, wanted)
     assert at.held.startswith(TO)
     _, at = read(at, "<|call|>", wanted)
     assert at.held == ""

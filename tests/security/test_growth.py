@@ -114,6 +114,10 @@ WRITTEN: dict[str, tuple[Make, int]] = {
     ),
     "blanks in a header": (lambda n: b"<|channel|>final" + b" " * n, 60_000),
     "headers": (lambda n: b"<|start|>assistant<|message|>" * n, 4_000),
+    "open messages": (
+        lambda n: b'<|channel|>commentary to=functions.f<|message|>{"a":"' * n,
+        1_000,
+    ),
     "marks": (lambda n: b"<|start|>assistant<|message|>" + b"<|end|>" * n, 8_000),
     "brackets": (lambda n: b"<[" * n, 60_000),
 }

@@ -20,7 +20,7 @@ from .text_calls import FORMS, Calls, Passage, message_call, passage_at
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _LONG = 256 * 1024  # characters that may wait for the end of a call
-_TRIES = 64  # ends that a call may speak of
+_TRIES = 16  # ends that a call may speak of, and calls that may lack theirs
 _TAG = 64  # characters: no end is longer
 _MARKERS = (harmony.START, harmony.CHANNEL)
 
@@ -184,6 +184,7 @@ class _Reader:
         self._rest = at.held + text
         self._at, self._mode, self._wanted = at, at.mode, wanted
         self._ended = ended or len(self._rest) > _LONG
+        self._unended = 0
         while self._rest and self._step():
             self._at = replace(self._at, searched=0, tries=0)
 
@@ -323,7 +324,8 @@ class _Reader:
             return self._enter(Mode.BEGIN)
         if self._mode is not Mode.BEGIN:
             mode = self._mode
-        self._send(max(size, at + 1))
+        many = self._unended > _TRIES  # each of them was read to the end
+        self._send(len(self._rest) if many else max(size, at + 1))
         return self._enter(mode)
 
     def _found(self, at: int, passage: Passage) -> tuple[int, Calls] | None:
@@ -339,6 +341,7 @@ class _Reader:
             if tries > _TRIES or not passage.goes_on(body):
                 return 0, None
         if self._ended:
+            self._unended += 1
             return len(self._rest), passage.read(self._rest[first:])
         searched = max(searched, len(self._rest) - _TAG)
         self._at = replace(self._at, searched=searched, tries=tries)
