@@ -501,6 +501,12 @@ def test_call_beside_a_finish_on_every_chunk_is_one() -> None:
         assert (out.text, found, out.finish_reason) == ("", calls, "tool_calls")
 
 
+def test_words_that_are_read_in_parts_are_no_change() -> None:
+    text = "<|channel|>commentary to=functions.h<|message|>{}<|call|>\n"
+    for wanted in (Wanted(TOOLS), Wanted(thoughts=True)):
+        assert read(Place(), text, wanted, ended=True)[0] == [Part(text)]
+
+
 @pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool_call>{"])
 def test_what_waits_too_long_is_sent_as_it_came(text: str) -> None:
     pipeline = Pipeline(ASKED, EVERY_FIX)

@@ -194,7 +194,7 @@ class _Reader:
         return replace(self._at, held=self._rest, mode=self._mode)
 
     def _step(self) -> bool:
-        """Read on; tell whether that is all for now."""
+        """Read on; tell whether more can be read by now."""
         if self._mode is Mode.BEGIN:
             return self._begin()
         is_thought = self._mode in THOUGHTS
@@ -238,8 +238,9 @@ class _Reader:
         bare = self._rest.lstrip()
         blanks = len(self._rest) - len(bare)
         if not bare and self._ended:  # what it is the begin of has still to come
-            self.parts += [] if self._at.has_called else [Part(self._rest)]
-            self._rest = ""
+            known = self._at
+            (self._drop if known.has_called else self._send)(blanks)
+            self._at = replace(self._at, is_first=known.is_first)
             return False
         thinks = self._wanted.thoughts and self._at.is_first
         forms = FORMS if self._wanted.tools.names else ()
