@@ -1585,7 +1585,7 @@ def fits(one: Quirk, other: Quirk) -> bool:
 def damaged(answer: Answer, quirks: Collection[Quirk], seed: int = 0) -> Stream:
     """Return the stream of *answer* with these quirks."""
     stream = Stream.of(answer)
-    for each in QUIRKS:
+    for each in [*TEXT_QUIRKS, *QUIRKS]:
         if each in quirks:
             stream.dice = Random(seed)
             each.damage(stream)
@@ -1593,6 +1593,81 @@ def damaged(answer: Answer, quirks: Collection[Quirk], seed: int = 0) -> Stream:
 
 
 # ------------------------------------------------------------------------- bodies
+
+
+# ------------------------------------------------- calls as text, for optional repairs
+
+TEXT_QUIRKS: list[Quirk] = []
+text_quirk = register_in(TEXT_QUIRKS)
+_TO = "<|channel|>commentary to=functions."
+
+
+def invoked(call: Called) -> str:
+    """Return the call in MiniMax's form; a text that is JSON could be another value."""
+    fields = json.loads("".join(call.arguments))
+    parts = (
+        f'<parameter name="{key}">{json.dumps(value, ensure_ascii=False)}</parameter>'
+        for key, value in fields.items()
+    )
+    return f'<invoke name="{call.name}">' + "".join(parts) + "</invoke>"
+
+
+def joined(calls: Sequence[Called], form: str, between: str = "") -> str:
+    return between.join(form % (each.name, "".join(each.arguments)) for each in calls)
+
+
+WRITTEN: dict[str, Callable[[Sequence[Called]], str]] = {
+    "hermes": lambda calls: joined(
+        calls, '<tool_call>\n{"name": "%s", "arguments": %s}\n</tool_call>', "\n"
+    ),
+    "harmony": lambda calls: joined(
+        calls, "<|start|>assistant" + _TO + "%s <|constrain|>json<|message|>%s<|call|>"
+    ),
+    "harmony bare": lambda calls: joined(calls, _TO + "%s json<|message|>%s"),
+    "harmony role": lambda calls: joined(
+        calls,
+        "<|start|>assistant to=functions.%s<|channel|>commentary <|constrain|>json"
+        "<|message|>%s<|call|>",
+    ),
+    "minimax": lambda calls: (
+        "<minimax:tool_call>\n"
+        + "\n".join(map(invoked, calls))
+        + "\n</minimax:tool_call>"
+    ),
+    "minimax m1": lambda calls: (
+        "<tool_calls>\n"
+        + joined(calls, '{"name": "%s", "arguments": %s}', "\n")
+        + "\n</tool_calls>"
+    ),
+}
+"""How models write calls; of DeepSeek, Kimi and others tests/chat has each."""
+
+
+@text_quirk("calls", "unforced", **{form.replace(" ", "_"): form for form in WRITTEN})
+def call_as_text(stream: Stream, form: str) -> None:
+    """vLLM, SGLang, TensorRT-LLM without a tool parser: calls are the model's own text."""
+    for index in stream.indexes():
+        meant = stream.meaning.choices[index]
+        last: Sent | None = None
+        for sent, _, delta in stream.parts(index):
+            if "tool_calls" in delta:
+                del delta["tool_calls"]
+                delta["content"] = delta.get("content") or ""
+                last = sent
+        for _, choice, _ in stream.parts(index):
+            if choice.get("finish_reason") == "tool_calls":
+                choice["finish_reason"] = "stop"
+        if last is None:
+            continue
+        calls = [Called(each.name, [each.arguments]) for each in meant.calls]
+        text, size = WRITTEN[form](calls), stream.dice.randint(1, 20)
+        for at in range(0, len(text), size):
+            last = stream.insert(
+                last, stream.like(last, {"content": text[at : at + size]})
+            )
+        meant.text = meant.text if meant.text.strip() else ""
+        for each in meant.calls:
+            each.id, each.as_object = "", True
 
 
 @dataclass

@@ -23,6 +23,7 @@ from judge.quirks import (
     DONE,
     OPEN,
     QUIRKS,
+    TEXT_QUIRKS,
     UNREAD,
     WAITING,
     Answer,
@@ -39,7 +40,7 @@ from judge.quirks import (
 from judge.strict import meaning_of, taken
 from llm_normalize import conformance
 from llm_normalize.chat.chunk import Chunk
-from llm_normalize.fixes import FIXES
+from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
 from llm_normalize.wire.json_text import dumps
@@ -144,6 +145,39 @@ def test_stream_with_one_quirk_is_repaired(
     stream = damaged(answer, [quirk], seed)
     assume(stream.encode() != encode(answer.values))
     assert faults(stream) == []
+
+
+def optional_faults(stream: Stream) -> list[str]:
+    """Return what the optional repairs do not repair."""
+    data, asked = stream.encode(), stream.answer.asked
+    note(f"{asked}\n{data.decode()}")
+    out = repaired(data, asked, EVERY_FIX)
+    note(f"came out as\n{out.decode()}")
+    found = conformance.check_stream(out, stream.answer.request)
+    return found + conformance.lost(stream.meaning, taken(out))
+
+
+BESIDE = [
+    *(
+        q
+        for q in QUIRKS
+        if q.name in ("finish-early/every", "content-parts", "role/null")
+    ),
+    *(q for q in QUIRKS if q.name in ("done-missing", "finish-absent", "data-glued")),
+]
+
+
+@each_of(TEXT_QUIRKS)
+@FEW
+@given(data=st.data(), seed=SEEDS)
+def test_call_as_text_is_repaired_beside_another_quirk(
+    quirk: Quirk, data: st.DataObject, seed: int
+) -> None:
+    answer = data.draw(answers(quirk.needs))
+    others = [each for each in BESIDE if each.needs <= answer.has]
+    chosen = [quirk, *data.draw(st.lists(st.sampled_from(others), max_size=1))]
+    stream = damaged(answer, chosen, seed)
+    assert optional_faults(stream) == []
 
 
 @each_of(BODY_QUIRKS)
@@ -318,5 +352,5 @@ def test_tables_name_quirks_that_exist() -> None:
 
 
 def test_every_quirk_says_who_sends_it() -> None:
-    for quirk in [*QUIRKS, *BODY_QUIRKS]:
+    for quirk in [*QUIRKS, *BODY_QUIRKS, *TEXT_QUIRKS]:
         assert re.fullmatch(r"[A-Z\w].*: .*[^.]\.", quirk.who), quirk.name

@@ -10,7 +10,9 @@ import brotli
 import pytest
 
 from growth import MOST, growth
+from llm_normalize.chat.declared_tools import Tools
 from llm_normalize.chat.stream_state import Asked, Seen
+from llm_normalize.chat.text_parts import Place, Wanted, read
 from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.framing.data_doubled import DataDoubled
@@ -94,6 +96,46 @@ def body(status: int) -> Callable[[bytes], object]:
 
 def dumped(make: Callable[[int], Any]) -> Make:
     return lambda n: json.dumps(make(n)).encode()
+
+
+WRITTEN: dict[str, tuple[Make, int]] = {
+    "openings": (lambda n: b"<tool_call>{" * n, 4_000),
+    "ends in a string": (
+        lambda n: b'<tool_call>{"name":"' + b"</tool_call>" * n,
+        4_000,
+    ),
+    "calls": (lambda n: b"<tool_calls>" + b"{}" * n + b"</tool_calls>", 8_000),
+    "blocks": (
+        lambda n: (
+            b'<minimax:tool_call><invoke name="f">'
+            + b'<parameter name="a">1</parameter>' * n
+        ),
+        2_000,
+    ),
+    "blanks in a header": (lambda n: b"<|channel|>final" + b" " * n, 60_000),
+    "headers": (lambda n: b"<|start|>assistant<|message|>" * n, 4_000),
+    "open messages": (
+        lambda n: b'<|channel|>commentary to=functions.f<|message|>{"a":"' * n,
+        1_000,
+    ),
+    "marks": (lambda n: b"<|start|>assistant<|message|>" + b"<|end|>" * n, 8_000),
+    "brackets": (lambda n: b"<[" * n, 60_000),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_work_on_calls_as_text_grows_with_the_text_alone(name: str) -> None:
+    wanted = Wanted(Tools(frozenset("f")), thoughts=True)
+
+    def take(data: bytes) -> int:
+        parts, at = [], Place()
+        for start in range(0, len(data), 1024):
+            more, at = read(at, data[start : start + 1024].decode(), wanted)
+            parts += more
+        return len(parts) + len(read(at, "", wanted, ended=True)[0])
+
+    make, size = WRITTEN[name]
+    assert growth(make, take, size) < MOST
 
 
 BODIES: dict[str, tuple[Make, int, int]] = {

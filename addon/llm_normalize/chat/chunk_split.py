@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .chunk import Chunk, calls, choices, deltas, envelope_of, given_index
+from .chunk import Chunk, calls, choices, deltas, envelope_of, function, given_index
 
 
 def part_choices(chunk: Chunk) -> list[Chunk] | None:
@@ -28,6 +28,22 @@ def bare_of(choice: Chunk) -> Chunk:
     return {**bare, "finish_reason": None}
 
 
+def part_text(chunk: Chunk) -> list[Chunk] | None:
+    """Return *chunk* in two, text before the calls it stands beside; None if it is one."""
+    texts: list[Chunk] = []
+    for _, choice, delta in deltas(chunk):
+        if delta.get("content") and delta.get("tool_calls"):
+            # The role opens the choice, so it goes with what comes first.
+            text_delta = {
+                key: delta.pop(key) for key in ("role", "content") if key in delta
+            }
+            texts.append({**choice, "delta": text_delta, "finish_reason": None})
+            choice.pop("text", None)
+            if "logprobs" in choice:
+                choice["logprobs"] = None
+    return [{**envelope_of(chunk), "choices": texts}, chunk] if texts else None
+
+
 def part_calls(chunk: Chunk) -> list[Chunk] | None:
     """Return *chunk* in parts, one fragment each, where two are of one call."""
     parts: list[Chunk] = []
@@ -42,6 +58,15 @@ def part_calls(chunk: Chunk) -> list[Chunk] | None:
             alone = {**bare, "delta": {"tool_calls": [call]}}
             parts.append({**first, "choices": [alone]})
     return [chunk, *parts] if parts else None
+
+
+def fragments_of(call: Chunk, index: int) -> list[Chunk]:
+    """Return a whole *call* as the fragments in which OpenAI sends it."""
+    inner = function(call)
+    rest = {"arguments": inner["arguments"]}
+    place = {} if "index" in call else {"index": index}
+    opening = {**place, **call, "function": {**inner, "arguments": ""}}
+    return [opening, {"index": index, "function": rest}]
 
 
 def _share_a_call(found: list[Chunk]) -> bool:

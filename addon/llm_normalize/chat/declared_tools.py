@@ -1,7 +1,8 @@
 """The tools that a request declares, and which of them a name in its answer means."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 _MARKS = re.compile(r"^(?:\s*<\|[^|<>]*\|>\s*)+")
@@ -9,6 +10,15 @@ _NUMBER = re.compile(r"[:#][0-9]+$")
 _NAMESPACE = re.compile(r"[\w-]*[.:/]+")
 _OWN = "functions."
 """The namespace in which models that were trained on harmony see their tools."""
+_DEPTH = 8  # of choices in choices
+_NAMES = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    type(None): "null",
+    dict: "object",
+    list: "array",
+}
 _QUOTES = " \t\r\n\"'`"
 
 
@@ -19,16 +29,20 @@ class Tools:
     Attributes:
         names: Their names.
         bare: Those of them that take no arguments.
+        schemas: The schemas of their parameters, by name and parameter.
     """
 
     names: frozenset[str] = frozenset()
     bare: frozenset[str] = frozenset()
+    schemas: dict[str, dict[str, Any]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def of(cls, request: dict[str, Any]) -> Self:
         """Return what the body of a *request* declares, legacy functions too."""
         found = [request.get(key) for key in ("tools", "functions")]
-        names, bare = set(), set()
+        names, bare, schemas = set(), set(), dict[str, dict[str, Any]]()
         for tool in [each for some in found if isinstance(some, list) for each in some]:
             fields = _fields(tool)
             name = fields.get("name")
@@ -36,9 +50,16 @@ class Tools:
                 names.add(name)
                 parameters = fields.get("parameters", {"properties": True})
                 is_schema = isinstance(parameters, dict) and bool(parameters)
-                if is_schema and not parameters.get("properties"):
+                properties = parameters.get("properties") if is_schema else None
+                if is_schema and not properties:
                     bare.add(name)
-        return cls(frozenset(names), frozenset(bare))
+                if isinstance(properties, dict):
+                    schemas[name] = properties
+        return cls(frozenset(names), frozenset(bare), schemas)
+
+    def types_of(self, name: str, parameter: str) -> frozenset[str]:
+        """Return the JSON types that a tool declares for a parameter; maybe none."""
+        return frozenset(_types(self.schemas.get(name, {}).get(parameter)))
 
     def meant(self, given: str) -> str:
         """Return the declared name in *given*, with its wrapping cut; else *given*."""
@@ -64,6 +85,28 @@ class Tools:
 
 
 NONE = Tools()
+
+
+def _types(schema: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the types that a *schema* names, and those of its values and choices."""
+    if not isinstance(schema, dict) or depth > _DEPTH:
+        return
+    named = schema.get("type")
+    yield from (each for each in _listed(named) if isinstance(each, str))
+    for value in [] if named else _listed(schema.get("enum")):
+        yield kind_of(value)
+    for key in ("anyOf", "oneOf", "allOf"):
+        for each in _listed(schema.get(key)):
+            yield from _types(each, depth + 1)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def kind_of(value: Any) -> str:
+    """Return what JSON Schema calls the type of *value*."""
+    return _NAMES.get(type(value), "number")
 
 
 def _fields(tool: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from .chunk import (
 from .chunk_errors import errors_in
 from .declared_tools import NONE, Tools
 from .finish_words import FAILED, meaning
+from .growing_text import NO_GROWTH, Growth
 from .sent_call import Call, brief
 
 _LONG_NUMBER = 600  # digits; `int` takes as many, however it is set
@@ -50,6 +51,7 @@ class Asked:
         is_mapped: Another model than that was sent (`normalize_models`).
         declared: The tools that the request declares, by name.
         legacy: It declares functions, the form of 2023: their calls have it, too.
+        growth: What is known of where the answer comes from.
     """
 
     stream: bool = False
@@ -64,6 +66,7 @@ class Asked:
     is_mapped: bool = False
     declared: Tools = NONE
     legacy: bool = False
+    growth: Growth = field(default=NO_GROWTH, compare=False, repr=False)
 
     @classmethod
     def from_body(cls, body: bytes | None) -> Self:

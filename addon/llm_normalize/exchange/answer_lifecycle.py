@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 
+from ..chat.growing_text import ProvedGrowth
 from ..records.record_line import Entry, Known
 from ..records.statistics import Stats
 from ..repair.outcome import EventRecord
@@ -43,6 +44,7 @@ class Answers:
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
         self._learned = Learned()
+        self._growth = ProvedGrowth()
         self._aside = asyncio.Semaphore(_THREADS)
         self.streams = AnswerStreams()
 
@@ -76,6 +78,7 @@ class Answers:
         response = exchange.flow.response
         assert response is not None
         running = exchange.running = exchange.new_answer(settings)
+        running.know(exchange.client, self._growth)
         path = path_of(exchange, running)
         running.pending = path is Path.FETCHED
         if path is Path.PASSED:

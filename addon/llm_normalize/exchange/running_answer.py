@@ -8,6 +8,7 @@ from typing import Protocol
 from mitmproxy import http
 from mitmproxy.flow import Error
 
+from ..chat.growing_text import Growth, ProvedGrowth
 from ..chat.stream_state import Asked
 from ..records.flow_metadata import ENDS
 from ..records.record_line import Record
@@ -95,6 +96,12 @@ class RunningAnswer:
     clock: StreamClock | None = None
     _shown: int = 0  # bytes that had been sent when it was shown last
     _body: bytes | None = None  # what was shown then: another may be mitmproxy's own
+
+    def know(self, client: bytes, proved: ProvedGrowth) -> None:
+        """Know what earlier answers to *client* from its host and model have *proved*."""
+        request = self.flow.request
+        place = request.host, request.port, self.asked.model[:_NAME], client
+        self.asked = replace(self.asked, growth=Growth(proved, place))
 
     @classmethod
     def of(

@@ -12,7 +12,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    holds for all. A time is converted before it is missed.
 4. Deltas: roles, then what says nothing, since what follows asks whether a delta says
    anything; content is text before it is compared, optional repairs take out
-   of it what is none; reasoning has its name before it is parted from text.
+   of it what is none; reasoning has its name before it is compared, and parted from text.
 5. The finish reason, in OpenAI's words, leaves its delta before a tool call is split, so
    that the order comes out as head, arguments, finish.
 6. A legacy call is a tool call before text and reasoning are parted from those.
@@ -39,6 +39,7 @@ from .delta.content_parts import ContentParts
 from .delta.content_with_calls import ContentWithCalls
 from .delta.field_hollow import FieldHollow
 from .delta.logprobs_incomplete import LogprobsIncomplete
+from .delta.reasoning_cumulative import ReasoningCumulative
 from .delta.reasoning_null import ReasoningNull
 from .delta.reasoning_renamed import ReasoningRenamed
 from .delta.reasoning_with_content import ReasoningWithContent
@@ -199,6 +200,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     ThinkAsText,
     ToolCallAsText,
     ReasoningRenamed,
+    ReasoningCumulative,
     ReasoningNull,
     # one thing a chunk
     FinishKeyMissing,
@@ -266,7 +268,7 @@ FIXES = tuple(fix for fix in EVERY_FIX if not fix.optional)
 
 LEFT_ALONE: tuple[tuple[str, str], ...] = (
     (
-        "tool call as text in `content` (harmony, bare JSON; `<tool_call>` by default)",
+        "tool call as text in `content` (bare JSON; the forms of models by default)",
         "an answer may show such text without meaning it (`normalize_also`).",
     ),
     (
@@ -274,11 +276,11 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
         "the call itself never comes, and nothing is made up.",
     ),
     (
-        "`</think>` alone in `content`; `<think>` by default",
+        "`</think>` alone in `content`; `<think>` and harmony's marks by default",
         "clients cut it out, and an answer may speak of the tag (`normalize_also`).",
     ),
     (
-        "the first texts of a stream that tells all again in each chunk",
+        "the first texts of a host's first stream that tells all again in each chunk",
         "they have been sent before three of them prove it; one alone could be meant.",
     ),
     (

@@ -1,16 +1,12 @@
 """Each delta brings the whole text again, from its beginning."""
 
-from ...chat.chunk import Chunk, deltas
+from ...chat.chunk import Chunk, deltas, envelope_of
+from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk
+from ...wire.json_text import frozen
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
-_PROOF = 3  # deltas in a row that begin with the whole one before them
-_LENGTH = 16  # characters of the last of those
-_LETTERS = 5  # different ones: a growing line of dashes or blanks proves nothing
-_MOST = 8  # choices that are watched
-_DOUBTS = 2  # deltas of a choice that are anything else: it does not tell all again
-_NEW = ("", 0, 0)
 
 
 class ContentCumulative(Fix):
@@ -19,6 +15,10 @@ class ContentCumulative(Fix):
     Proof is three deltas in a row, each the whole one before and more. Earlier text
     has been sent by then. A guess could cost text: "ha" then "haha" may be both meant. Two
     deltas that say something else are proof of the contrary.
+
+    A host and model that have proved it are remembered: their later streams are repaired
+    from the first event on, until one says the contrary (chat/growing_text.py has the
+    rule).
     """
 
     name = "content-cumulative"
@@ -50,34 +50,44 @@ class ContentCumulative(Fix):
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        # The last text, how often it grew, how often not; None once it is clear.
-        self._texts: dict[int, tuple[str, int, int] | None] = {}
+        self._texts = GrowingTexts(asked.growth, "content")
+        self._frame: Chunk = {}
 
     def state(self) -> object:
         """Return what is known of the texts so far."""
-        return tuple(self._texts.items())
+        return self._texts.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
         """The text, as long as it may turn out to be repeated."""
-        return ("content",) if not self._texts or any(self._texts.values()) else ()
+        return () if self._texts.are_clear else ("content",)
+
+    @property
+    def waiting(self) -> object:
+        """What may be chance, or repeated."""
+        return self._texts.waiting
 
     def edit(self, chunk: Chunk) -> bool:
         """Cut off what was sent before."""
         changed = False
         for index, _, delta in deltas(chunk):
             text = delta.get("content")
-            if not isinstance(text, str) or not text:
-                continue
-            state = self._texts.get(index, None if len(self._texts) >= _MOST else _NEW)
-            if state is None:
-                continue
-            last, times, doubts = state
-            grew = bool(last) and len(text) > len(last) and text.startswith(last)
-            times = times + 1 if grew or (times >= _PROOF and text == last) else 0
-            doubts += bool(last) and not times
-            self._texts[index] = (text, times, doubts) if doubts < _DOUBTS else None
-            if times >= _PROOF and len(last) >= _LENGTH and len(set(last)) >= _LETTERS:
-                delta["content"] = text[len(last) :]
-                changed = True
+            if isinstance(text, str) and text:
+                sent = self._texts.read(index, "content", text, self.seen.n)
+                if sent != text:
+                    delta["content"] = sent
+                    changed = True
+        self._frame = envelope_of(chunk) if self._texts.waiting else {}
         return changed
+
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
+        """Send what is new of what waited."""
+        choices = [
+            {"index": at, "delta": {key: text}, "finish_reason": None}
+            for at, key, text in self._texts.end(indexes)
+        ]
+        return [{**self._frame, "choices": [choice]} for choice in choices]
+
+    def undo(self, n: int) -> None:
+        """Know what was known before the event."""
+        self._texts.undo(n)

@@ -1,6 +1,7 @@
 """Text and a tool call in one delta."""
 
-from ...chat.chunk import Chunk, deltas, envelope_of
+from ...chat.chunk import Chunk
+from ...chat.chunk_split import part_text
 from ...repair.fix import Example, Fix, calling, chunk, head
 
 _TEXT_DELTA = {"role": "assistant", "content": "Let me see."}
@@ -41,17 +42,4 @@ class ContentWithCalls(Fix):
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Split the chunk."""
-        texts: list[Chunk] = []
-        for _, choice, delta in deltas(chunk):
-            if delta.get("content") and delta.get("tool_calls"):
-                # The role opens the choice, so it goes with what comes first.
-                text_delta = {
-                    key: delta.pop(key) for key in ("role", "content") if key in delta
-                }
-                texts.append({**choice, "delta": text_delta, "finish_reason": None})
-                choice.pop("text", None)
-                if "logprobs" in choice:
-                    choice["logprobs"] = None
-        if not texts:
-            return None
-        return [{**envelope_of(chunk), "choices": texts}, chunk]
+        return part_text(chunk)

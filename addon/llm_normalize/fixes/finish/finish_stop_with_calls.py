@@ -24,7 +24,7 @@ class FinishStopWithCalls(Fix):
         "https://github.com/cloudflare/ai/issues/192",
         "https://github.com/ENTERPILOT/GoModel/issues/124",
     )
-    moments = (Moment.WAITED_FINISH,)
+    moments = (Moment.WAITED_FINISH, Moment.SENT_FINISH)
     examples = (
         Example(
             "stream",

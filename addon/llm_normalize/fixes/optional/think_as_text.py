@@ -1,25 +1,39 @@
-"""`<think>…</think>` before the answer, in `content`."""
+"""Thoughts before the answer, in `content`: `<think>…</think>`, or harmony's analysis."""
 
 from ...chat.chunk import Chunk, deltas, envelope_of, messages
-from ...chat.stream_state import MANY, Asked, Seen
-from ...chat.tagged_text import Passage, Tags, held_of, read, waiting
+from ...chat.stream_state import Asked, Seen
+from ...chat.text_parts import THOUGHTS, Part, Place, Texts, Wanted, read
 from ...repair.fix import Example, Fix, chunk, completion
 from ...wire.json_text import frozen
 
-_TAGS = Tags("<think>", "</think>", first=True)
+_WANTED = Wanted(thoughts=True)
 _BOTH = {"role": "assistant", "content": "<think>so</think>Hi"}
+_HARMONY = (
+    "<|channel|>analysis<|message|>so<|end|>"
+    "<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
+)
 
 
 class ThinkAsText(Fix):
-    """Send it as `reasoning_content`; text that only speaks of the tag stays."""
+    """Send them as `reasoning_content`; text that only speaks of the tag stays.
+
+    They stand at the begin of the text. What harmony marks as the answer loses its marks.
+    """
 
     name = "think-as-text"
-    changes = "`<think>…</think>` at the begin of `content` -> `reasoning_content`"
+    changes = (
+        "`<think>…</think>`, or harmony's `analysis`, at the begin of `content` -> "
+        "`reasoning_content`"
+    )
     why = "Clients without a parser of their own show the thoughts as the answer."
-    providers = ("DeepSeek R1 and Qwen 3 without a reasoning parser",)
+    providers = (
+        "DeepSeek R1 and Qwen 3 without a reasoning parser",
+        "servers of gpt-oss without a parser for harmony",
+    )
     sources = (
         "https://api-docs.deepseek.com/guides/reasoning_model",
         "https://docs.vllm.ai/en/latest/features/reasoning_outputs.html",
+        "https://github.com/openai/harmony/blob/main/docs/format.md",
     )
     optional = True
     examples = (
@@ -38,47 +52,47 @@ class ThinkAsText(Fix):
             completion(_BOTH),
             completion({**_BOTH, "content": "Hi", "reasoning_content": "so"}),
         ),
+        Example.of_body(
+            "harmony",
+            completion({"role": "assistant", "content": _HARMONY}),
+            completion({**_BOTH, "content": "Hi", "reasoning_content": "so"}),
+        ),
         Example.untouched("prose", [chunk({"content": "The tag <think> is"})]),
+        Example.untouched("marker", [chunk({"content": "In <|channel|>analysis"})]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._at: dict[int, Passage] = {}
+        self._texts = Texts(_WANTED)
         self._frame: Chunk = {}
-        self._before = (-1, self._at)  # an event's number, and what waited before
 
     def state(self) -> object:
         """Return where the texts have come to."""
-        return tuple(self._at.items()), frozen(self._frame)
+        return self._texts.state, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
         """The text, until its thoughts are over."""
-        settled = self._at and all(each.over for each in self._at.values())
+        settled = self._texts.has_begun and self._texts.are_over
         return () if settled else ("content",)
 
     @property
     def waiting(self) -> object:
         """What waits of which texts."""
-        return held_of(self._at, _TAGS)
+        return self._texts.waiting
 
     def edit(self, chunk: Chunk) -> bool:
         """Part the texts of the deltas."""
         changed = False
         for index, _, delta in deltas(chunk):
-            text, known = delta.get("content"), self._at.get(index, Passage())
-            if not isinstance(text, str) or not text or known.over:
-                continue
-            if len(self._at) >= MANY:
-                continue
-            parts, now = read(known, _TAGS, text)
-            self._before = (self.seen.n, {**self._at})
-            self._at[index] = now
-            self._frame = envelope_of(chunk) if now.held else {}
-            if parts != [(False, text)]:
-                changed = True
-                del delta["content"]
-                delta.update(_fields(parts, delta))
+            text = delta.get("content")
+            if isinstance(text, str) and text:
+                parts = self._texts.read(index, text, self.seen.n)
+                if parts != [Part(text)]:
+                    changed = True
+                    del delta["content"]
+                    delta.update(_fields(parts, delta))
+        self._frame = envelope_of(chunk) if self._texts.waiting else {}
         return changed
 
     def body(self, body: Chunk) -> bool:
@@ -86,33 +100,29 @@ class ThinkAsText(Fix):
         changed = False
         for _, message in messages(body):
             text = message.get("content")
-            if isinstance(text, str) and _TAGS.close in text:
-                parts, now = read(Passage(), _TAGS, text)
-                if now.over and parts != [(False, text)]:
+            if isinstance(text, str) and text:
+                parts, now = read(Place(), text, _WANTED, ended=True)
+                if now.mode not in THOUGHTS and parts != [Part(text)]:
                     message.update({"content": "", **_fields(parts, message)})
                     changed = True
         return changed
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited, as it came."""
-        due = [at for at in self._at if indexes is None or at in indexes]
-        held = {at: self._at[at] for at in due if self._at[at].held}
-        for at, passage in held.items():
-            self._at[at] = Passage(inside=passage.inside, over=not passage.inside)
-        made = [
-            (at, _fields([(p.inside, waiting(p, _TAGS))], {})) for at, p in held.items()
-        ]
+        made = [(at, _fields(parts, {})) for at, parts in self._texts.end(indexes)]
         return [_alone(self._frame, at, delta) for at, delta in made]
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
-        if self._before[0] == n:
-            self._at = self._before[1]
+        self._texts.undo(n)
 
 
-def _fields(parts: list[tuple[bool, str]], beside: Chunk) -> Chunk:
+def _fields(parts: list[Part], beside: Chunk) -> Chunk:
     said = {
-        inside: "".join(t for i, t in parts if i is inside) for inside in (True, False)
+        is_thought: "".join(
+            each.text for each in parts if each.is_thought is is_thought
+        )
+        for is_thought in (True, False)
     }
     thought = str(beside.get("reasoning_content") or "") + said[True]
     fields = {"content": said[False], "reasoning_content": thought}

@@ -1,16 +1,16 @@
-"""`<tool_call>…</tool_call>` in `content`, and no call."""
+"""Calls in `content`, as the model wrote them, and no call."""
 
 from ...chat.chunk import Chunk, calls, deltas, envelope_of, messages
-from ...chat.chunk_split import part_calls
+from ...chat.chunk_split import fragments_of, part_calls, part_text
 from ...chat.declared_tools import Tools
-from ...chat.stream_state import MANY, Asked, Seen
-from ...chat.tagged_text import Parts, Passage, Tags, held_of, read, waiting
-from ...chat.text_calls import function_in
+from ...chat.stream_state import Asked, Seen
+from ...chat.text_parts import Part, Place, Texts, Wanted, joined, read
 from ...repair.fix import Example, Fix, calling, chunk, completion, head, rest
 from ...wire.json_text import frozen
 
-_TAGS = Tags("<tool_call>", "</tool_call>")
 _TEXT = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+_HARMONY = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+_MINIMAX = '<minimax:tool_call>\n<invoke name="f">\n</invoke>\n</minimax:tool_call>'
 _TOOLS = Tools(frozenset("f"))
 _STREAM = Asked(stream=True, tools=True, declared=_TOOLS, id="0")
 _CALL = {
@@ -18,26 +18,43 @@ _CALL = {
     "type": "function",
     "function": {"name": "f", "arguments": "{}"},
 }
-
-_HEAD = head(id=_CALL["id"])
+_SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
 
 
 class ToolCallAsText(Fix):
-    """Send it as a call, where the tool is declared; any other text stays."""
+    """Send it as a call, where the tool is declared; any other text stays.
+
+    Text waits from an opening on. Where a text begins with harmony's marks of an answer,
+    those go, too; its marks of thoughts stay.
+    """
 
     name = "tool-call-as-text"
-    changes = "`<tool_call>` with JSON or XML in `content` -> `tool_calls`, if declared"
+    changes = (
+        "call in `content`, in the form of Hermes, Qwen, GLM, harmony, MiniMax, Mistral, "
+        "Llama, DeepSeek or Kimi -> `tool_calls`, if declared"
+    )
     why = "Agents take the call for the answer, and stop without a word."
-    providers = ("vLLM and llama.cpp without a tool parser (Qwen, Hermes)",)
-    sources = ("https://github.com/vllm-project/vllm/issues/32587",)
+    providers = ("vLLM, SGLang, TensorRT-LLM, llama.cpp without the tool parser",)
+    sources = (
+        "https://github.com/vllm-project/vllm/issues/32587",
+        "https://github.com/NVIDIA/TensorRT-LLM/issues/9256",
+        "https://github.com/openai/harmony/blob/main/docs/format.md",
+        "https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md",
+    )
     optional = True
     examples = (
         Example(
             "stream",
             [chunk({"content": "Hi"}), chunk({"content": _TEXT})],
-            [chunk({"content": "Hi"}), calling(_HEAD), calling(rest())],
+            [chunk({"content": "Hi"}), *_SPLIT],
             asked=_STREAM,
             ended=False,
+        ),
+        *(
+            Example(
+                name, [chunk({"content": text})], _SPLIT, asked=_STREAM, ended=False
+            )
+            for name, text in (("harmony", _HARMONY), ("MiniMax", _MINIMAX))
         ),
         Example(
             "body",
@@ -47,20 +64,21 @@ class ToolCallAsText(Fix):
             kind="body",
         ),
         Example.untouched("prose", [chunk({"content": "<b>"})], asked=_STREAM),
+        Example.untouched("marker", [chunk({"content": "<|call|> is"})], asked=_STREAM),
         Example.untouched("no tools", [chunk({"content": _TEXT})]),
     )
 
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
-        self._at: dict[int, Passage] = {}
+        self._wanted = Wanted(asked.declared)
+        self._texts = Texts(self._wanted)
         self._made: dict[int, int] = {}  # calls of a choice
         self._is_calling = False
         self._frame: Chunk = {}
-        self._before = (-1, self._at)  # an event's number, and what waited before
 
     def state(self) -> object:
         """Return where the texts have come to."""
-        return tuple(self._at.items()), tuple(self._made.items()), frozen(self._frame)
+        return self._texts.state, tuple(self._made.items()), frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -70,41 +88,30 @@ class ToolCallAsText(Fix):
     @property
     def waiting(self) -> object:
         """What waits of which texts."""
-        return held_of(self._at, _TAGS)
+        return self._texts.waiting
 
     def edit(self, chunk: Chunk) -> bool:
         """Part the texts of the deltas."""
         changed = False
         for index, _, delta in deltas(chunk) if self.asked.declared.names else ():
-            text, known = delta.get("content"), self._at.get(index, Passage())
-            if isinstance(text, str) and text and len(self._at) < MANY:
-                parts, now = read(known, _TAGS, text)
-                self._before = (self.seen.n, {**self._at})
-                self._at[index] = now
-                self._frame = envelope_of(chunk) if now.held or now.inside else {}
+            text = delta.get("content")
+            if isinstance(text, str) and text:
+                parts = self._texts.read(index, text, self.seen.n)
                 fields = self._fields(parts, index, is_stream=True)
                 if fields != {"content": text}:
                     changed = True
                     del delta["content"]
                     more = calls(delta) + fields.pop("tool_calls", [])
-                    delta.update({**fields, **({"tool_calls": more} if more else {})})
-                    self._is_calling = self._is_calling or bool(more)
+                    delta.update(fields | ({"tool_calls": more} if more else {}))
+                    self._is_calling |= bool(more)
+        self._frame = envelope_of(chunk) if self._texts.waiting else {}
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
         """Send text and calls in OpenAI's chunks: no other fix has looked for a call."""
-        if not self._is_calling:
-            return None
-        self._is_calling = False
-        texts: list[Chunk] = []
-        for _, choice, delta in deltas(chunk):
-            if delta.get("content") and calls(delta):
-                text = {
-                    key: delta.pop(key) for key in ("role", "content") if key in delta
-                }
-                bare = {**choice, "delta": text, "finish_reason": None}
-                texts.append({**envelope_of(chunk), "choices": [bare]})
-        return [*texts, *(part_calls(chunk) or [chunk])]
+        is_calling, self._is_calling = self._is_calling, False
+        *texts, rest = (part_text(chunk) or [chunk]) if is_calling else [chunk]
+        return [*texts, *(part_calls(rest) or [rest])] if is_calling else None
 
     def body(self, body: Chunk) -> bool:
         """Part the texts of the messages without a call."""
@@ -112,50 +119,43 @@ class ToolCallAsText(Fix):
         for at, (_, message) in enumerate(messages(body)):
             text = message.get("content")
             declared = self.asked.declared.names and not message.get("tool_calls")
-            if declared and isinstance(text, str):
-                parts, now = read(Passage(), _TAGS, text)
-                parts.append((False, waiting(now, _TAGS)))
+            if declared and isinstance(text, str) and text:
+                parts, _ = read(Place(), text, self._wanted, ended=True)
                 fields = self._fields(parts, at, is_stream=False)
-                if "tool_calls" in fields:
+                if fields != {"content": text}:
                     message.update({"content": None, **fields})
                     changed = True
         return changed
 
-    def _fields(self, parts: Parts, index: int, *, is_stream: bool) -> Chunk:
+    def _fields(self, parts: list[Part], index: int, *, is_stream: bool) -> Chunk:
         """Return what a delta or message has of *parts*."""
-        text, found = "", list[Chunk]()
-        for inside, part in parts:
-            function = function_in(part, self.asked.declared) if inside else None
-            if function is None:
-                text += f"{_TAGS.open}{part}{_TAGS.close}" if inside else part
-                continue
+        text, functions = joined(parts)
+        found = list[Chunk]()
+        for function in functions:
             at = max(len(self.seen.choice(index).calls), self._made.get(index, 0))
             self._made[index] = at + 1
-            call = {"id": self.asked.make_id("call_", index, at), "type": "function"}
-            if is_stream:
-                opening = {"name": function["name"], "arguments": ""}
-                found.append({"index": at, **call, "function": opening})
-                rest = {"arguments": function["arguments"]}
-                found.append({"index": at, "function": rest})
-            else:
-                found.append({**call, "function": function})
-        text = text if text.strip() or not found else ""
-        fields = {"content": text, "tool_calls": found}
-        return {key: each for key, each in fields.items() if each}
+            frame = {"id": self.asked.make_id("call_", index, at), "type": "function"}
+            call = {**frame, "function": function}
+            found += fragments_of(call, at) if is_stream else [call]
+        fields = (("content", text), ("tool_calls", found))
+        return {key: each for key, each in fields if each}
+
+    def flush(self) -> list[Chunk]:
+        """Send what waits of choices for which no finish has come."""
+        known = self.seen.choices.items()
+        return self.end({at for at, choice in known if not choice.finished})
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what waited, as it came."""
-        due = [at for at in self._at if indexes is None or at in indexes]
-        held = {at: text for at in due if (text := waiting(self._at[at], _TAGS))}
-        for at in held:
-            self._at[at] = Passage()
-        choices = [
-            {"index": at, "delta": {"content": text}, "finish_reason": None}
-            for at, text in held.items()
-        ]
-        return [{**self._frame, "choices": [choice]} for choice in choices]
+        """Send what waited: a call that lacks its end, else the text as it came."""
+        made: list[Chunk] = []
+        for at, parts in self._texts.end(indexes):
+            fields = self._fields(parts, at, is_stream=True)
+            more = [{"tool_calls": [each]} for each in fields.pop("tool_calls", [])]
+            for delta in [fields, *more] if fields else more:
+                choice = {"index": at, "delta": delta, "finish_reason": None}
+                made.append({**self._frame, "choices": [choice]})
+        return made
 
     def undo(self, n: int) -> None:
         """Let wait what waited before the event."""
-        if self._before[0] == n:
-            self._at = self._before[1]
+        self._texts.undo(n)

@@ -1,7 +1,7 @@
 """A tool call whose arguments come with its head, in one fragment."""
 
 from ...chat.chunk import Chunk, calls, deltas, envelope_of, function, index_of
-from ...chat.chunk_split import bare_of
+from ...chat.chunk_split import bare_of, fragments_of
 from ...repair.fix import Example, Fix, calling, head, rest
 from ...wire.json_text import Json
 
@@ -65,12 +65,7 @@ def _split(found: list[Chunk], known: set[int]) -> list[Chunk]:
     complete = [_is_complete(call) and index_of(call) not in known for call in found]
     fragments: list[Chunk] = []
     for call, is_complete in zip(found, complete, strict=True):
-        fragments.append(call)
-        if is_complete:
-            inner = {**function(call)}
-            rest = {"arguments": inner["arguments"]}
-            fragments[-1] = {**call, "function": {**inner, "arguments": ""}}
-            fragments.append({"index": index_of(call), "function": rest})
+        fragments += fragments_of(call, index_of(call)) if is_complete else [call]
     return fragments if any(complete) else []
 
 

@@ -1,0 +1,97 @@
+"""Each delta brings the whole reasoning again, from its beginning."""
+
+from ...chat.chunk import Chunk, deltas, envelope_of
+from ...chat.growing_text import GrowingTexts
+from ...chat.stream_state import Asked, Seen
+from ...repair.fix import Example, Fix, chunk
+from ...wire.json_text import frozen
+
+_TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
+_KEYS = ("reasoning_content", "reasoning")
+
+
+class ReasoningCumulative(Fix):
+    """Send what is new, once the stream has proved that each delta repeats all before.
+
+    Proof is three deltas in a row, each the whole one before and more. Earlier thoughts have
+    been sent by then. A guess could cost text: "ha" then "haha" may be both meant. Two
+    deltas that say something else are proof of the contrary.
+
+    A host and model that have proved it are remembered: their later streams are repaired
+    from the first event on, until one says the contrary (chat/growing_text.py has the
+    rule).
+    """
+
+    name = "reasoning-cumulative"
+    changes = (
+        "`delta.reasoning_content`, `delta.reasoning` with all of it so far, three times -> "
+        "what is new"
+    )
+    why = "The thoughts are shown again with each chunk."
+    providers = ("MiniMax M2", "gateways to it")
+    key = "reasoning"
+    sources = ("https://github.com/MiniMax-AI/MiniMax-M2/issues/95",)
+    examples = (
+        Example(
+            "growing",
+            [chunk({"reasoning_content": text}) for text in _TEXTS],
+            [
+                *[chunk({"reasoning_content": text}) for text in _TEXTS[:-1]],
+                chunk({"reasoning_content": "."}),
+            ],
+            ended=False,
+        ),
+        Example.untouched(
+            "blanks",
+            [chunk({"reasoning_content": " " * 2**size}) for size in range(7)],
+        ),
+        Example.untouched(
+            "twice",
+            [chunk({"reasoning_content": "ha"}), chunk({"reasoning_content": "haha"})],
+        ),
+    )
+
+    def __init__(self, asked: Asked, seen: Seen) -> None:
+        super().__init__(asked, seen)
+        self._texts = GrowingTexts(asked.growth, "reasoning")
+        self._frame: Chunk = {}
+
+    def state(self) -> object:
+        """Return what is known of the texts so far."""
+        return self._texts.state, frozen(self._frame)
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The reasoning, as long as it may turn out to be repeated."""
+        return () if self._texts.are_clear else _KEYS
+
+    @property
+    def waiting(self) -> object:
+        """What may be chance, or repeated."""
+        return self._texts.waiting
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Cut off what was sent before."""
+        changed = False
+        for index, _, delta in deltas(chunk):
+            for key in _KEYS:
+                text = delta.get(key)
+                if isinstance(text, str) and text:
+                    sent = self._texts.read(index, key, text, self.seen.n)
+                    if sent != text:
+                        delta[key] = sent
+                        changed = True
+        self._frame = envelope_of(chunk) if self._texts.waiting else {}
+        return changed
+
+    def end(self, indexes: set[int] | None) -> list[Chunk]:
+        """Send what is new of what waited."""
+        choices = [
+            {"index": at, "delta": {key: text}, "finish_reason": None}
+            for at, key, text in self._texts.end(indexes)
+        ]
+        return [{**self._frame, "choices": [choice]} for choice in choices]
+
+    def undo(self, n: int) -> None:
+        """Know what was known before the event."""
+        self._texts.undo(n)

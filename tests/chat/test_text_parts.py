@@ -1,0 +1,619 @@
+"""The optional repairs: calls and thoughts as text."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge.strict import taken
+from llm_normalize import conformance
+from llm_normalize.chat.chunk import Chunk
+from llm_normalize.chat.declared_tools import Tools
+from llm_normalize.chat.harmony import Header, header_of
+from llm_normalize.chat.stream_state import MANY, Asked
+from llm_normalize.chat.text_parts import Part, Place, Wanted, read
+from llm_normalize.fixes import EVERY_FIX, FIXES
+from llm_normalize.fixes.optional.think_as_text import ThinkAsText
+from llm_normalize.fixes.optional.tool_call_as_text import ToolCallAsText
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import DONE, Fix, chunk, completion, wire
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import dumps
+from streams import repaired
+
+PROPERTIES: Chunk = {
+    "a": {"type": "integer"},
+    "c": {"type": "string"},
+    "d": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+    "e": {"type": ["string", "number"]},
+    "h": {"enum": ["x", 1]},
+    "o": {"type": "object"},
+}
+SCHEMA = {"type": "object", "properties": PROPERTIES}
+TOOLS = Tools.of(
+    {
+        "tools": [
+            {"type": "function", "function": {"name": "f", "parameters": SCHEMA}},
+            {"type": "function", "function": {"name": "g"}},
+        ]
+    }
+)
+ASKED = Asked(stream=True, tools=True, declared=TOOLS)
+ROLE = chunk({"role": "assistant", "content": ""})
+STOP = chunk({}, finish="stop")
+CALLS_ALONE = [fix for fix in EVERY_FIX if fix is not ThinkAsText]
+THOUGHTS_ALONE = [fix for fix in EVERY_FIX if fix is not ToolCallAsText]
+F = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+G = "<tool_call><function=g>\n<parameter=b>\n2\n</parameter>\n<parameter=c>\nx y\n</parameter>\n</function></tool_call>"
+TO = "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
+ANALYSIS = "<|channel|>analysis<|message|>so<|end|>"
+FINAL = "<|start|>assistant<|channel|>final<|message|>"
+ONE = [("f", '{"a":1}')]
+BOTH = [*ONE, ("g", "{}")]
+
+
+def answer(text: str, size: int, *, finish: bool = True) -> bytes:
+    cut = [text[at : at + size] for at in range(0, len(text), size)]
+    events = [ROLE, *(chunk({"content": part}) for part in cut)]
+    return wire([*events, *([STOP] if finish else []), DONE])
+
+
+def said(
+    text: str,
+    size: int,
+    asked: Asked = ASKED,
+    fixes: list[type[Fix]] | tuple[type[Fix], ...] = EVERY_FIX,
+    *,
+    finish: bool = True,
+) -> tuple[str, str, list[tuple[str, str]], str]:
+    """Return text, reasoning, calls and finish reason as a client takes them."""
+    out = repaired(answer(text, size, finish=finish), asked, fixes)
+    assert conformance.check_stream(out, conformance.Request(stream=True)) == []
+    assert repaired(out, asked, fixes) == out
+    choice = taken(out).choices[0]
+    calls = [(call.name, call.arguments) for call in choice.calls]
+    return choice.text, choice.reasoning, calls, str(choice.finish_reason)
+
+
+def in_body(
+    text: str, fixes: list[type[Fix]] | tuple[type[Fix], ...] = EVERY_FIX
+) -> tuple[str, str, list[tuple[str, str]], str]:
+    data = dumps(completion({"role": "assistant", "content": text}))
+    out = repair_body(data, 200, ASKED, fixes).after[0]
+    assert conformance.check_body(out, conformance.Request()) == []
+    (choice,) = json.loads(out)["choices"]
+    message = choice["message"]
+    functions = [each["function"] for each in message.get("tool_calls", ())]
+    calls = [(each["name"], each["arguments"]) for each in functions]
+    thought = message.get("reasoning_content", "")
+    return message["content"] or "", thought, calls, choice["finish_reason"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_a_call_in_a_text_is_a_call(size: int) -> None:
+    calls = [("f", '{"a":1}'), ("g", '{"b":2,"c":"x y"}')]
+    assert said(F, size) == ("", "", calls[:1], "tool_calls")
+    assert said("Let me see. " + F + G, size) == (
+        "Let me see. ",
+        "",
+        calls,
+        "tool_calls",
+    )
+
+
+def deepseek(word: str) -> str:
+    return f"<\uff5ctool▁{word}\uff5c>"
+
+
+CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
+    "harmony": (TO + '{"a": 1}<|call|>', ONE),
+    "harmony, whose stop token is no text": (TO + '{"a": 1}', ONE),
+    "harmony, the tool beside the role": (
+        (
+            "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>"
+            '{"a":1}<|call|>'
+        ),
+        ONE,
+    ),
+    "harmony, from the role on": (
+        ' to=functions.f<|channel|>commentary <|constrain|>json<|message|>{"a":1}',
+        ONE,
+    ),
+    "harmony, from the channel on": (
+        '<|channel|>commentary to=functions.f<|message|>{"a":1}<|end|>',
+        ONE,
+    ),
+    "harmony, from the channel's name on": (
+        'commentary to=functions.f json<|message|>{"a":1}<|return|>',
+        ONE,
+    ),
+    "harmony, in the analysis": (
+        '<|channel|>analysis to=functions.f code<|message|>{"a":1}<|call|>',
+        ONE,
+    ),
+    "harmony, without a namespace": (
+        '<|channel|>commentary to=f<|message|>{"a":1}<|call|>',
+        ONE,
+    ),
+    "harmony, two": (
+        TO + '{"a":1}<|call|>' + TO.replace(".f", ".g") + "{}<|call|>",
+        BOTH,
+    ),
+    "harmony, two without an end": (
+        TO + '{"a":1}' + TO.replace(".f", ".g") + "{}",
+        BOTH,
+    ),
+    "harmony, no arguments": (TO.replace(".f", ".g") + "<|call|>", BOTH[1:]),
+    "harmony, of its own marks": (
+        TO + '{"c":"<|call|> <|end|>"}<|call|>',
+        [("f", '{"c":"<|call|> <|end|>"}')],
+    ),
+    "MiniMax": (
+        (
+            '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n'
+            "</invoke>\n</minimax:tool_call>"
+        ),
+        ONE,
+    ),
+    "MiniMax, two, and no end": (
+        (
+            "<minimax:tool_call><invoke name='f'><parameter name='a'>1</parameter></invoke>"
+            "<invoke name=g></invoke>"
+        ),
+        BOTH,
+    ),
+    "MiniMax, of its own marks": (
+        (
+            '<minimax:tool_call><invoke name="f"><parameter name="c">\n'
+            "</parameter> or </invoke> or </minimax:tool_call>\n</parameter></invoke>"
+            "</minimax:tool_call>"
+        ),
+        [("f", '{"c":"</parameter> or </invoke> or </minimax:tool_call>"}')],
+    ),
+    "MiniMax M1": (
+        (
+            '<tool_calls>\n{"name": "f", "arguments": {"a": 1}}\n'
+            '{"name": "g", "arguments": {}}\n</tool_calls>'
+        ),
+        BOTH,
+    ),
+    "MiniMax M1, no end": ('<tool_calls>{"name":"f","arguments":{"a":1}}', ONE),
+    "Hermes, two": (F + '\n\n<tool_call>{"name":"g"}</tool_call>\n', BOTH),
+    "Hermes, an array": (
+        (
+            '<tool_call>[{"name":"f","arguments":{"a":1}},{"name":"g","parameters":null}]'
+            "</tool_call>"
+        ),
+        BOTH,
+    ),
+    "Hermes, arguments encoded": (
+        '<tool_call>{"name":"f","arguments":"{\\"a\\":1}"}</tool_call>',
+        ONE,
+    ),
+    "Hermes, as in the API": (
+        (
+            '<tool_call>{"type":"function","function":{"name":"f","arguments":{"a":1}}}'
+            "</tool_call>"
+        ),
+        ONE,
+    ),
+    "Hermes, of its own marks": (
+        '<tool_call>{"name":"f","arguments":{"c":"</tool_call>"}}</tool_call>',
+        [("f", '{"c":"</tool_call>"}')],
+    ),
+    "Qwen, of its own marks": (
+        (
+            "<tool_call><function=f><parameter=c></tool_call></parameter></function>"
+            "</tool_call>"
+        ),
+        [("f", '{"c":"</tool_call>"}')],
+    ),
+    "GLM": (
+        (
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n"
+            "<tool_call>g\n</tool_call>"
+        ),
+        BOTH,
+    ),
+    "Mistral": ('[TOOL_CALLS][{"name":"f","arguments":{"a":1}}]', ONE),
+    "Mistral, by name": ('[TOOL_CALLS]f[ARGS]{"a":1}[TOOL_CALLS]g{}</s>', BOTH),
+    "Llama": (
+        '<|python_tag|>{"name":"f","parameters":{"a":1}}; {"name":"g"}<|eom_id|>',
+        BOTH,
+    ),
+    "DeepSeek V3": (
+        deepseek("calls▁begin")
+        + deepseek("call▁begin")
+        + f'function{deepseek("sep")}f\n```json\n{{"a":1}}\n```'
+        + deepseek("call▁end")
+        + deepseek("calls▁end"),
+        ONE,
+    ),
+    "DeepSeek V3.1": (
+        deepseek("calls▁begin")
+        + "".join(
+            f"{deepseek('call▁begin')}{name}{deepseek('sep')}{arguments}"
+            f"{deepseek('call▁end')}"
+            for name, arguments in BOTH
+        ),
+        BOTH,
+    ),
+    "Kimi": (
+        (
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+            '<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_call_begin|>'
+            "functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>"
+            "<|tool_calls_section_end|>"
+        ),
+        BOTH,
+    ),
+}
+
+
+@pytest.mark.parametrize("before", ["", "Let me see.\n"])
+@pytest.mark.parametrize("name", CALLS)
+def test_each_form_is_a_call_wherever_it_is_cut(name: str, before: str) -> None:
+    text, calls = CALLS[name]
+    if before and not text.startswith(("<", "[")):
+        before = ""  # it begins a text alone
+    for size in (1, 4, 1000):
+        assert said(before + text, size) == (before, "", calls, "tool_calls")
+    assert said(before + text, 3, finish=False)[2:] == (calls, "tool_calls")
+    assert in_body(before + text) == (before, "", calls, "tool_calls")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_no_form_is_a_call_without_its_tool_or_the_option(name: str) -> None:
+    text, _ = CALLS[name]
+    other = Asked(stream=True, tools=True, declared=Tools(frozenset({"other"})))
+    for asked, fixes in ((other, EVERY_FIX), (Asked(stream=True), EVERY_FIX)):
+        assert said(text, 3, asked, fixes)[:3] == (text, "", [])
+    assert said(text, 3, ASKED, FIXES)[:3] == (text, "", [])
+
+
+VALUES: list[tuple[str, str, Any]] = [
+    ("a", "7", 7),
+    ("a", "seven", "seven"),
+    ("c", "7", "7"),
+    ("c", "null", "null"),
+    ("c", "\n  x\n\n", "  x\n"),
+    ("d", "True", True),
+    ("d", "None", None),
+    ("d", "7", 7),
+    ("e", "7", 7),
+    ("e", "7.50", 7.5),
+    ("e", "true", "true"),
+    ("h", "1", 1),
+    ("h", "[1]", "[1]"),
+    ("o", '{"k": [1]}', {"k": [1]}),
+    ("more", "[1]", [1]),
+    ("more", "plain", "plain"),
+]
+
+
+@pytest.mark.parametrize(("key", "text", "value"), VALUES)
+def test_values_have_the_declared_type(key: str, text: str, value: Any) -> None:
+    qwen = f"<tool_call><function=f><parameter={key}>{text}</parameter></function></tool_call>"
+    minimax = (
+        f'<minimax:tool_call><invoke name="f"><parameter name="{key}">{text}'
+        "</parameter></invoke></minimax:tool_call>"
+    )
+    for form in (qwen, minimax):
+        ((name, arguments),) = said(form, 1000)[2]
+        assert (name, json.loads(arguments)) == ("f", {key: value})
+
+
+PROSE = [
+    "The tag <tool_call> begins it.",
+    "<tool_call>{}</tool_call>",
+    "<tool_call>no JSON</tool_call> and on",
+    '<tool_call>{"name": "h", "arguments": {}}</tool_call>',
+    '<tool_call>{"name": "f", "arguments": "x"}</tool_call>',
+    "<tool_call>[1]</tool_call>",
+    "<tool_call>[1] [</tool_call>",
+    '<tool_call>{"name": "f", "argu',
+    '<tool_call>{"name": "f", "arguments": {"a": "\ud800"}}</tool_call>'.encode(
+        "utf-16", "surrogatepass"
+    ).decode("utf-16", "replace")[:12],
+    "<tool_call><function=f><parameter=a>1</function></tool_call>",
+    "<tool_call>f and <arg_key>a</arg_key></tool_call>",
+    "a < b <tool",
+    "Say <think> aloud</think>",
+    "<thinner>",
+    "  ",
+    '<minimax:tool_call><invoke name="h"></invoke></minimax:tool_call>',
+    '<minimax:tool_call><invoke name="f"></invoke> so</minimax:tool_call>',
+    (
+        '<minimax:tool_call><invoke name="f"></invoke><invoke name="h"></invoke>'
+        "</minimax:tool_call>"
+    ),
+    "<minimax:tool_call> opens it, <tool_calls> did",
+    '<tool_calls>{"name":"f","arguments":{}} {</tool_calls>',
+    "In <|channel|> or <|start|>assistant is a channel, <|call|> ends it",
+    "In `<|channel|>final<|message|>Hi<|return|>` it says Hi.",
+    "<|start|>user<|message|>x<|end|>" + FINAL + "Hi<|return|>",
+    "<|start|>",
+    "<|channel|>commentary to=functions.f " + "x" * 40,
+    "<|channel|>final" + " " * 600,
+    "final answer: 1",
+    "analysis",
+    "to=functions.f is how",
+    "<|channel|>commentary to=functions.h<|message|>{}<|call|>",
+    TO + "{no JSON}<|call|>",
+    TO + '{"a": 1',
+    "So " + TO + "[1]<|call|>",
+    "So <|channel|>commentary to=functions.f",
+    ANALYSIS + " on",
+    "[TOOL_CALLS] is Mistral's, [TOOL_CALLS]f too",
+]
+
+
+@pytest.mark.parametrize("text", PROSE)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_any_other_text_stays(text: str, size: int) -> None:
+    fixes = CALLS_ALONE if text.startswith(ANALYSIS) else EVERY_FIX
+    assert said(text, size, fixes=fixes) == (text, "", [], "stop")
+    body = dumps(completion({"role": "assistant", "content": text}))
+    assert repair_body(body, 200, ASKED, fixes).after[0] == body
+
+
+@given(st.text(), st.integers(1, 5), st.sampled_from([*CALLS, *PROSE]))
+def test_text_before_a_form_is_never_lost(text: str, size: int, name: str) -> None:
+    form, calls = CALLS.get(name, (name, []))
+    whole = text + "." + form
+    parts: list[Part] = []
+    at = Place()
+    for place in range(0, len(whole), size):
+        more, at = read(at, whole[place : place + size], Wanted(TOOLS))
+        parts += more
+    more, at = read(at, "", Wanted(TOOLS), ended=True)
+    parts += more
+    assert at.held == ""
+    assert "".join(part.text for part in parts).rstrip() == whole.rstrip()
+    if form.startswith(("<", "[")):
+        assert sum(len(part.calls or ()) for part in parts) == len(calls)
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_marks_of_harmony_s_messages_go_with_what_they_mean(size: int) -> None:
+    text = ANALYSIS + FINAL + "Hi there<|return|>"
+    assert said(text, size) == ("Hi there", "so", [], "stop")
+    assert in_body(text) == ("Hi there", "so", [], "stop")
+    alone = said(text, size, Asked(stream=True), THOUGHTS_ALONE)
+    assert alone == ("Hi there", "so", [], "stop")
+    kept = ANALYSIS + "Hi there"
+    assert said(text, size, fixes=CALLS_ALONE) == (kept, "", [], "stop")
+    plan = "<|start|>assistant<|channel|>commentary<|message|>Plan:<|end|>"
+    call = TO + '{"a":1}<|call|>'
+    calling = ("Plan:", "so", ONE, "tool_calls")
+    assert said(ANALYSIS + plan + call, size) == calling
+    words = said(ANALYSIS + plan + call, size, fixes=THOUGHTS_ALONE)
+    assert words == ("Plan:" + call, "so", [], "stop")
+
+
+SPOKEN = [
+    (FINAL + "It ends by <|end|> or so.<|end|>", "It ends by <|end|> or so.", ""),
+    (FINAL + "Hi" + FINAL + " there", "Hi there", ""),
+    (FINAL + "Hi <|channel|> there", "Hi <|channel|> there", ""),
+    (FINAL + "Hi<|end|>\n<|st", "Hi<|end|>\n<|st", ""),
+    (FINAL + "Hi<|re", "Hi<|re", ""),
+    ("<|start|>assistant<|message|>Hi<|end|>", "Hi", ""),
+    (ANALYSIS + ANALYSIS + "Hi", "Hi", "soso"),
+    ("<|channel|>analysis<|message|>so" + FINAL + "Hi", "Hi", "so"),
+    ("<|channel|>analysis<|message|>so", "", "so"),
+    (ANALYSIS + "<|start|>assistant to=functions.h<|message|>{}<|call|>", None, "so"),
+]
+
+
+@pytest.mark.parametrize(("text", "words", "thought"), SPOKEN)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_message_that_speaks_of_marks(
+    text: str, words: str | None, thought: str, size: int
+) -> None:
+    words = text.removeprefix(ANALYSIS) if words is None else words
+    assert said(text, size) == (words, thought, [], "stop")
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("<|start|>assistant<|channel|>final<|message|>x", Header(45, "final")),
+        (
+            "<|channel|>commentary to=a.b code<|message|>",
+            Header(44, "commentary", "a.b"),
+        ),
+        ("<|channel|>fin", Header()),
+        ("<|channel|>final", Header()),
+        ("<|channel|>final <|constr", Header()),
+        ("<|start|>ass", Header()),
+        ("<|start|>assistant t", Header()),
+        ("<|channel|>other", None),
+        ("<|start|>user", None),
+        ("<|channel|>final one two", None),
+        ("<|channel|>final <b", None),
+        ("<|message|>", Header(11)),
+    ],
+)
+def test_header(text: str, header: Header | None) -> None:
+    assert header_of(text) == header
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_thoughts_before_the_answer_are_reasoning(size: int) -> None:
+    assert said("<think>so <b></think>Hi <think>", size) == (
+        "Hi <think>",
+        "so <b>",
+        [],
+        "stop",
+    )
+    assert said("<think>so", size) == ("", "so", [], "stop")
+    assert said("<think>so</thi", size) == ("", "so</thi", [], "stop")
+    assert said("<think>so</think>" + F, size) == ("", "so", ONE, "tool_calls")
+
+
+@pytest.mark.parametrize("text", ["<think>so", "<|channel|>analysis<|message|>so"])
+def test_thought_without_an_end_stays_in_a_body(text: str) -> None:
+    assert in_body(text) == (text, "", [], "stop")
+
+
+def test_body_without_text_stays() -> None:
+    message = {"role": "assistant", "content": None, "refusal": "No."}
+    data = dumps(completion(message))
+    assert repair_body(data, 200, ASKED, EVERY_FIX).after[0] == data
+
+
+def test_what_waits_is_sent_before_the_finish_and_once() -> None:
+    data = answer("<tool_call>{", 1000).replace(wire([STOP, DONE]), b"")
+    both = data + wire([chunk({"content": "x"}, finish="stop"), DONE])
+    out = repaired(both, ASKED, EVERY_FIX)
+    assert taken(out).choices[0].text == "<tool_call>{x"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_call_comes_out_of_each_of_several_choices(name: str) -> None:
+    text, calls = CALLS[name]
+    cut = [text[at : at + 4] for at in range(0, len(text), 4)]
+    parts = [
+        chunk(
+            None,
+            choices=[
+                {"index": at, "delta": {"content": part}, "finish_reason": None}
+                for at in (0, 1)
+            ],
+        )
+        for part in cut
+    ]
+    ends = [chunk({}, index=at, finish="stop") for at in (0, 1)]
+    asked = Asked(stream=True, tools=True, declared=TOOLS, n=2)
+    out = taken(repaired(wire([*parts, *ends, DONE]), asked, EVERY_FIX))
+    for choice in (out.choices[0], out.choices[1]):
+        found = [(call.name, call.arguments) for call in choice.calls]
+        assert (found, choice.finish_reason) == (calls, "tool_calls")
+
+
+def test_call_beside_a_finish_on_every_chunk_is_one() -> None:
+    for text, calls in CALLS.values():
+        events = [chunk({"content": part}, finish="stop") for part in text]
+        out = taken(repaired(wire([*events, DONE]), ASKED, EVERY_FIX)).choices[0]
+        found = [(call.name, call.arguments) for call in out.calls]
+        assert (out.text, found, out.finish_reason) == ("", calls, "tool_calls")
+
+
+def test_words_that_are_read_in_parts_are_no_change() -> None:
+    text = "<|channel|>commentary to=functions.h<|message|>{}<|call|>\n"
+    for wanted in (Wanted(TOOLS), Wanted(thoughts=True)):
+        assert read(Place(), text, wanted, ended=True)[0] == [Part(text)]
+
+
+@pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool_call>{"])
+def test_what_waits_too_long_is_sent_as_it_came(text: str) -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, chunk({"content": text})]))
+    before = pipeline.waiting
+    assert before is not None
+    out += [*pipeline.release(), *pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
+    choice = taken(b"".join(out)).choices[0]
+    thought = choice.reasoning and "<think>" + choice.reasoning
+    assert thought + choice.text == text
+
+
+def test_call_that_lacks_only_its_end_is_sent_after_a_moment() -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, chunk({"content": TO + '{"a":1}'})]))
+    assert not taken(b"".join(out)).choices[0].calls
+    out += pipeline.release()
+    assert taken(b"".join(out)).choices[0].calls[0].arguments == '{"a":1}'
+    out += [*pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
+    assert taken(b"".join(out)).choices[0].finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "text", ["<think>so</think>Hi", ANALYSIS + FINAL + "Hi<|end|>"]
+)
+def test_blanks_that_waited_too_long_leave_it_the_begin(text: str) -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, chunk({"content": "\n\n"})]))
+    out += [*pipeline.release(), *pipeline.feed(wire([chunk({"content": text}), STOP]))]
+    choice = taken(b"".join([*out, *pipeline.end()])).choices[0]
+    assert (choice.text, choice.reasoning) == ("\n\nHi", "so")
+
+
+@pytest.mark.parametrize("finish", ["tool_calls", "stop", "length", ""])
+def test_reason_beside_a_call_that_lacks_its_end(finish: str) -> None:
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    events = [ROLE, chunk({"content": TO + '{"a":1}'}), chunk({}, finish=finish)]
+    end: list[Chunk | bytes] = [chunk(None, usage=usage), DONE]
+    asked = Asked(stream=True, tools=True, declared=TOOLS, usage=True)
+    out = repaired(wire([*events, *end]), asked, EVERY_FIX)
+    request = conformance.Request(stream=True, include_usage=True)
+    assert conformance.check_stream(out, request) == []
+    (choice,) = taken(out).choices.values()
+    reason = "length" if finish == "length" else "tool_calls"
+    assert ([each.name for each in choice.calls], choice.finish_reason) == (
+        ["f"],
+        reason,
+    )
+
+
+@pytest.mark.parametrize("text", ["<think>so</th", "Hi <tool"])
+def test_event_that_passes_as_received_is_not_sent_again(text: str) -> None:
+    class Faulty(Fix):
+        name = "faulty"
+
+        def edit(self, chunk: Chunk) -> bool:
+            if self.seen.n == 1:
+                raise RuntimeError
+            return False
+
+    data = wire([ROLE, chunk({"content": text}), STOP, DONE])
+    assert repaired(data, ASKED, [*EVERY_FIX, Faulty]) == data
+    other = chunk({"reasoning_content": "so"}, index=1)
+    data = wire([chunk({"content": text}), other, STOP, DONE])
+    alone = wire([chunk({"content": text}), STOP, DONE])
+    first = taken(repaired(data, ASKED, [*EVERY_FIX, Faulty])).choices[0]
+    assert first == taken(repaired(alone, ASKED, EVERY_FIX)).choices[0]
+    both = [{"index": at, "delta": {"content": text}} for at in (0, 1)]
+    data = wire([ROLE, chunk(None, choices=both)])
+    assert repaired(data, ASKED, [*EVERY_FIX, Faulty], ended=False) == data
+
+
+def test_choices_in_which_text_is_looked_for_are_bounded() -> None:
+    texts = ["<tool_call>{}</tool_call>", "<think>so</think>"]
+    for text in texts:
+        events = [chunk({"content": text}, index=at) for at in range(MANY + 2)]
+        out = taken(repaired(wire(events), ASKED, EVERY_FIX, ended=False))
+        assert out.choices[MANY + 1].text == text
+
+
+def test_text_that_waits_is_bounded() -> None:
+    wanted, size = Wanted(TOOLS), 64 * 1024
+    begun = TO + '{"c":"'
+    parts, at = read(Place(), begun, wanted)
+    for _ in range(8):
+        more, at = read(at, "x" * size, wanted)
+        parts += more
+    assert at.held == ""
+    assert "".join(part.text for part in parts) == begun + "x" * 8 * size
+
+
+def test_ends_that_a_call_speaks_of_are_bounded() -> None:
+    wanted, begun = Wanted(TOOLS), TO + '{"c":"'
+    _, at = read(Place(), begun + "<|call|>" * 16, wanted)
+    assert at.held.startswith(TO)
+    _, at = read(at, "<|call|>", wanted)
+    assert at.held == ""
+
+
+def test_a_body_has_the_call() -> None:
+    body = dumps(completion({"role": "assistant", "content": F + G}))
+    out = json.loads(repair_body(body, 200, ASKED, EVERY_FIX).after[0])["choices"][0]
+    assert [each["function"]["name"] for each in out["message"]["tool_calls"]] == [
+        "f",
+        "g",
+    ]
+    assert (out["message"]["content"], out["finish_reason"]) == (None, "tool_calls")
+    beside = dumps(completion({"role": "assistant", "content": "So. " + F}))
+    out = json.loads(repair_body(beside, 200, ASKED, EVERY_FIX).after[0])["choices"][0]
+    assert out["message"]["content"] == "So. "
