@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judge.strict import taken
 from llm_normalize.chat.chunk import Chunk
-from llm_normalize.chat.growing_text import Growth, ProvedGrowth
+from llm_normalize.chat.growing_text import GrowingTexts, Growth, ProvedGrowth
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.fix import DONE, Fix, calling, chunk, head, rest, wire
@@ -231,3 +231,12 @@ def test_host_and_model_that_have_proved_it_are_remembered(tmp_path: Path) -> No
         assert [text_of(out) for out in outs] == [*parts[-1]]
         pairs = list(proxy.records("pair"))
     assert {"content-cumulative"} <= {name for each in pairs for name in each["fixes"]}
+
+
+def test_text_that_is_sent_again_changes_nothing_that_is_known() -> None:
+    texts = GrowingTexts(Growth(proof(), "here"), "content")
+    for n, text in enumerate(GROWING):
+        texts.read(0, "content", text, n)
+    before = texts.state
+    assert texts.read(0, "content", GROWING[-1], 9) == ""
+    assert texts.state == before
