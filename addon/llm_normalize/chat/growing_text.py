@@ -19,7 +19,7 @@ Arguments of calls need no memory: where no object may follow, the second fragme
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 _PROOF = 3  # deltas in a row that begin with the whole one before them
 _LENGTH = 16  # characters of the last of those
@@ -67,7 +67,7 @@ class Growth:
         place: Where the answer comes from.
     """
 
-    proved: ProvedGrowth
+    proved: ProvedGrowth = field(compare=False)
     place: Hashable
 
     def knows(self, kind: str) -> bool:
