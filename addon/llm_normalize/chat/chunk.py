@@ -20,6 +20,12 @@ _FINE = frozenset((
 _TELLING = _WORDS | {"error", "base_resp"}
 """Keys of a chunk that may tell of an error; those that begin with `x_` may, too."""
 
+FLAT = frozenset(("response", "tool_calls"))
+"""Keys under which an answer stands at the top."""
+
+_COUNTED = "prompt_tokens"
+"""A key of usage in OpenAI's form, which no other protocol has."""
+
 FAILURE = re.compile("[45][0-9][0-9]")
 """An HTTP status that tells of a failure."""
 
@@ -33,7 +39,8 @@ def is_chunk(value: Json) -> bool:
         return isinstance(found, list) and all(isinstance(x, dict) for x in found)
     if str(value.get("object")).startswith("chat.completion") or is_flat(value):
         return True
-    return isinstance(value.get("usage"), dict) and "type" not in value
+    usage = value.get("usage")
+    return isinstance(usage, dict) and ("type" not in value or _COUNTED in usage)
 
 
 def is_readable(chunk: Chunk) -> bool:
@@ -89,9 +96,9 @@ def is_flat(value: Chunk) -> bool:
     """Tell whether *value* has its answer at the top, and no choices.
 
     Workers AI's own form: `response` and `tool_calls` in an event, both in the
-    `result` of a body.
+    `result` of a body. What has a `type` is an event of another protocol.
     """
-    if value.get("choices") is not None:
+    if value.get("choices") is not None or "type" in value:
         return False
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
@@ -103,7 +110,7 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
         "chat."
     )
-    return "response" in value or "tool_calls" in value or is_wrapped
+    return is_wrapped or not FLAT.isdisjoint(value)
 
 
 def is_error(value: Json) -> bool:

@@ -4,7 +4,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 
 1. Framing comes first: what is not framed as data cannot be read. Data gets its name,
    loses an inner stream's names, and is one line before it is parted; an event's name
-   marks an error before it is dropped.
+   marks an error before it is dropped. What nobody understands after all of this is an
+   error if it has words, else nothing.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
    error among them. A message is kept, to be compared with the next, before it becomes
    chunks. Usage stands at the top before a chunk without choices is judged.
@@ -82,9 +83,11 @@ from .framing.data_lines_several import DataLinesSeveral
 from .framing.data_name_missing import DataNameMissing
 from .framing.data_null import DataNull
 from .framing.data_space_missing import DataSpaceMissing
+from .framing.data_unreadable import DataUnreadable
 from .framing.done_missing import DoneMissing
 from .framing.done_misspelled import DoneMisspelled
 from .framing.done_repeated import DoneRepeated
+from .framing.error_as_words import ErrorAsWords
 from .framing.error_by_event_name import ErrorByEventName
 from .framing.error_by_field_name import ErrorByFieldName
 from .framing.field_not_data import FieldNotData
@@ -160,6 +163,8 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     CommentSent,
     DoneMisspelled,
     BlankLineMissing,
+    ErrorAsWords,
+    DataUnreadable,
     # shape
     ChoicesFlat,
     ChoicesMissing,
@@ -307,7 +312,8 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "half a value in an event, the rest in the next one or nowhere",
-        "nobody can say what a half waits for, and what is missing cannot be made up.",
+        "nobody can say what a half waits for: it is sent as a newline, or as received "
+        "where the answer ends.",
     ),
     (
         "a stream without any event (200 and nothing else)",

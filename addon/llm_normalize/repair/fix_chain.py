@@ -60,6 +60,7 @@ class Chain:
         self._off: list[Fix] = []
         self._due: list[tuple[Chunk, Fix, int]] = []  # flushed, and not drawn
         self._framing = [fix for fix in fixes if type(fix).event is not Fix.event]
+        self._unread = [fix for fix in fixes if type(fix).unread is not Fix.unread]
         self._edits = [
             _Edit(
                 fix,
@@ -110,6 +111,19 @@ class Chain:
                     record.fixed(fix.name)
             events = framed
         return events
+
+    def unread(self, record: EventRecord, event: Event) -> Event | None:
+        """Return what the first fix makes of *event*, which is not understood, if any."""
+        for fix in self._unread:
+            try:
+                made = fix.unread(event)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(fix, error)
+                continue
+            if made is not None:
+                record.fixed(fix.name)
+                return made
+        return None
 
     def run(
         self, record: EventRecord, chunk: Chunk, payload: bytes, raw: bytes
@@ -262,6 +276,7 @@ class Chain:
         self._off.append(fix)
         logger.error(_OFF, self._label, fix.name, exc_info=error)
         self._framing = [each for each in self._framing if each is not fix]
+        self._unread = [each for each in self._unread if each is not fix]
         self._errors = [each for each in self._errors if each is not fix]
         self._edits = [each for each in self._edits if each.fix is not fix]
         self._riders = [each for each in self._riders if each is not fix]

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunk import choices, is_chunk, is_error, is_readable
+from ..chat.chunk import FLAT, choices, is_chunk, is_error, is_flat, is_readable
 from ..chat.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
@@ -101,6 +101,7 @@ class Pipeline:
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
+        self._has_ended = False
         self._due = b""  # bytes of the block at hand that have not been sent
         # What the event at hand says by OpenAI's framing, if that is not understood.
         self._decoded: tuple[bytes, Json, Outcome] | None = None
@@ -134,7 +135,9 @@ class Pipeline:
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
+        self._has_ended = True
         self._run(b"")
+        self._has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         return self._output.drain()
 
@@ -401,10 +404,26 @@ class Pipeline:
             if len(framed) == 1:
                 # Not ours to reframe: the client's parser may know what it is.
                 record.fixes.clear()
-                raw = event.raw
-                if not closed:
-                    self._make_way(record.n)
+                # Amid a stream line ends part the events; at its end one is cut off.
+                raw, each.closed = event.raw, closed or not self._has_ended
+            if self._replace(record, each, outcome):
+                continue
+            if not closed:
+                self._make_way(record.n)
             self._pass(record, raw, outcome)
+
+    def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
+        """Send what the fixes make of *event*, which no client can read, if anything."""
+        may_be = outcome.may_be_framing or outcome is Outcome.FOREIGN_LINE
+        if self.seen.is_value or not may_be:
+            return False  # without a field name clients skip it
+        made = self._chain.unread(record, event)
+        if made is None:
+            return False
+        if outcome is Outcome.NOT_JSON:
+            self._ending.other()
+        self._framed(record, made, made.encode())
+        return True
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
@@ -455,7 +474,7 @@ class Pipeline:
         if self._is_error(value):
             self._flush(record.n - 1)
             self._error(Outgoing(record, value, raw))
-        elif is_chunk(value) and is_readable(value):
+        elif self._is_chunk(value):
             for outgoing in self._chain.run(record, value, payload, raw):
                 if "choices" not in outgoing.chunk:
                     self._flush(record.n - 1)
@@ -494,6 +513,17 @@ class Pipeline:
         if is_error(value) or fails_instead(value, has_begun=bool(self.seen.choices)):
             return True
         return is_body and tells_only_failure(value)
+
+    def _is_chunk(self, value: Json) -> bool:
+        if not is_chunk(value) or not is_readable(value):
+            return False
+        seen = self.seen
+        if value.get("choices"):
+            seen.has_choices = True
+        elif seen.has_choices and is_flat(value):
+            # No native answer; but usage and notes of OpenAI's form are what they are.
+            return is_chunk({key: value[key] for key in value if key not in FLAT})
+        return True
 
     def _error(self, outgoing: Outgoing) -> None:
         known = len(outgoing.record.fixes)

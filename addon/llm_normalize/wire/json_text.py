@@ -187,6 +187,17 @@ def is_container(data: bytes) -> bool:
         return False
 
 
+def is_broken(data: bytes) -> bool:
+    """Tell whether *data* is JSON for no parser, not even one that takes `NaN`."""
+    try:
+        _look(data.decode())
+    except (UnicodeDecodeError, RecursionError):
+        return False
+    except ValueError:
+        return True
+    return False
+
+
 def dumps(value: Json, *, by_parts: bool = False) -> bytes:
     """Return *value* in OpenAI's spelling: compact, UTF-8 unescaped, key order kept.
 
