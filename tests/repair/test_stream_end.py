@@ -385,7 +385,7 @@ def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
 
 
 def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
-    junk = b"data: hello\n\n"
+    junk = b"note: hello\n\n"
     assert feed([wire([OPENING]), junk], TOOLS, ended=False) == [
         b"",
         wire([EMPTY]) + junk,

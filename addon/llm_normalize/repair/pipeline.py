@@ -14,8 +14,9 @@ from ..chat.chunk import FLAT, choices, is_chunk, is_error, is_flat, is_readable
 from ..chat.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
-from ..wire.json_text import Json, RepeatedKeyError, loads
+from ..wire.json_text import Json
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from . import payload as payloads
 from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
@@ -39,15 +40,12 @@ alike cost next to nothing (repair/fast_path/template.py).
 """
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
-_CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
-_KEYS = ("delta", "message")
 _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
 _BYTES = 7  # 128 of them cost as much as a bracket
 _FEW = 10_000  # bytes of an event whose values are not counted
-_VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
 BODY = 2 * 1024 * 1024
@@ -417,6 +415,7 @@ class Pipeline:
         may_be = outcome.may_be_framing or outcome is Outcome.FOREIGN_LINE
         if self.seen.is_value or not may_be:
             return False  # without a field name clients skip it
+        self._parser.spare -= EVENT
         made = self._chain.unread(record, event)
         if made is None:
             return False
@@ -490,19 +489,19 @@ class Pipeline:
     def _value(self, payload: bytes) -> tuple[Json, Outcome]:
         """Return the value in *payload*, unless it costs too much or is none."""
         if len(payload) > _FEW:
-            cost = _cost(payload)
+            cost = payloads.cost(payload)
             self._parser.spare -= cost
             if cost > MARKS // 2:
                 return None, Outcome.TOO_MANY
         if self._decoded is not None and self._decoded[0] == payload:
             _, value, outcome = self._decoded
         else:
-            value, outcome = _decode(payload)
+            value, outcome = payloads.decode(payload)
             self._decoded = payload, value, outcome
         if outcome is Outcome.UNDERSTOOD:
-            parts = _parts(value)
+            parts = payloads.parts(value)
             self._parser.spare -= parts * EVENT // 2
-            if parts > _CALL * _PARTS:
+            if parts > payloads.CALL * _PARTS:
                 outcome = Outcome.TOO_MANY
         return value, outcome
 
@@ -559,32 +558,3 @@ class Pipeline:
                 for each in (*unsent, *held):
                     self._output.emit(record, each.encode())
                 raise
-
-
-def _decode(payload: bytes) -> tuple[Json, Outcome]:
-    """Return the value in *payload*, or why there is none."""
-    try:
-        return loads(payload), Outcome.UNDERSTOOD
-    except RepeatedKeyError:
-        return None, Outcome.REPEATED_KEY
-    except UnicodeDecodeError:
-        return None, Outcome.BAD_ENCODING
-    except (ValueError, RecursionError):
-        return None, Outcome.NOT_JSON
-
-
-def _cost(payload: bytes) -> int:
-    """Return what reading and writing the JSON in *payload* costs, in brackets."""
-    brackets = payload.count(b"{") + payload.count(b"[")
-    return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
-
-
-def _parts(value: Json) -> int:
-    """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
-    if isinstance(value, list):
-        return len(value)
-    found: list[Json] = choices(value) if isinstance(value, dict) else []
-    sent = [each.get(key) for each in found if isinstance(each, dict) for key in _KEYS]
-    calls = [each.get("tool_calls") for each in sent if isinstance(each, dict)]
-    more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
-    return max(len(found) + _CALL * more - 2, 0)
