@@ -108,7 +108,8 @@ def test_growing_messages_of_many_choices_are_not_all_kept() -> None:
     [
         {"tokens": ["Hi"], "token_logprobs": None},
         {"tokens": ["Hi"], "token_logprobs": []},
-        {"tokens": ["Hi"], "token_logprobs": [-1], "content": [{"top_logprobs": []}]},
+        {"tokens": ["Hi"], "token_logprobs": [-1], "content": [7]},
+        {"tokens": [7], "token_logprobs": [-1]},
         {"content": 1, "refusal": True},
     ],
 )

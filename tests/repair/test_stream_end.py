@@ -252,7 +252,7 @@ def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     assert after_a_pause([TEXT, STOP], [again, OTHER], TWO) == wire(
         [TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}]
     )
-    empty = chunk({"role": "assistant"}, index=1)
+    empty = chunk({"role": "assistant", "content": ""}, index=1)
     assert after_a_pause([TEXT, STOP], [again, empty], TWO) == wire(
         [TEXT, STOP, empty, noted]
     )

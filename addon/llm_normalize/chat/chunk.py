@@ -57,13 +57,16 @@ def is_readable(chunk: Chunk) -> bool:
         return _reads_calls(chunk) and (inner is None or is_readable(inner))
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
-            if isinstance(part, dict):
-                is_fine = _reads_calls(part)
-            else:
-                is_fine = not part or isinstance(part, str)
-            if not is_fine:
+            parts = part if isinstance(part, list) else [part]
+            if not all(map(_reads_part, parts)):
                 return False
     return True
+
+
+def _reads_part(part: Json) -> bool:
+    if isinstance(part, dict):
+        return _reads_calls(part)
+    return not part or isinstance(part, str)
 
 
 def _reads_calls(part: Chunk) -> bool:

@@ -25,8 +25,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
-8. Figures, then what rides on other repairs: null fields, unknown fields, and events
-   left empty by all of this.
+8. Figures, then what rides on other repairs: null fields, unknown fields, openings of
+   which all of this left the role alone, and events left empty.
 9. Bodies and errors have fixes of their own; those of the ending, and of an error's
    status, act by name.
 """
@@ -34,6 +34,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 from ..repair.fix import Fix
 from .delta.annotation_foreign import AnnotationForeign
 from .delta.content_cumulative import ContentCumulative
+from .delta.content_missing import ContentMissing
 from .delta.content_not_text import ContentNotText
 from .delta.content_null import ContentNull
 from .delta.content_parts import ContentParts
@@ -102,6 +103,7 @@ from .shape.choice_text import ChoiceText
 from .shape.choices_empty import ChoicesEmpty
 from .shape.choices_flat import ChoicesFlat
 from .shape.choices_missing import ChoicesMissing
+from .shape.delta_list import DeltaList
 from .shape.delta_missing import DeltaMissing
 from .shape.event_empty import EventEmpty
 from .shape.field_null import FieldNull
@@ -168,6 +170,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     # shape
     ChoicesFlat,
     ChoicesMissing,
+    DeltaList,
     ErrorWithChoices,
     ChoiceSplit,
     ChoiceIndexMissing,
@@ -242,6 +245,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     # what a repair leaves behind
     FieldNull,
     FieldUnknown,
+    ContentMissing,
     EventEmpty,
     # by the ending
     ChoiceAfterFinish,

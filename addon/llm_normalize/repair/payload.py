@@ -21,6 +21,13 @@ def decode(payload: bytes) -> tuple[Json, Outcome]:
         return None, Outcome.NOT_JSON
 
 
+def replaced(payload: bytes, outcome: Outcome) -> Json:
+    """Return what clients read in a *payload* that is no UTF-8; None if it is another."""
+    if outcome is not Outcome.BAD_ENCODING:
+        return None
+    return decode(payload.decode(errors="replace").encode())[0]
+
+
 def cost(payload: bytes) -> int:
     """Return what reading and writing the JSON in *payload* costs, in brackets."""
     brackets = payload.count(b"{") + payload.count(b"[")

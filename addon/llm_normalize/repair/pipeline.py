@@ -368,9 +368,22 @@ class Pipeline:
         record.fixes.clear()
         self._output.emit(record, due)
 
-    def _pass(self, record: EventRecord, data: bytes, reason: Outcome) -> None:
-        """Send what is not understood as it is."""
-        self._ending.other()
+    def _pass(
+        self, record: EventRecord, data: bytes, reason: Outcome, value: Json = None
+    ) -> None:
+        """Send what is not understood as it is.
+
+        Args:
+            record: Its block.
+            data: Its bytes.
+            reason: Why it is not understood.
+            value: What clients that replace bytes which are no UTF-8 read in it.
+        """
+        if is_chunk(value) and choices(value) and not self._is_error(value):
+            self._ending.passed(Outgoing(record, value, data))
+            self.seen.note(value)
+        else:
+            self._ending.other()
         self.raw_events[reason] += 1
         self._output.emit(record, data)
 
@@ -389,7 +402,8 @@ class Pipeline:
             if outcome is Outcome.UNDERSTOOD:
                 return
             if not outcome.may_be_framing:
-                self._pass(record, event.raw, outcome)
+                value = payloads.replaced(payload, outcome)
+                self._pass(record, event.raw, outcome, value)
                 return
         framed = self._frame(record, event)
         for each in framed:
@@ -408,7 +422,7 @@ class Pipeline:
                 continue
             if not closed:
                 self._make_way(record.n)
-            self._pass(record, raw, outcome)
+            self._pass(record, raw, outcome, payloads.replaced(each.data or b"", outcome))
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""
@@ -497,6 +511,10 @@ class Pipeline:
             _, value, outcome = self._decoded
         else:
             value, outcome = payloads.decode(payload)
+            if self.seen.is_value and outcome is Outcome.BAD_ENCODING:
+                # A body: it has to be written anew, since no client skips to it.
+                replaced = payload.decode(errors="replace").encode()
+                value, outcome = payloads.decode(replaced)
             self._decoded = payload, value, outcome
         if outcome is Outcome.UNDERSTOOD:
             parts = payloads.parts(value)

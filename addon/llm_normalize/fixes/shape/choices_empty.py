@@ -1,7 +1,7 @@
 """A chunk without choices that brings no usage."""
 
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
-from ...chat.notes import NOTES, size_of
+from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import USAGE, Example, Fix, chunk
 from ...wire.json_text import frozen
@@ -59,7 +59,10 @@ class ChoicesEmpty(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""
-        if not self._notes or not chunk.get("choices"):
+        if not self._notes:
+            return False
+        is_last = usage_of(chunk) and not fails({**self._notes, **chunk})
+        if not (chunk.get("choices") or is_last):
             return False
         for key, value in self._notes.items():
             chunk.setdefault(key, value)
