@@ -43,7 +43,7 @@ from .repair.fix import Fix
 from .request.adaptations import ADAPTATIONS
 from .routing import certificate_proof
 from .routing.gate import warn
-from .routing.hosts import PROVIDERS, HostPattern, Hosts
+from .routing.hosts import PROVIDERS, HostPattern, Hosts, is_openai
 from .routing.own_address import LOOP, leads_back, remember_hosts
 from .routing.routes import is_reverse
 from .text.printable import brief
@@ -358,6 +358,8 @@ class Normalize:
     def _off(self, flow: http.HTTPFlow) -> set[str]:
         """Return the names of what is not to be done to *flow*."""
         optional = {fix.name for fix in EVERY_FIX if fix.optional}
+        if is_openai(flow.request.host):
+            optional |= {fix.name for fix in EVERY_FIX if fix.spares_openai}
         return optional - self.also | _named(self.skips, flow.request)
 
     def _settings(self, flow: http.HTTPFlow) -> Settings:

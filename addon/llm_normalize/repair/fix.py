@@ -108,6 +108,8 @@ class Fix:
     """Acts only on what another fix has changed already: no reason of its own."""
     optional: ClassVar[bool] = False
     """Whether it is off unless `normalize_also` names it."""
+    spares_openai: ClassVar[bool] = False
+    """Whether it leaves OpenAI's own answers alone: clients read there what it repairs."""
     moments: ClassVar[tuple[Moment, ...]] = ()
     """When it acts at the end of a stream, or of a choice."""
 

@@ -1,6 +1,8 @@
 """What the JSON in an event says, and what it costs to read."""
 
-from ..chat.chunk import choices
+from ..chat.chunk import FLAT, choices, is_chunk, is_error, is_flat, is_readable
+from ..chat.failed_body import fails_instead, tells_only_failure
+from ..chat.stream_state import Seen
 from ..wire.json_text import Json, RepeatedKeyError, loads
 from .outcome import Outcome
 
@@ -19,6 +21,28 @@ def decode(payload: bytes) -> tuple[Json, Outcome]:
         return None, Outcome.BAD_ENCODING
     except (ValueError, RecursionError):
         return None, Outcome.NOT_JSON
+
+
+def is_failure(value: Json, seen: Seen) -> bool:
+    """Tell whether *value*, the event at hand of what was *seen*, is an error."""
+    if isinstance(value, dict) and choices(value):
+        return False
+    is_body = seen.is_value and not seen.choices
+    if is_error(value) or fails_instead(value, has_begun=bool(seen.choices)):
+        return True
+    return is_body and tells_only_failure(value)
+
+
+def is_answer(value: Json, seen: Seen) -> bool:
+    """Tell whether *value*, no failure, is a chunk; record that it has choices."""
+    if not is_chunk(value) or not is_readable(value):
+        return False
+    if value.get("choices"):
+        seen.has_choices = True
+    elif seen.has_choices and is_flat(value):
+        # No native answer; but usage and notes of OpenAI's form are what they are.
+        return is_chunk({key: value[key] for key in value if key not in FLAT})
+    return True
 
 
 def replaced(payload: bytes, outcome: Outcome) -> Json:

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunk import FLAT, choices, is_chunk, is_error, is_flat, is_readable
-from ..chat.failed_body import fails_instead, tells_only_failure
+from ..chat.chunk import choices, is_chunk
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
 from ..wire.json_text import Json
@@ -379,7 +378,7 @@ class Pipeline:
             reason: Why it is not understood.
             value: What clients that replace bytes which are no UTF-8 read in it.
         """
-        if is_chunk(value) and choices(value) and not self._is_error(value):
+        if is_chunk(value) and choices(value) and not payloads.is_failure(value, self.seen):
             self._ending.passed(Outgoing(record, value, data))
             self.seen.note(value)
         else:
@@ -484,10 +483,10 @@ class Pipeline:
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
-        if self._is_error(value):
+        if payloads.is_failure(value, self.seen):
             self._flush(record.n - 1)
             self._error(Outgoing(record, value, raw))
-        elif self._is_chunk(value):
+        elif payloads.is_answer(value, self.seen):
             for outgoing in self._chain.run(record, value, payload, raw):
                 if "choices" not in outgoing.chunk:
                     self._flush(record.n - 1)
@@ -511,10 +510,6 @@ class Pipeline:
             _, value, outcome = self._decoded
         else:
             value, outcome = payloads.decode(payload)
-            if self.seen.is_value and outcome is Outcome.BAD_ENCODING:
-                # A body: it has to be written anew, since no client skips to it.
-                replaced = payload.decode(errors="replace").encode()
-                value, outcome = payloads.decode(replaced)
             self._decoded = payload, value, outcome
         if outcome is Outcome.UNDERSTOOD:
             parts = payloads.parts(value)
@@ -522,25 +517,6 @@ class Pipeline:
             if parts > payloads.CALL * _PARTS:
                 outcome = Outcome.TOO_MANY
         return value, outcome
-
-    def _is_error(self, value: Json) -> bool:
-        if isinstance(value, dict) and choices(value):
-            return False
-        is_body = self.seen.is_value and not self.seen.choices
-        if is_error(value) or fails_instead(value, has_begun=bool(self.seen.choices)):
-            return True
-        return is_body and tells_only_failure(value)
-
-    def _is_chunk(self, value: Json) -> bool:
-        if not is_chunk(value) or not is_readable(value):
-            return False
-        seen = self.seen
-        if value.get("choices"):
-            seen.has_choices = True
-        elif seen.has_choices and is_flat(value):
-            # No native answer; but usage and notes of OpenAI's form are what they are.
-            return is_chunk({key: value[key] for key in value if key not in FLAT})
-        return True
 
     def _error(self, outgoing: Outgoing) -> None:
         known = len(outgoing.record.fixes)

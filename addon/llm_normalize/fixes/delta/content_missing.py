@@ -14,6 +14,7 @@ class ContentMissing(Fix):
     why = "Loops that index `delta['content']` of the first chunk raise a KeyError."
     providers = ("Cerebras", "Avian", "xAI", "Vercel AI Gateway", "Novita")
     sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
+    spares_openai = True
     examples = (
         Example("role alone", [chunk({"role": "assistant"})], [_OPEN], ended=False),
         Example.untouched("empty text", [_OPEN, chunk({}, finish="stop"), DONE]),
