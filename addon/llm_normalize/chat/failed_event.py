@@ -73,4 +73,6 @@ def _reported(value: Chunk, *, is_named: bool) -> Json | None:
         return None
     fails = fails_instead({**value, "choices": []}, has_begun=False)
     words = " ".join(each for each in value.values() if isinstance(each, str))
-    return value if fails or (tells_only_failure(value) and sounds_failed(words)) else None
+    return (
+        value if fails or (tells_only_failure(value) and sounds_failed(words)) else None
+    )

@@ -316,8 +316,7 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "half a value in an event, the rest in the next one or nowhere",
-        "nobody can say what a half waits for: it is sent as a newline, or as received "
-        "where the answer ends.",
+        "nobody can say what a half waits for: it becomes a newline, as the log shows.",
     ),
     (
         "a stream without any event (200 and nothing else)",

@@ -368,17 +368,15 @@ class Pipeline:
         self._output.emit(record, due)
 
     def _pass(
-        self, record: EventRecord, data: bytes, reason: Outcome, value: Json = None
+        self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
     ) -> None:
-        """Send what is not understood as it is.
-
-        Args:
-            record: Its block.
-            data: Its bytes.
-            reason: Why it is not understood.
-            value: What clients that replace bytes which are no UTF-8 read in it.
-        """
-        if is_chunk(value) and choices(value) and not payloads.is_failure(value, self.seen):
+        """Send what is not understood as it is; of *payload* clients may read a chunk."""
+        value = payloads.replaced(payload, reason)
+        if (
+            is_chunk(value)
+            and choices(value)
+            and not payloads.is_failure(value, self.seen)
+        ):
             self._ending.passed(Outgoing(record, value, data))
             self.seen.note(value)
         else:
@@ -401,8 +399,7 @@ class Pipeline:
             if outcome is Outcome.UNDERSTOOD:
                 return
             if not outcome.may_be_framing:
-                value = payloads.replaced(payload, outcome)
-                self._pass(record, event.raw, outcome, value)
+                self._pass(record, event.raw, outcome, payload)
                 return
         framed = self._frame(record, event)
         for each in framed:
@@ -417,11 +414,10 @@ class Pipeline:
                 record.fixes.clear()
                 # Amid a stream line ends part the events; at its end one is cut off.
                 raw, each.closed = event.raw, closed or not self._has_ended
-            if self._replace(record, each, outcome):
-                continue
-            if not closed:
-                self._make_way(record.n)
-            self._pass(record, raw, outcome, payloads.replaced(each.data or b"", outcome))
+                if not closed:
+                    self._make_way(record.n)
+            if not self._replace(record, each, outcome):
+                self._pass(record, raw, outcome, each.data or b"")
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""

@@ -35,7 +35,9 @@ class ContentMissing(Fix):
 
 
 def _add(delta: Chunk) -> bool:
-    if "content" in delta or any(delta[key] is not None for key in delta.keys() - {"role"}):
+    if "content" in delta or any(
+        delta[key] is not None for key in delta.keys() - {"role"}
+    ):
         return False
     delta["content"] = ""
     return True

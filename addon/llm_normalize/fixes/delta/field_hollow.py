@@ -12,7 +12,9 @@ class FieldHollow(Fix):
     """Leave the key out; of an `audio` that says something, the nulls."""
 
     name = "field-hollow"
-    changes = "`function_call`, `audio` of empty values alone, nulls in `audio` -> removed"
+    changes = (
+        "`function_call`, `audio` of empty values alone, nulls in `audio` -> removed"
+    )
     why = "Clients that look whether it is there call a function without a name."
     providers = ("Snowflake", "Xiaomi MiMo")
     sources = (
@@ -33,7 +35,9 @@ class FieldHollow(Fix):
         ),
         Example.of_body(
             "audio with nulls",
-            completion({**_HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}),
+            completion(
+                {**_HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}
+            ),
             completion({**_HI, "audio": {"id": "a", "data": "AA=="}}),
         ),
         Example.untouched(
@@ -64,9 +68,10 @@ def _drop(part: Chunk) -> bool:
     for key in hollow:
         del part[key]
     audio = part.get("audio")
-    nulls = [key for key in audio if audio[key] is None] if isinstance(audio, dict) else []
+    found = audio if isinstance(audio, dict) else {}
+    nulls = [key for key, value in found.items() if value is None]
     for key in nulls:
-        del audio[key]
+        del found[key]
     return bool(hollow or nulls)
 
 

@@ -98,8 +98,18 @@ class LogprobsIncomplete(Fix):
             ],
             ended=False,
         ),
-        Example("a list", [chunk(_HI, logprobs=[_TOKEN])], [chunk(_HI, logprobs=_COMPLETE)], ended=False),
-        Example("a number", [chunk(_HI, logprobs=-1)], [chunk(_HI, logprobs=_MADE)], ended=False),
+        Example(
+            "a list",
+            [chunk(_HI, logprobs=[_TOKEN])],
+            [chunk(_HI, logprobs=_COMPLETE)],
+            ended=False,
+        ),
+        Example(
+            "a number",
+            [chunk(_HI, logprobs=-1)],
+            [chunk(_HI, logprobs=_MADE)],
+            ended=False,
+        ),
         Example("no object", [chunk(_HI, logprobs=[])], [chunk(_HI, logprobs=None)]),
         Example.untouched("whole", [chunk(_HI, logprobs=_COMPLETE)]),
     )

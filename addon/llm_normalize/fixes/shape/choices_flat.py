@@ -79,7 +79,9 @@ class ChoicesFlat(Fix):
         Example.untouched(
             "another protocol", [{"type": "response.created", "response": {"id": "r"}}]
         ),
-        Example.untouched("after chunks", [chunk({"content": "Hi"}), {"response": "x"}]),
+        Example.untouched(
+            "after chunks", [chunk({"content": "Hi"}), {"response": "x"}]
+        ),
         Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
         Example.untouched(
             "choices that are none",
