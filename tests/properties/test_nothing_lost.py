@@ -19,8 +19,8 @@ from llm_normalize.chat.chunk import Chunk
 from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
+from llm_normalize.repair.outcome import EventRecord
 from properties import test_recorded as recorded
 from properties.test_quirks import several
 from streams import feed

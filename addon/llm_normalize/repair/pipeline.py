@@ -393,14 +393,8 @@ class Pipeline:
         closed = event.closed  # a fix may close it
         self.seen.n, self.seen.is_value = event.n, event.is_value
         self._decoded = None
-        payload = event.payload()
-        if payload is not None:
-            outcome = self._payload(record, payload, event.raw)
-            if outcome is Outcome.UNDERSTOOD:
-                return
-            if not outcome.may_be_framing:
-                self._pass(record, event.raw, outcome, payload)
-                return
+        if self._is_sent(record, event):
+            return
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -418,6 +412,18 @@ class Pipeline:
                     self._make_way(record.n)
             if not self._replace(record, each, outcome):
                 self._pass(record, raw, outcome, each.data or b"")
+
+    def _is_sent(self, record: EventRecord, event: Event) -> bool:
+        """Send *event* if it has OpenAI's framing; tell whether that is all of it."""
+        payload = event.payload()
+        if payload is None:
+            return False
+        outcome = self._payload(record, payload, event.raw)
+        if outcome.may_be_framing:
+            return False
+        if outcome is not Outcome.UNDERSTOOD:
+            self._pass(record, event.raw, outcome, payload)
+        return True
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""
