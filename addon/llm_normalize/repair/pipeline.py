@@ -434,8 +434,6 @@ class Pipeline:
         made = self._chain.unread(record, event)
         if made is None:
             return False
-        if outcome is Outcome.NOT_JSON:
-            self._ending.other()
         self._framed(record, made, made.encode())
         return True
 
