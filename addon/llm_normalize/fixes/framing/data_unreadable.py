@@ -2,8 +2,8 @@
 
 from ...chat.chunk import choices, is_chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
-from ...wire.json_text import is_broken, loads
-from ...wire.sse import Event
+from ...wire.json_text import first_value, is_broken, loads
+from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HALF = wire([_TEXT])[:40] + b"\n\n"
@@ -26,6 +26,12 @@ class DataUnreadable(Fix):
     )
     examples = (
         Example("half of it", [_TEXT, _HALF], [_TEXT, b"\n"], ended=False),
+        Example(
+            "words behind a chunk",
+            [wire([_TEXT])[:-2] + b"bye\n\n"],
+            [_TEXT],
+            ended=False,
+        ),
         Example("a number", [_TEXT, b"data: 5\n\n"], [_TEXT, b"\n"], ended=False),
         Example("another protocol", [_PROGRESS, _TEXT], [b"\n", _TEXT], ended=False),
         Example.untouched("chunks", [_TEXT, chunk(None, usage=USAGE), DONE]),
@@ -45,7 +51,17 @@ class DataUnreadable(Fix):
         try:
             value = loads(data)
         except (ValueError, RecursionError):
-            return Event(b"\n", event.n) if is_broken(data) else None
+            return _rest(event, data) if is_broken(data) else None
         if is_chunk(value) and choices(value):  # a client may read some of it
             return None
         return Event(b"\n", event.n)
+
+
+def _rest(event: Event, data: bytes) -> Event | None:
+    """Return the one chunk that broken *data* begins with, or nothing of it."""
+    first = first_value(data)
+    if first and is_chunk(loads(first)):
+        # What else may be a chunk there is not given up.
+        has_more = b'"choices"' in data[len(first) :]
+        return None if has_more else Event(encode(first), event.n)
+    return Event(b"\n", event.n)
