@@ -42,8 +42,8 @@ from llm_normalize.chat.chunk import Chunk
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
-from llm_normalize.wire.json_text import dumps
 from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
 from workshop.soak.check import closed, whole_values
 
