@@ -10,7 +10,7 @@ from .fixes import EVERY_FIX
 from .repair.fix import Fix
 from .request.adaptation import Adaptation
 from .request.adaptations import ADAPTATIONS
-from .routing.hosts import HostPattern
+from .routing.hosts import HostPattern, is_openai
 
 _HOSTS = 256
 """Hosts for which the selection is stored."""
@@ -70,6 +70,8 @@ class FixSelection:
             if len(self._of) >= _HOSTS:
                 self._of.clear()
             optional = {fix.name for fix in EVERY_FIX if fix.optional}
+            if is_openai(request.host):
+                optional |= {fix.name for fix in EVERY_FIX if fix.spares_openai}
             off = optional - self.also | _named(self.skips, hosts, port)
             found = self._of[hosts, port] = Selected(
                 tuple(fix for fix in EVERY_FIX if fix.name not in off),

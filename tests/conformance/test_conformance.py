@@ -1486,14 +1486,23 @@ def test_repair_is_no_loss(before: Meaning, after: Meaning) -> None:
         (meant(OPEN, STOP, chunk({}, index=1)), meant(OPEN, STOP, OTHER, DONE)),
         (meant(NUMBERED), meant(changed(SPELLED, "error", "code", to=None))),
         (meant(NUMBERED), meant(changed(SPELLED, "error", "message", to="Gone"))),
-        (meant(OPEN, "{oops"), meant(OPEN)),
-        (meant(OPEN, "7"), meant(OPEN)),
+        (meant(OPEN, "oh no"), meant(OPEN)),
         (meant(chunk({"content": {"a": 1}})), meant(chunk({"content": "{a: 1"}))),
         (meant(chunk(head(0, WHOLE))), meant(chunk(head(0, WHOLE.replace(":", ": "))))),
     ],
 )
 def test_forged_or_lost(before: Meaning, after: Meaning) -> None:
     assert len(lost(before, after)) == 1
+
+
+@pytest.mark.parametrize("event", ["{oops", "7", "[1]", 'ent":"Hi"}}]}'])
+def test_what_no_client_can_read_may_go(event: str) -> None:
+    assert lost(meant(OPEN, event), meant(OPEN)) == []
+
+
+def test_an_event_of_another_protocol_has_no_text() -> None:
+    created = {"type": "response.created", "response": {"id": "r"}}
+    assert meant(OPEN, created).choices == meant(OPEN).choices
 
 
 def test_waiting_finish_reason_may_be_lost_with_the_connection() -> None:

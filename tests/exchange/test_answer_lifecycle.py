@@ -25,7 +25,16 @@ from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.fix import DONE, Example, Fix, chunk, wire
+from llm_normalize.repair.fix import (
+    DONE,
+    Example,
+    Fix,
+    Wire,
+    chunk,
+    completion,
+    head,
+    wire,
+)
 from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.wire.json_text import dumps
 from proxies import (
@@ -481,7 +490,7 @@ def test_events_that_passed_unread_are_reported(
 ) -> None:
     caplog.set_level("INFO")
     made = chat_flow()
-    proxy.stream(made, b"data: hello\n\n" * 2)
+    proxy.stream(made, b'data: {"a":NaN}\n\n' * 2)
     told = f"normalize: {HOST}: 2 events passed unread (not-json 2)"
     assert told in caplog.messages
 
@@ -1009,3 +1018,36 @@ def test_large_answer_of_another_addon_has_one_record_after_a_reload(
     proxy.addon.done()
     proxy.context.master.event_loop.run_until_complete(waits)
     assert proxy.end() == "complete"
+
+
+@pytest.mark.parametrize(
+    "host", ["api.openai.com", "eu.api.openai.com", "api.openai.com."]
+)
+def test_what_openais_own_libraries_read_stays_as_openai_sends_it(
+    proxy: Proxy, host: str
+) -> None:
+    proxy.set(normalize_hosts=[host.rstrip("."), "other.test"])
+    audio = {"id": "audio_1", "transcript": "Hi"}
+    events: Wire = [
+        chunk({"role": "assistant", "content": None, "refusal": None}),
+        chunk({"role": "assistant", "content": None, "audio": audio}),
+        chunk({"content": None, "audio": {"data": "AAAA"}}),
+        chunk({}, finish="stop"),
+        DONE,
+    ]
+    data = wire(events)
+    assert proxy.stream(chat_flow(host=host), data) == data
+    assert proxy.stream(chat_flow(host="other.test"), data) != data
+    called = completion(
+        {"role": "assistant", "content": None, "tool_calls": [head(None, "{}")]}
+    )
+    made = chat_flow(host=host, request={"model": "m", "tool_choice": "required"})
+    assert proxy.body(made, dumps(called)) == dumps(called)
+
+
+def test_a_chunk_of_openais_without_choices_is_dropped(proxy: Proxy) -> None:
+    proxy.set(normalize_hosts=["api.openai.com"])
+    opening = chunk({"role": "assistant", "content": ""})
+    bare = {key: each for key, each in opening.items() if key != "choices"}
+    out = proxy.stream(chat_flow(host="api.openai.com"), wire([opening, bare, DONE]))
+    assert out == wire([opening, chunk({}, finish="stop"), DONE])

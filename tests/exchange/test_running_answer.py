@@ -134,7 +134,7 @@ def test_what_runs_is_shown_and_more_of_it_when_it_has_doubled(
     running = streaming(made)
     assert running.rewriter is not None
     for _ in range(8):
-        running.rewriter(b"data: ?\n\n")
+        running.rewriter(b"note: ?\n\n")
         running.show_growth()
     assert shown == [9, 18, 36, 72]
     assert made.metadata[KEY]["end"] == "running"

@@ -13,7 +13,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.exchange.stream_rewriter import Rewriter, Turn
 from llm_normalize.fixes import FIXES
 from llm_normalize.records.snapshot import Snapshot, unpacked
-from llm_normalize.repair import pipeline
+from llm_normalize.repair import payload
 from llm_normalize.repair.fast_path.learned_templates import Templates
 from llm_normalize.repair.fix import DONE, chunk, head, rest, wire
 from llm_normalize.repair.outcome import EventRecord
@@ -132,10 +132,10 @@ def test_bytes_after_an_empty_read_are_not_lost() -> None:
     # mitmproxy also forwards empty HTTP/2 frames that are not the last.
     client = Client()
     client.run([GOOD])
-    assert client.read(b"data:late\n\n") == b"data:late\n\n"
+    assert client.read(b"note:late\n\n") == b"note:late\n\n"
     assert client.read(b"") == b""
     assert client.read(b"x") + client.read(b"") == b"x"
-    assert client.rewriter.bytes_out == len(GOOD) + len(b"data:late\n\nx")
+    assert client.rewriter.bytes_out == len(GOOD) + len(b"note:late\n\nx")
 
 
 def test_bytes_after_an_empty_read_are_decoded_all_the_same() -> None:
@@ -532,7 +532,7 @@ def test_event_that_takes_long_to_read_passes_as_it_is(
         read.append(len(data))
         return loads(data)
 
-    monkeypatch.setattr(pipeline, "loads", counted)
+    monkeypatch.setattr(payload, "loads", counted)
     client = Client()
     data = b"data:{" + LARGE_EVENTS[name] + b',"choices":[]}\n\n'
     assert client.read(data) == data

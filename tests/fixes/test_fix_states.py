@@ -108,7 +108,8 @@ def test_growing_messages_of_many_choices_are_not_all_kept() -> None:
     [
         {"tokens": ["Hi"], "token_logprobs": None},
         {"tokens": ["Hi"], "token_logprobs": []},
-        {"tokens": ["Hi"], "token_logprobs": [-1], "content": [{"top_logprobs": []}]},
+        {"tokens": ["Hi"], "token_logprobs": [-1], "content": [7]},
+        {"tokens": [7], "token_logprobs": [-1]},
         {"content": 1, "refusal": True},
     ],
 )
@@ -331,9 +332,9 @@ def test_null_where_one_line_end_parts_the_events_is_a_newline() -> None:
     assert half == wire([TEXT, STOP]) + b"data: null"
 
 
-def test_of_glued_values_one_that_is_no_chunk_passes() -> None:
+def test_of_glued_values_one_that_is_no_chunk_is_a_newline() -> None:
     glued = wire([TEXT])[:-2] + b'data: {"status":"ok"}\n\n'
-    assert repaired(glued) == wire([TEXT]) + b'data: {"status":"ok"}\n\n'
+    assert repaired(glued) == wire([TEXT]) + b"\n"
 
 
 def test_a_line_of_json_is_a_whole_answer_even_without_a_reason() -> None:
@@ -515,11 +516,10 @@ def test_fragments_of_a_call_in_two_choices_follow_each_other() -> None:
     )
 
 
-def test_a_body_of_mere_words_for_a_stream_is_an_error_and_an_event_is_none() -> None:
-    out = repaired(b'{"message":"No credits left"}')
-    assert loads(out[6:])["error"]["message"] == "No credits left"
-    note = b'data: {"message":"No credits left"}\n\n'
-    assert repaired(note) == note
+def test_a_body_of_mere_words_for_a_stream_is_an_error_and_a_notice_is_none() -> None:
+    out = repaired(b'{"message":"The queue is long"}')
+    assert loads(out[6:])["error"]["message"] == "The queue is long"
+    assert repaired(b'data: {"message":"The queue is long"}\n\n') == b"\n"
 
 
 def test_notes_of_several_chunks_without_choices_ride_together() -> None:

@@ -95,7 +95,7 @@ def test_a_stream_that_broke_off_has_no_finish_yet() -> None:
 
 def test_errors_and_what_is_no_chunk_are_shown() -> None:
     busy = {"error": {"message": "Busy", "type": "t", "param": None, "code": None}}
-    told = text(OPENING, b"data: ?\n\n", busy)
+    told = text(OPENING, b'data: {"a":NaN}\n\n', busy)
     assert 'error:\n  {"message":"Busy"' in told
     assert "1 events that are no chunks" in told
 

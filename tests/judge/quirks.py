@@ -1159,6 +1159,19 @@ def text_parts(content: Json) -> list[Chunk]:
 
 
 @quirk("logprobs", "text")
+def logprobs_old(stream: Stream) -> None:
+    """Together: tokens, figures and alternatives in lists of their own."""
+    for _, choice, _ in stream.parts():
+        logprobs = choice.get("logprobs") or {}
+        entries = logprobs.get("content")
+        if entries and not logprobs.get("refusal"):
+            choice["logprobs"] = {
+                "tokens": [each["token"] for each in entries],
+                "token_logprobs": [each["logprob"] for each in entries],
+            }
+
+
+@quirk("logprobs", "text")
 def logprobs_partial(stream: Stream) -> None:
     """vLLM's relatives: tokens without alternatives."""
     for _, choice, _ in stream.parts():
@@ -1373,6 +1386,13 @@ def azure_first(stream: Stream) -> None:
     stream.insert(stream.events[0], value, after=False)
 
 
+@quirk()
+def delta_list(stream: Stream) -> None:
+    """Gateways of one's own: each delta is a list."""
+    for _, choice, delta in stream.parts():
+        choice["delta"] = [delta]
+
+
 # ------------------------------------------------------------------------- errors
 
 BUSY: Chunk = {"message": "Too busy", "type": "server_error", "code": "busy"}
@@ -1416,6 +1436,26 @@ def keep_alive_null(stream: Stream) -> None:
     """Upstreams of Hermes: `data: null` in between."""
     for sent in stream.dice.choices(stream.events, k=2):
         stream.insert(sent, None, after=False)
+
+
+@quirk(
+    number=5,
+    list=[1],
+    text="words",
+    progress={"tool": "web_search", "label": "x"},
+    response={"type": "response.created", "response": {"id": "r"}},
+)
+def event_unreadable(stream: Stream, value: Json) -> None:
+    """Hermes and others: an event of another protocol, or no object, in between."""
+    sent = stream.dice.choice(stream.events)
+    stream.insert(sent, copy.deepcopy(value), after=False)
+
+
+@quirk()
+def event_broken(stream: Stream) -> None:
+    """Workers behind gateways: a chunk that is cut off in between."""
+    sent = stream.dice.choice(stream.events)
+    stream.insert(sent, b'data: {"id":"x","choices":[{"delta":{"con', after=False)
 
 
 @quirk(block=b": ping\n\n", line=b": OPENROUTER PROCESSING\n")
@@ -1537,6 +1577,8 @@ AMBIGUOUS: list[tuple[str, str, str]] = [
     ("json-lines", "error-late/field-wrapped", "they contradict each other"),
     ("json-lines", "field-line", "they contradict each other"),
     ("json-lines", "keep-alive-null", "they contradict each other"),
+    ("json-lines", "event-broken", "they contradict each other"),
+    ("json-lines", "event-unreadable", "they contradict each other"),
     ("json-lines", "blank-lines-missing", "they contradict each other"),
     ("blank-lines-missing", "data-lines", "nothing tells lines from events"),
     ("content-thoughts", "reasoning-name/both", "they contradict each other"),

@@ -5,7 +5,7 @@ What may go is listed here, by the key that it stands under, with the reason.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -21,6 +21,7 @@ from llm_normalize.chat.stream_state import Asked
 from llm_normalize.fixes import FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import DONE, USAGE, calling, chunk, head, rest, wire
+from llm_normalize.repair.outcome import EventRecord
 from properties import test_recorded as recorded
 from properties.test_quirks import several
 from streams import feed
@@ -37,6 +38,7 @@ GOES: dict[str, set[str]] = {
     },
     "the HTTP status has it": {"status", "raw_status_code"},
 }
+UNREADABLE = "data-unreadable"
 CONTEXT_LENGTH = "context_length_exceeded"
 ALLOWED = frozenset().union(*GOES.values())
 # Figures that later ones replace, and what else counts what is done so far.
@@ -82,8 +84,12 @@ def unquoted(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
-def swallowed(data: bytes, out: bytes) -> list[tuple[str, str]]:
-    """Return what *data* says and *out* does not."""
+def swallowed(
+    data: bytes, out: bytes, steps: Sequence[EventRecord] = ()
+) -> list[tuple[str, str]]:
+    """Return what *data* says and *out* does not, but what the log has of unread events."""
+    unread = [step.before or b"" for step in steps if UNREADABLE in step.fixes]
+    logged = {each for event in unread for each in leaves(list(values(event)))}
     said = list(leaves(list(values(out))))
     known = {text for _, text in said}
     joined = dict.fromkeys([key for key, _ in said], "")  # a text may come in parts
@@ -99,15 +105,21 @@ def swallowed(data: bytes, out: bytes) -> list[tuple[str, str]]:
         and json.dumps(text, ensure_ascii=False)[1:-1] not in everything
         and unquoted(text) not in everything
         and key not in ALLOWED
+        and (key, text) not in logged
         # OpenAI's own code, on which clients make their request shorter, is in its place.
         and not (key == "code" and CONTEXT_LENGTH in known)
         and not FIGURES.match(key)
     ]
 
 
-def after(data: bytes, asked: Asked, status: int = 200) -> bytes:
+def after(
+    data: bytes,
+    asked: Asked,
+    status: int = 200,
+    steps: list[EventRecord] | None = None,
+) -> bytes:
     if asked.stream and status < 400:
-        return b"".join(feed([data], asked))
+        return b"".join(feed([data], asked, steps=steps))
     return repair_body(data, status, asked, FIXES).after[0]
 
 
@@ -126,7 +138,11 @@ def test_nothing_of_a_capture_is_swallowed(path: Any) -> None:
 )
 def test_nothing_of_a_recorded_answer_is_swallowed(entry: dict[str, Any]) -> None:
     data, asked = recorded.data_of(entry), recorded.asked_of(entry)
-    assert swallowed(data, after(data, asked, entry["http_status"])) == []
+    steps: list[EventRecord] = []
+    assert swallowed(data, after(data, asked, entry["http_status"], steps)) == []
+    for step in steps:  # what no fix changed is as it was
+        same = b"".join(step.after) == step.before
+        assert step.fixes or same
 
 
 @given(data=st.data(), seed=st.integers(0, 999))
@@ -137,7 +153,9 @@ def test_nothing_of_a_stream_with_quirks_is_swallowed(
     stream = damaged(answer, data.draw(several(QUIRKS, answer)), seed)
     wired = stream.encode()
     note(f"{answer.asked}\n{wired.decode()}")
-    assert swallowed(wired, after(wired, answer.asked)) == []
+    steps: list[EventRecord] = []
+    out = after(wired, answer.asked, steps=steps)
+    assert swallowed(wired, out, steps) == []
 
 
 # -- one by one ----------------------------------------------------------------------

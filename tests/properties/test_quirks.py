@@ -43,6 +43,7 @@ from llm_normalize.chat.chunk import Chunk
 from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
+from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from streams import feed, repaired
 from workshop.soak.check import closed, whole_values
@@ -332,7 +333,8 @@ def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
     wire = stream.encode()
     wire = wire[: int(part * len(wire))]
     note(f"{answer.asked}\n{wire.decode(errors='replace')}")
-    out = b"".join(feed([wire], answer.asked, ended=False))
+    pipeline = Pipeline(answer.asked, FIXES)
+    out = b"".join([*pipeline.feed(wire), *pipeline.release(last=True)])
     note(f"came out as\n{out.decode(errors='replace')}")
     # Half an event has no meaning yet, and nothing can be sent after a break.
     whole = closed(wire)

@@ -47,7 +47,7 @@ def test_opening_becomes_a_texts_before_anything_else(following: object) -> None
 def test_opening_becomes_a_texts_at_the_end_and_before_done() -> None:
     assert repaired(wire([NULL]), TOOLS) == wire([EMPTY])
     assert repaired(wire([NULL, DONE]), TOOLS).startswith(wire([EMPTY]))
-    raw = b"data: hello\n\n"
+    raw = b"note: hello\n\n"
     assert repaired(wire([NULL]) + raw, TOOLS) == wire([EMPTY]) + raw
 
 

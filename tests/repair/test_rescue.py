@@ -17,7 +17,7 @@ from llm_normalize.exchange.stream_rewriter import Rewriter
 from llm_normalize.fixes import FIXES
 from llm_normalize.fixes.delta.content_null import ContentNull
 from llm_normalize.fixes.tool_calls.tool_call_name_late import ToolCallNameLate
-from llm_normalize.repair import pipeline
+from llm_normalize.repair import payload, pipeline
 from llm_normalize.repair.ending.end_state import EndState
 from llm_normalize.repair.ending.stream_end import Ending
 from llm_normalize.repair.fast_path import template_candidate
@@ -61,8 +61,8 @@ STREAMS: dict[str, tuple[Asked, list[Any]]] = {
             b": ping\r\n\r\n",
             NULL,
             *words("nim"),
-            b"data: {half\n\n",
-            b"event: a\ndata: <odd0>\n\n",
+            b'data: {"{half":NaN}\n\n',
+            b'event: a\ndata: {"odd":"<odd0>","b":NaN}\n\n',
             STOP,
             chunk({"content": "<late0>"}),
             STOP,
@@ -123,8 +123,8 @@ PLACES: list[tuple[Any, str]] = [
     )
     for name, value in vars(owner).items()
     if callable(value) and not name.startswith("__") and name not in OUTPUT
-] + [(template_candidate, "_parted"), (pipeline, "loads"), (pipeline, "is_chunk")]  # fmt: skip
-METHODS = ("event", "edit", "replace", "flush", "end", "at_end", "error")
+] + [(template_candidate, "_parted"), (payload, "loads"), (pipeline, "is_chunk")]  # fmt: skip
+METHODS = ("event", "unread", "edit", "replace", "flush", "end", "at_end", "error")
 FIX_PLACES = [
     (fix, name)
     for fix in FIXES

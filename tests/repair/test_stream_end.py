@@ -252,7 +252,7 @@ def test_words_of_a_repeated_finish_are_no_error_by_themselves() -> None:
     assert after_a_pause([TEXT, STOP], [again, OTHER], TWO) == wire(
         [TEXT, STOP, {**OTHER, "detail": "a", "note": "x"}]
     )
-    empty = chunk({"role": "assistant"}, index=1)
+    empty = chunk({"role": "assistant", "content": ""}, index=1)
     assert after_a_pause([TEXT, STOP], [again, empty], TWO) == wire(
         [TEXT, STOP, empty, noted]
     )
@@ -385,7 +385,7 @@ def test_line_feed_that_comes_late_joins_what_waits(name: str) -> None:
 
 
 def test_opening_leaves_before_an_event_that_is_not_understood() -> None:
-    junk = b"data: hello\n\n"
+    junk = b"note: hello\n\n"
     assert feed([wire([OPENING]), junk], TOOLS, ended=False) == [
         b"",
         wire([EMPTY]) + junk,

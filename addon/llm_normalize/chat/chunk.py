@@ -7,6 +7,12 @@ from ..wire.json_text import Json
 
 type Chunk = dict[str, Any]
 
+FLAT = frozenset(("response", "tool_calls"))
+"""Keys under which an answer stands at the top."""
+
+_COUNTED = "prompt_tokens"
+"""A key of usage in OpenAI's form, which no other protocol has."""
+
 
 def is_chunk(value: Json) -> bool:
     """Tell whether *value* is a chunk (or a body), maybe one that lacks its choices."""
@@ -17,7 +23,8 @@ def is_chunk(value: Json) -> bool:
         return isinstance(found, list) and all(isinstance(x, dict) for x in found)
     if str(value.get("object")).startswith("chat.completion") or is_flat(value):
         return True
-    return isinstance(value.get("usage"), dict) and "type" not in value
+    usage = value.get("usage")
+    return isinstance(usage, dict) and ("type" not in value or _COUNTED in usage)
 
 
 def is_readable(chunk: Chunk) -> bool:
@@ -34,13 +41,16 @@ def is_readable(chunk: Chunk) -> bool:
         return _reads_calls(chunk) and (inner is None or is_readable(inner))
     for choice in found:
         for part in (choice.get("delta"), choice.get("message")):
-            if isinstance(part, dict):
-                is_fine = _reads_calls(part)
-            else:
-                is_fine = not part or isinstance(part, str)
-            if not is_fine:
+            parts = part if isinstance(part, list) else [part]
+            if not all(map(_reads_part, parts)):
                 return False
     return True
+
+
+def _reads_part(part: Json) -> bool:
+    if isinstance(part, dict):
+        return _reads_calls(part)
+    return not part or isinstance(part, str)
 
 
 def _reads_calls(part: Chunk) -> bool:
@@ -73,9 +83,9 @@ def is_flat(value: Chunk) -> bool:
     """Tell whether *value* has its answer at the top, and no choices.
 
     Workers AI's own form: `response` and `tool_calls` in an event, both in the
-    `result` of a body.
+    `result` of a body. What has a `type` is an event of another protocol.
     """
-    if value.get("choices") is not None:
+    if value.get("choices") is not None or "type" in value:
         return False
     result = value.get("result")
     if isinstance(result, dict) and value.get("success") is True:
@@ -87,7 +97,7 @@ def is_flat(value: Chunk) -> bool:
     is_wrapped = isinstance(result, str) and str(value.get("object")).startswith(
         "chat."
     )
-    return "response" in value or "tool_calls" in value or is_wrapped
+    return is_wrapped or not FLAT.isdisjoint(value)
 
 
 def has_counted(chunk: Chunk) -> bool:

@@ -38,6 +38,7 @@ _STATUS_WORDS: tuple[tuple[int, str], ...] = (
     (504, "time.?out|timed out"),
     (400, "invalid|bad.?request|unsupported|validation|context.?length|too long"),
 )
+_FAILURE = "error|exception|fail|refused|abort|crash|terminated|exceeded|denied"
 # https://platform.minimax.io/docs/api-reference/errorcode
 _OWN_CODES = {
     1001: 504, 1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429,
@@ -182,6 +183,12 @@ def phrase(status: int) -> str:
         return HTTPStatus(status).phrase
     except ValueError:
         return f"HTTP status {status}"
+
+
+def sounds_failed(text: str) -> bool:
+    """Tell whether the words of *text* speak of a failure."""
+    words = (_FAILURE, *(known for _, known in _STATUS_WORDS))
+    return any(re.search(known, text, re.IGNORECASE) for known in words)
 
 
 def kind_of(status: int) -> str:

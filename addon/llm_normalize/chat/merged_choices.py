@@ -51,3 +51,18 @@ def merge_choice(first: Chunk, more: Chunk) -> None:
             first[key] = lists[0] + lists[1]
         elif value and key in _TEXTS:
             first[key] = (text_of(old) or "") + (text_of(value) or "")
+
+
+def join_parts(choice: Chunk) -> bool:
+    """Let a delta or message that is a list be all that its objects say, in place.
+
+    Returns:
+        Whether there is one.
+    """
+    listed = [key for key in _PARTS if isinstance(choice.get(key), list)]
+    for key in listed:
+        joined: Chunk = {key: {}}
+        for part in choice[key]:
+            merge_choice(joined, {key: part})
+        choice[key] = joined[key]
+    return bool(listed)

@@ -154,6 +154,8 @@ class Seen:
         self.unnamed: frozenset[int] = frozenset()
         """Choices with fragments of calls that wait for a name; a fix holds them."""
         self.error = False
+        self.has_choices = False
+        """Whether a chunk with choices was received: no answer stands at the top then."""
         self.is_value = False
         """Whether the event at hand stood without a field name, as a body does."""
         self.n = 0
@@ -174,7 +176,7 @@ class Seen:
         What the calls have sent so far counts then, too. To be compared later.
         """
         states = [_state_of(index, seen) for index, seen in self.choices.items()]
-        return tuple(self.envelope.items()), self.error, states
+        return tuple(self.envelope.items()), self.error, self.has_choices, states
 
     def add_arguments(self, index: int, call: int, arguments: str) -> None:
         """Record what a call that has been opened says in a chunk that is not read."""

@@ -196,7 +196,7 @@ class _Reader:
             self.take({**{key: value[key] for key in beside}, **result})
             unread = beside if "choices" in result else beside & result.keys()
             self.native({key: value[key] for key in unread})
-        elif "response" in value or "tool_calls" in value:
+        elif "type" not in value and ("response" in value or "tool_calls" in value):
             fields = {
                 "content": value.get("response"),
                 "tool_calls": value.get("tool_calls"),

@@ -4,7 +4,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 
 1. Framing comes first: what is not framed as data cannot be read. Data gets its name,
    loses an inner stream's names, and is one line before it is parted; an event's name
-   marks an error before it is dropped.
+   marks an error before it is dropped. What nobody understands after all of this is an
+   error if it has words, else nothing.
 2. Shape: choices with an index and a delta, which all that follows looks for, and no
    error among them. A message is kept, to be compared with the next, before it becomes
    chunks. Usage stands at the top before a chunk without choices is judged.
@@ -24,8 +25,8 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
    content stays beside a call, so it waits until calls that say nothing
    are gone. A head is complete before it is split.
 7. A finish reason is checked against the calls once all of its chunk's calls are known.
-8. Figures, then what rides on other repairs: null fields, unknown fields, and events
-   left empty by all of this.
+8. Figures, then what rides on other repairs: null fields, unknown fields, openings of
+   which all of this left the role alone, and events left empty.
 9. Bodies and errors have fixes of their own; those of the ending, and of an error's
    status, act by name.
 """
@@ -33,6 +34,7 @@ The order is argued here and nowhere else; a fix knows nothing of its neighbours
 from ..repair.fix import Fix
 from .delta.annotation_foreign import AnnotationForeign
 from .delta.content_cumulative import ContentCumulative
+from .delta.content_missing import ContentMissing
 from .delta.content_not_text import ContentNotText
 from .delta.content_null import ContentNull
 from .delta.content_parts import ContentParts
@@ -83,9 +85,11 @@ from .framing.data_lines_several import DataLinesSeveral
 from .framing.data_name_missing import DataNameMissing
 from .framing.data_null import DataNull
 from .framing.data_space_missing import DataSpaceMissing
+from .framing.data_unreadable import DataUnreadable
 from .framing.done_missing import DoneMissing
 from .framing.done_misspelled import DoneMisspelled
 from .framing.done_repeated import DoneRepeated
+from .framing.error_as_words import ErrorAsWords
 from .framing.error_by_event_name import ErrorByEventName
 from .framing.error_by_field_name import ErrorByFieldName
 from .framing.field_not_data import FieldNotData
@@ -100,6 +104,7 @@ from .shape.choice_text import ChoiceText
 from .shape.choices_empty import ChoicesEmpty
 from .shape.choices_flat import ChoicesFlat
 from .shape.choices_missing import ChoicesMissing
+from .shape.delta_list import DeltaList
 from .shape.delta_missing import DeltaMissing
 from .shape.event_empty import EventEmpty
 from .shape.field_null import FieldNull
@@ -161,9 +166,12 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     CommentSent,
     DoneMisspelled,
     BlankLineMissing,
+    ErrorAsWords,
+    DataUnreadable,
     # shape
     ChoicesFlat,
     ChoicesMissing,
+    DeltaList,
     ErrorWithChoices,
     ChoiceSplit,
     ChoiceIndexMissing,
@@ -239,6 +247,7 @@ EVERY_FIX: tuple[type[Fix], ...] = (
     # what a repair leaves behind
     FieldNull,
     FieldUnknown,
+    ContentMissing,
     EventEmpty,
     # by the ending
     ChoiceAfterFinish,
@@ -309,7 +318,7 @@ LEFT_ALONE: tuple[tuple[str, str], ...] = (
     ),
     (
         "half a value in an event, the rest in the next one or nowhere",
-        "nobody can say what a half waits for, and what is missing cannot be made up.",
+        "nobody can say what a half waits for: it becomes a newline, as the log shows.",
     ),
     (
         "a stream without any event (200 and nothing else)",

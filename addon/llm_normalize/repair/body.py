@@ -133,5 +133,7 @@ def _read(data: bytes, *, text: bool) -> Json:
     """Return the JSON value of *data*; else its text, if that is wanted, or None."""
     try:
         return loads(data.removeprefix(BOM))
+    except UnicodeDecodeError:  # what is repaired is written anew, the rest is not
+        return _read(data.decode(errors="replace").encode(), text=text)
     except (ValueError, RecursionError):
         return data.decode(errors="replace") if text else None

@@ -1,8 +1,8 @@
 """The contract of a fix: one fix repairs one quirk, and declares itself.
 
 A fix is made anew for each stream, with what its request asked and what the stream has
-said. It overrides what it needs of `event`, `edit`, `replace`, `flush` (streams), `body`
-(a body) and `error` (an error body); the defaults do nothing. Whatever must wait, end or
+said. It overrides what it needs of `event`, `unread`, `edit`, `replace`, `flush` (streams),
+`body` (a body) and `error` (an error body); the defaults do nothing. Whatever must wait, end or
 add something does so in `at_end`, at the moments that it names: there is one state of
 what waits, `repair/ending/end_state.py`. (One fix holds something itself: fragments of a
 call without a name.)
@@ -113,6 +113,8 @@ class Fix:
     """
     optional: ClassVar[bool] = False
     """Whether it is off unless `normalize_also` names it."""
+    spares_openai: ClassVar[bool] = False
+    """Whether it leaves OpenAI's own answers alone: clients read there what it repairs."""
     moments: ClassVar[tuple[Moment, ...]] = ()
     """When it acts at the end of a stream, or of a choice."""
 
@@ -141,6 +143,9 @@ class Fix:
 
     def event(self, event: Event) -> list[Event] | None:
         """Return what replaces *event* (the same, when its lines changed), or None."""
+
+    def unread(self, event: Event) -> Event | None:
+        """Return what replaces *event*, whose data is neither a chunk nor an error."""
 
     def edit(self, chunk: Chunk) -> bool:
         """Change *chunk* in place; tell whether anything changed."""

@@ -52,6 +52,7 @@ class _Plan:
 
         self.names = frozenset(each.name for each in fixes)
         self.framing = those("event")
+        self.unread = those("unread")
         self.edits = those("edit", "replace")
         self.riders = [each for each in self.edits if each.rides]
         self.errors = those("error")
@@ -181,6 +182,19 @@ class Chain:
                     record.fixed(fix.name)
             events = framed
         return events
+
+    def unread(self, record: EventRecord, event: Event) -> Event | None:
+        """Return what the first fix makes of *event*, which is not understood, if any."""
+        for fix in self._on(self._plan.unread):
+            try:
+                made = fix.unread(event)
+            except Exception as error:  # noqa: BLE001 - a fix may fail in any way
+                self._turn_off(type(fix), error)
+                continue
+            if made is not None:
+                record.fixed(fix.name)
+                return made
+        return None
 
     def run(
         self, record: EventRecord, chunk: Chunk, payload: bytes, raw: bytes

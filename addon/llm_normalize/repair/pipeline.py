@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from ..chat.chunk import choices, is_chunk, is_readable
+from ..chat.chunk import choices, is_chunk
 from ..chat.chunk_errors import is_error
-from ..chat.failed_body import fails_instead, tells_only_failure
 from ..chat.stream_state import Asked, Seen
 from ..wire.event_boundary import DONE, EVENT, LINES, MARKS
-from ..wire.json_text import Json, RepeatedKeyError, loads
+from ..wire.json_text import Json
 from ..wire.sse import Comments, Event, EventParser, Gap, Item, Oversized
+from . import payload as payloads
 from .ending.stream_end import Ending
 from .fast_path.learned_templates import Templates
 from .fast_path.patching import Patches
@@ -40,15 +40,12 @@ alike cost next to nothing (repair/fast_path/template.py).
 """
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
-_CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
-_KEYS = ("delta", "message")
 _KNOWN = 6  # what an event costs that a template knows, see `EVENT`
 _WATCHED = 64 * 1024  # bytes of an event from which a stream learns
 _SHOWN = 50
 """Comments of one run that have a record of their own; the others share one."""
 _BYTES = 7  # 128 of them cost as much as a bracket
 _FEW = 10_000  # bytes of an event whose values are not counted
-_VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
 _COMPARED = 128
 """Choices and calls of a stream that learns: to compare more costs more than it spares."""
 BODY = 2 * 1024 * 1024
@@ -100,6 +97,7 @@ class Pipeline:
         self._large = 0  # blocks begun when the last one too large was met
         self._broken = False  # a bug was met: all passes raw
         self._unread = False  # it was the parser's: not even blocks are recognised
+        self._has_ended = False
         self._due = b""  # bytes of the block at hand that have not been sent
         # What the event at hand says by OpenAI's framing, if that is not understood.
         self._decoded: tuple[bytes, Json, Outcome] | None = None
@@ -133,7 +131,9 @@ class Pipeline:
 
     def end(self) -> list[bytes]:
         """Return what is sent at a clean end of the stream. Never raises."""
+        self._has_ended = True
         self._run(b"")
+        self._has_ended = False  # an empty HTTP/2 frame is no end
         self._guarded(self._end)
         return self._output.drain()
 
@@ -373,9 +373,20 @@ class Pipeline:
         record.fixes.clear()
         self._output.emit(record, due)
 
-    def _pass(self, record: EventRecord, data: bytes, reason: Outcome) -> None:
-        """Send what is not understood as it is."""
-        self._ending.other()
+    def _pass(
+        self, record: EventRecord, data: bytes, reason: Outcome, payload: bytes = b""
+    ) -> None:
+        """Send what is not understood as it is; of *payload* clients may read a chunk."""
+        value = payloads.replaced(payload, reason)
+        if (
+            is_chunk(value)
+            and choices(value)
+            and not payloads.is_failure(value, self.seen)
+        ):
+            self._ending.passed(Outgoing(record, value, data))
+            self.seen.note(value)
+        else:
+            self._ending.other()
         self.raw_events[reason] += 1
         self._output.emit(record, data)
 
@@ -388,14 +399,8 @@ class Pipeline:
         closed = event.closed  # a fix may close it
         self.seen.n, self.seen.is_value = event.n, event.is_value
         self._decoded = None
-        payload = event.payload()
-        if payload is not None:
-            outcome = self._payload(record, payload, event.raw)
-            if outcome is Outcome.UNDERSTOOD:
-                return
-            if not outcome.may_be_framing:
-                self._pass(record, event.raw, outcome)
-                return
+        if self._is_sent(record, event):
+            return
         framed = self._frame(record, event)
         for each in framed:
             raw = each.encode() if record.fixes else event.raw
@@ -407,10 +412,36 @@ class Pipeline:
             if len(framed) == 1:
                 # Not ours to reframe: the client's parser may know what it is.
                 record.fixes.clear()
-                raw = event.raw
+                # Amid a stream line ends part the events; at its end one is cut off.
+                raw, each.closed = event.raw, closed or not self._has_ended
                 if not closed:
                     self._make_way(record.n)
-            self._pass(record, raw, outcome)
+            if not self._replace(record, each, outcome):
+                self._pass(record, raw, outcome, each.data or b"")
+
+    def _is_sent(self, record: EventRecord, event: Event) -> bool:
+        """Send *event* if it has OpenAI's framing; tell whether that is all of it."""
+        payload = event.payload()
+        if payload is None:
+            return False
+        outcome = self._payload(record, payload, event.raw)
+        if outcome.may_be_framing:
+            return False
+        if outcome is not Outcome.UNDERSTOOD:
+            self._pass(record, event.raw, outcome, payload)
+        return True
+
+    def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
+        """Send what the fixes make of *event*, which no client can read, if anything."""
+        may_be = outcome.may_be_framing or outcome is Outcome.FOREIGN_LINE
+        if self.seen.is_value or not may_be:
+            return False  # without a field name clients skip it
+        self._parser.spare -= EVENT
+        made = self._chain.unread(record, event)
+        if made is None:
+            return False
+        self._framed(record, made, made.encode())
+        return True
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
@@ -458,10 +489,10 @@ class Pipeline:
         value, outcome = self._value(payload)
         if outcome is not Outcome.UNDERSTOOD:
             return outcome
-        if self._is_error(value):
+        if payloads.is_failure(value, self.seen):
             self._flush(record.n - 1)
             self._error(Outgoing(record, value, raw))
-        elif is_chunk(value) and is_readable(value):
+        elif payloads.is_answer(value, self.seen):
             for outgoing in self._chain.run(record, value, payload, raw):
                 if "choices" not in outgoing.chunk and is_error(outgoing.chunk):
                     self._flush(record.n - 1)
@@ -477,29 +508,21 @@ class Pipeline:
     def _value(self, payload: bytes) -> tuple[Json, Outcome]:
         """Return the value in *payload*, unless it costs too much or is none."""
         if len(payload) > _FEW:
-            cost = _cost(payload)
+            cost = payloads.cost(payload)
             self._parser.spare -= cost
             if cost > MARKS // 2:
                 return None, Outcome.TOO_MANY
         if self._decoded is not None and self._decoded[0] == payload:
             _, value, outcome = self._decoded
         else:
-            value, outcome = _decode(payload)
+            value, outcome = payloads.decode(payload)
             self._decoded = payload, value, outcome
         if outcome is Outcome.UNDERSTOOD:
-            parts = _parts(value)
+            parts = payloads.parts(value)
             self._parser.spare -= parts * EVENT // 2
-            if parts > _CALL * _PARTS:
+            if parts > payloads.CALL * _PARTS:
                 outcome = Outcome.TOO_MANY
         return value, outcome
-
-    def _is_error(self, value: Json) -> bool:
-        if isinstance(value, dict) and choices(value):
-            return False
-        is_body = self.seen.is_value and not self.seen.choices
-        if is_error(value) or fails_instead(value, has_begun=bool(self.seen.choices)):
-            return True
-        return is_body and tells_only_failure(value)
 
     def _error(self, outgoing: Outgoing) -> None:
         known = len(outgoing.record.fixes)
@@ -535,32 +558,3 @@ class Pipeline:
                 for each in (*unsent, *held):
                     self._output.emit(record, each.encode())
                 raise
-
-
-def _decode(payload: bytes) -> tuple[Json, Outcome]:
-    """Return the value in *payload*, or why there is none."""
-    try:
-        return loads(payload), Outcome.UNDERSTOOD
-    except RepeatedKeyError:
-        return None, Outcome.REPEATED_KEY
-    except UnicodeDecodeError:
-        return None, Outcome.BAD_ENCODING
-    except (ValueError, RecursionError):
-        return None, Outcome.NOT_JSON
-
-
-def _cost(payload: bytes) -> int:
-    """Return what reading and writing the JSON in *payload* costs, in brackets."""
-    brackets = payload.count(b"{") + payload.count(b"[")
-    return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
-
-
-def _parts(value: Json) -> int:
-    """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
-    if isinstance(value, list):
-        return len(value)
-    found: list[Json] = choices(value) if isinstance(value, dict) else []
-    sent = [each.get(key) for each in found if isinstance(each, dict) for key in _KEYS]
-    calls = [each.get("tool_calls") for each in sent if isinstance(each, dict)]
-    more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
-    return max(len(found) + _CALL * more - 2, 0)

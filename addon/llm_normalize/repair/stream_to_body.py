@@ -31,6 +31,7 @@ def body_in(
         fixes: The fixes to apply to the events, in order.
         label: Names the answer in log lines.
     """
+    data = data.decode(errors="replace").encode()  # it is written anew
     values = list(_values(data))
     done = any(
         event.data == DONE or event.raw.strip() == DONE for event in _events(data)

@@ -103,6 +103,12 @@ too, but its OpenAI endpoint has no host of its own.)
 """
 
 
+def is_openai(host: str) -> bool:
+    """Tell whether *host* is OpenAI's own API, in any of its regions."""
+    name = host.rstrip(".").lower()
+    return name == "api.openai.com" or name.endswith(".api.openai.com")
+
+
 # A label of a name, one star for any, or an IPv6 address.
 _LABEL = re.compile(r"\*|[a-z0-9_-]+|[0-9a-f]*:[0-9a-f:.]+")
 

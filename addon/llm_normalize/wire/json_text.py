@@ -98,6 +98,7 @@ _decode_spelled = json.JSONDecoder(
     parse_int=Number,
     parse_constant=_no_constant,
 ).decode
+_first = json.JSONDecoder(parse_constant=_no_constant).raw_decode
 _look = json.JSONDecoder(object_pairs_hook=lambda _: {}).decode
 _encode = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_spelled
@@ -185,6 +186,28 @@ def is_container(data: bytes) -> bool:
         return isinstance(_look(data.decode()), dict | list)
     except (ValueError, RecursionError):
         return False
+
+
+def first_value(data: bytes) -> bytes:
+    """Return the object that *data* begins with, whatever follows; empty for none."""
+    text = data.decode(errors="replace").lstrip()
+    try:
+        value, end = _first(text)
+        loads(text[:end].encode())
+    except (ValueError, RecursionError):
+        return b""
+    return text[:end].encode() if isinstance(value, dict) else b""
+
+
+def is_broken(data: bytes) -> bool:
+    """Tell whether *data* is JSON for no parser, not even one that takes `NaN`."""
+    try:
+        _look(data.decode())
+    except (UnicodeDecodeError, RecursionError):
+        return False
+    except ValueError:
+        return True
+    return False
 
 
 def dumps(value: Json, *, by_parts: bool = False) -> bytes:

@@ -32,6 +32,7 @@ class ContentNull(Fix):
         "https://github.com/aaamoon/copilot-gpt4-service/issues/121",
     )
     moments = (Moment.OPENING, Moment.OPENING_SENT)
+    spares_openai = True
     examples = (
         Example("opening", [_NULL, _HI], [_EMPTY, _HI], ended=False),
         Example(

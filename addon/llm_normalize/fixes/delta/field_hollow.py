@@ -1,4 +1,4 @@
-"""A `function_call` or `audio` whose every value is empty."""
+"""A `function_call` or `audio` whose every value is empty, and nulls in an `audio`."""
 
 from ...chat.chunk import Chunk, calls, function, in_deltas, in_messages, put_calls
 from ...repair.fix import Example, Fix, chunk, completion
@@ -9,12 +9,14 @@ _HI = {"role": "assistant", "content": "Hi"}
 
 
 class FieldHollow(Fix):
-    """Leave the key out."""
+    """Leave the key out; of an `audio` that says something, the nulls."""
 
     name = "field-hollow"
-    changes = "`function_call`, `audio` of empty values alone -> removed"
+    changes = (
+        "`function_call`, `audio` of empty values alone, nulls in `audio` -> removed"
+    )
     why = "Clients that look whether it is there call a function without a name."
-    providers = ("Snowflake",)
+    providers = ("Snowflake", "Xiaomi MiMo")
     sources = (
         "https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api",
         "https://platform.openai.com/docs/api-reference/chat/object",
@@ -30,6 +32,13 @@ class FieldHollow(Fix):
             [chunk({**_HI, "function_call": _CALL})],
             [chunk(_HI)],
             ended=False,
+        ),
+        Example.of_body(
+            "audio with nulls",
+            completion(
+                {**_HI, "audio": {"id": "a", "data": "AA==", "transcript": None}}
+            ),
+            completion({**_HI, "audio": {"id": "a", "data": "AA=="}}),
         ),
         Example.untouched(
             "arguments to come",
@@ -58,7 +67,12 @@ def _drop(part: Chunk) -> bool:
     ]
     for key in hollow:
         del part[key]
-    return bool(hollow)
+    audio = part.get("audio")
+    found = audio if isinstance(audio, dict) else {}
+    nulls = [key for key, value in found.items() if value is None]
+    for key in nulls:
+        del found[key]
+    return bool(hollow or nulls)
 
 
 def _drop_calls(message: Chunk) -> bool:

@@ -33,7 +33,9 @@ class RoleMissing(Fix):
             completion({"content": "Hi"}),
             completion({"role": "assistant", "content": "Hi"}),
         ),
-        Example.untouched("there", [chunk({"role": "assistant"}), _TEXT], ended=False),
+        Example.untouched(
+            "there", [chunk({"role": "assistant", "content": ""}), _TEXT], ended=False
+        ),
     )
 
     def edit(self, chunk: Chunk) -> bool:

@@ -17,6 +17,7 @@ class RoleRepeated(Fix):
         "https://github.com/MacPaw/OpenAI/issues/317",
         "https://github.com/sgl-project/sglang/issues/19895",
     )
+    spares_openai = True
     examples = (
         Example(
             "every chunk",

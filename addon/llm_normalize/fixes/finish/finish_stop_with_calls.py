@@ -25,6 +25,7 @@ class FinishStopWithCalls(Fix):
         "https://github.com/ENTERPILOT/GoModel/issues/124",
     )
     moments = (Moment.WAITED_FINISH, Moment.SENT_FINISH)
+    spares_openai = True
     examples = (
         Example(
             "stream",

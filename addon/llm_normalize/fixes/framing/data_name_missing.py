@@ -39,6 +39,7 @@ class DataNameMissing(Fix):
         if not event.is_value:
             return None
         value = b"".join(line.text.strip(b" \t") for line in event.lines)
+        value = value.decode(errors="replace").encode()  # it is written anew
         event.lines[:] = [Line(b"data: " + value, b"\n")]
         event.blank = b"\n"
         event.is_value, event.closed = False, True

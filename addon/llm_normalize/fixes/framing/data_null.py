@@ -8,6 +8,7 @@ from ...wire.sse import Event
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _NOTHING = re.compile(
     rb'null|true|\{\}|\[\]|""|\{"(?:type|event)":\s*"(?:ping|heartbeat|keep-?alive)"\}|'
+    rb"(?i:ping|pong|heartbeat|keep[-_ ]?alive|undefined|none|nan|nil|\[object \w+\])|"
 )
 _ALIVE = re.compile(rb"event: ?(?:ping|heartbeat|keep-?_?alive)")
 

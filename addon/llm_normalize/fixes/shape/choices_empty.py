@@ -1,7 +1,7 @@
 """A chunk without choices that brings no usage."""
 
 from ...chat.chunk import ENVELOPE, Chunk, usage_of
-from ...chat.notes import NOTES, size_of
+from ...chat.notes import NOTES, fails, size_of
 from ...chat.stream_state import Asked, Seen
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
@@ -63,7 +63,10 @@ class ChoicesEmpty(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the notes of a chunk that was dropped."""
-        if not self._notes or not chunk.get("choices"):
+        if not self._notes:
+            return False
+        is_last = usage_of(chunk) and not fails({**self._notes, **chunk})
+        if not (chunk.get("choices") or is_last):
             return False
         for key, value in self._notes.items():
             chunk.setdefault(key, value)

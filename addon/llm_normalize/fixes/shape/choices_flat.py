@@ -76,6 +76,12 @@ class ChoicesFlat(Fix):
             asked=Asked(),
             kind="body",
         ),
+        Example.untouched(
+            "another protocol", [{"type": "response.created", "response": {"id": "r"}}]
+        ),
+        Example.untouched(
+            "after chunks", [chunk({"content": "Hi"}), {"response": "x"}]
+        ),
         Example.untouched("choices", [chunk({"content": "Hi"}, response="x")]),
         Example.untouched(
             "choices that are none",
@@ -86,7 +92,7 @@ class ChoicesFlat(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Make the delta; the message of a whole answer, which has ended."""
-        if not is_flat(chunk):
+        if self.seen.has_choices or not is_flat(chunk):
             return False
         # A body is whole by being there; behind an event that looks like one more may come.
         is_body = is_wrapped(chunk) and self.seen.is_value

@@ -447,12 +447,14 @@ class EndState(ChoiceProgress):
         if self.figures and not self.opened - self.finished:
             self._add_figures(n, envelope)
         self.flush_notes(n)
-        if self.notes and self.asked.usage and not self.usage_sent:
+        if self.notes and self.asked.usage:
             self._send_notes(n, {**envelope, "choices": []})
         elif self.notes and self.waited_enough:  # there is no finish to ride on
             self._send_notes(n, {**envelope, "choices": self.bare_choices()})
         if self.figures:  # apart from notes: it does not stay on a chunk that goes on
             self._add_figures(n, envelope)
+        if self.notes:  # all else that they could ride on has been sent
+            self._send_notes(n, {**envelope, "choices": self.bare_choices()})
 
     def _add_figures(self, n: int, envelope: Chunk) -> None:
         found = [] if self.asked.usage else self.bare_choices()

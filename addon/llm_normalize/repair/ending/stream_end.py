@@ -228,6 +228,13 @@ class Ending:
             self.state.release_finish()
         self.state.doubtful = True
 
+    def passed(self, outgoing: Outgoing) -> None:
+        """Take in a chunk that passes as it is: what waits comes first."""
+        self._send_all(outgoing.record.n - 1)
+        state = self.state
+        state.begin(outgoing, {index_of(each) for each in choices(outgoing.chunk)})
+        state.finished |= finished_of(outgoing.chunk) & state.opened
+
     def keep_alive(self) -> None:
         """Take in what says nothing: most of what waits is overtaken by it."""
         if self.state.waits_briefly:

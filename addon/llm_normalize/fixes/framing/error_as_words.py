@@ -1,0 +1,78 @@
+"""Words, or a web page, where a chunk belongs: `data: Internal Server Error`."""
+
+import re
+
+from ...chat.failed_event import failure_in, is_words
+from ...repair.fix import DONE, Example, Fix, chunk, wire
+from ...wire.json_text import dumps
+from ...wire.sse import Event, encode
+
+_TEXT = chunk({"role": "assistant", "content": "Hi"})
+_FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
+_NAME = re.compile(rb"^event: ?(?!message[\r\n])[^\r\n]", re.MULTILINE)
+_LEAST = 2  # words without `data:` that are no field
+
+
+class ErrorAsWords(Fix):
+    """Send the words as OpenAI sends an error, so that clients show them."""
+
+    name = "error-as-words"
+    changes = '`data: Internal Server Error` -> `data: {"error": …}`'
+    why = "Every client fails to decode it as JSON, and nobody sees the words."
+    providers = ("gateways whose upstream fails in mid-stream",)
+    sources = (
+        "https://github.com/openai/openai-python/blob/main/src/openai/_streaming.py",
+        "https://github.com/Mintplex-Labs/anything-llm/issues/2058",
+    )
+    examples = (
+        Example(
+            "words",
+            [_TEXT, b"data: Internal Server Error\n\n"],
+            [_TEXT, {"error": "Internal Server Error"}],
+        ),
+        Example(
+            "in brackets",
+            [_TEXT, b"data: [ERROR] upstream timed out\n\n"],
+            [_TEXT, {"error": "[ERROR] upstream timed out"}],
+        ),
+        Example(
+            "without a field name",
+            [_TEXT, b"upstream connect error\n\n"],
+            [_TEXT, {"error": "upstream connect error"}],
+        ),
+        Example(
+            "an object that is no JSON",
+            [_TEXT, b"data: {'error': 'Busy'}\n\n"],
+            [_TEXT, {"error": "{'error': 'Busy'}"}],
+        ),
+        Example(
+            "in an event of another protocol",
+            [_TEXT, {"type": "response.failed", "response": {"error": {"code": "x"}}}],
+            [_TEXT, {"error": {"code": "x"}}],
+        ),
+        Example(
+            "a bare message",
+            [_TEXT, {"message": "Internal server error"}],
+            [_TEXT, {"error": {"message": "Internal server error"}}],
+        ),
+        Example.untouched("wrapped", [_TEXT, {"error": "Internal Server Error"}, DONE]),
+        Example.untouched("an unknown field", [b"note: all is well\n\n"]),
+        Example.untouched("the rest of a chunk", [b"data: " + wire([_TEXT])[40:]]),
+        Example.untouched("half an event", [_TEXT, b"data: upstream tim"]),
+    )
+
+    def unread(self, event: Event) -> Event | None:
+        """Wrap what went wrong."""
+        if not event.raw.endswith((b"\n", b"\r")):
+            return None
+        if event.foreign:
+            is_field = any(_FIELD.match(line.text) for line in event.lines)
+            text = event.raw.decode(errors="replace").strip()
+            is_error = not is_field and len(text.split()) >= _LEAST and is_words(text)
+            reported = text if is_error else None
+        else:
+            text = (event.data or b"").decode(errors="replace").strip()
+            reported = failure_in(text, is_named=bool(_NAME.search(event.raw)))
+        if reported is None:
+            return None
+        return Event(encode(dumps({"error": reported})), event.n)

@@ -1,0 +1,42 @@
+"""A `delta` or `message` in a list: `[{…}]`."""
+
+from ...chat.chunk import Chunk, change_all, choices
+from ...chat.merged_choices import join_parts
+from ...repair.fix import Example, Fix, chunk, completion
+
+_HI = {"role": "assistant", "content": "Hi"}
+
+
+def _with(delta: object) -> Chunk:
+    return chunk(None, choices=[{"index": 0, "delta": delta, "finish_reason": None}])
+
+
+class DeltaList(Fix):
+    """Send what the objects of the list say as one."""
+
+    name = "delta-list"
+    changes = "`delta: [{…}]`, `message: [{…}]` -> `{…}`"
+    why = "Every client looks for `content` in the list, and fails or shows nothing."
+    providers = ("gateways of one's own",)
+    sources = ("https://platform.openai.com/docs/api-reference/chat-streaming",)
+    edits_bodies = True
+    examples = (
+        Example("one", [_with([_HI])], [chunk(_HI)], ended=False),
+        Example(
+            "two",
+            [_with([_HI, {"content": " you"}])],
+            [chunk({**_HI, "content": "Hi you"})],
+            ended=False,
+        ),
+        Example("none", [_with([])], [_with({})], ended=False),
+        Example.of_body(
+            "message",
+            completion({}, choices=[{"index": 0, "message": [_HI]}]),
+            completion({}, choices=[{"index": 0, "message": _HI}]),
+        ),
+        Example.untouched("an object", [chunk(_HI)]),
+    )
+
+    def edit(self, chunk: Chunk) -> bool:
+        """Join the lists."""
+        return change_all(join_parts, choices(chunk))

@@ -1,0 +1,70 @@
+"""What the JSON in an event says, and what it costs to read."""
+
+from ..chat.chunk import FLAT, choices, is_chunk, is_flat, is_readable
+from ..chat.chunk_errors import is_error
+from ..chat.failed_body import fails_instead, tells_only_failure
+from ..chat.stream_state import Seen
+from ..wire.json_text import Json, RepeatedKeyError, loads
+from .outcome import Outcome
+
+CALL = 4  # what a tool call costs, where a choice costs 1, and an event 2
+_KEYS = ("delta", "message")
+_VALUES, _QUOTES = 6, 16  # of them cost as much as a bracket
+
+
+def decode(payload: bytes) -> tuple[Json, Outcome]:
+    """Return the value in *payload*, or why there is none."""
+    try:
+        return loads(payload), Outcome.UNDERSTOOD
+    except RepeatedKeyError:
+        return None, Outcome.REPEATED_KEY
+    except UnicodeDecodeError:
+        return None, Outcome.BAD_ENCODING
+    except (ValueError, RecursionError):
+        return None, Outcome.NOT_JSON
+
+
+def is_failure(value: Json, seen: Seen) -> bool:
+    """Tell whether *value*, the event at hand of what was *seen*, is an error."""
+    if isinstance(value, dict) and choices(value):
+        return False
+    is_body = seen.is_value and not seen.choices
+    if is_error(value) or fails_instead(value, has_begun=bool(seen.choices)):
+        return True
+    return is_body and tells_only_failure(value)
+
+
+def is_answer(value: Json, seen: Seen) -> bool:
+    """Tell whether *value*, no failure, is a chunk; record that it has choices."""
+    if not is_chunk(value) or not is_readable(value):
+        return False
+    if value.get("choices"):
+        seen.has_choices = True
+    elif seen.has_choices and is_flat(value):
+        # No native answer; but usage and notes of OpenAI's form are what they are.
+        return is_chunk({key: value[key] for key in value if key not in FLAT})
+    return True
+
+
+def replaced(payload: bytes, outcome: Outcome) -> Json:
+    """Return what clients read in a *payload* that is no UTF-8; None if it is another."""
+    if outcome is not Outcome.BAD_ENCODING:
+        return None
+    return decode(payload.decode(errors="replace").encode())[0]
+
+
+def cost(payload: bytes) -> int:
+    """Return what reading and writing the JSON in *payload* costs, in brackets."""
+    brackets = payload.count(b"{") + payload.count(b"[")
+    return brackets + payload.count(b",") // _VALUES + payload.count(b'"') // _QUOTES
+
+
+def parts(value: Json) -> int:
+    """Return how many choices, or as much, a chunk has beyond what an ordinary one has."""
+    if isinstance(value, list):
+        return len(value)
+    found: list[Json] = choices(value) if isinstance(value, dict) else []
+    sent = [each.get(key) for each in found if isinstance(each, dict) for key in _KEYS]
+    calls = [each.get("tool_calls") for each in sent if isinstance(each, dict)]
+    more = sum(max(len(each) - 1, 0) for each in calls if isinstance(each, list))
+    return max(len(found) + CALL * more - 2, 0)

@@ -1,0 +1,343 @@
+"""Events that no client can read, amid those that it can."""
+
+import json
+from typing import Any
+
+import pytest
+
+from llm_normalize.chat.failed_event import failure_in
+from llm_normalize.chat.stream_state import Asked
+from llm_normalize.fixes import FIXES
+from llm_normalize.fixes.framing.data_unreadable import DataUnreadable
+from llm_normalize.fixes.framing.error_as_words import ErrorAsWords
+from llm_normalize.repair.body import repair_body
+from llm_normalize.repair.fix import DONE, USAGE, chunk, completion, wire
+from llm_normalize.repair.outcome import EventRecord
+from llm_normalize.repair.pipeline import Pipeline
+from llm_normalize.wire.json_text import dumps, loads
+from streams import feed, repaired
+
+HI = chunk({"role": "assistant", "content": "Hi"})
+YOU = chunk({"content": " you"})
+STOP = chunk({}, finish="stop")
+UNASKED = Asked(stream=True)
+ASKED = Asked(stream=True, usage=True)
+HOLLOW = [
+    b'data: {"id":"c","choices":[{"delta":{"con\n\n',
+    b'data: {"a":1,}\n\n',
+    b'data: ent":"Hi"}}]}\n\n',
+    b"data: true\n\n",
+    b"data: 5\n\n",
+    b'data: "words"\n\n',
+    b"data: []\n\n",
+    b"data: [1,2]\n\n",
+    b"data: [END\n\n",
+    b"data: NaN\n\n",
+    b"data: undefined\n\n",
+    b"data: keep-alive\n\n",
+    b"data: processing\n\n",
+    b"data: 2026-11-22T10:00:00Z\n\n",
+    b'data: {"choices":5}\n\n',
+    b'data: {"status":"processing"}\n\n',
+    b'data: {"message":"The queue is long"}\n\n',
+    b'data: {"type":"response.created","response":{"id":"r"}}\n\n',
+    b'data: {"type":"response.output_text.delta","delta":"Hi"}\n\n',
+    b'event: hermes.tool.progress\ndata: {"tool":"web","status":"running"}\n\n',
+    b"event: status\ndata: searching the web\n\n",
+    b'data: {"x":1}\ndata: {"y":2}\n\n',
+]
+
+
+@pytest.mark.parametrize("event", HOLLOW)
+def test_what_no_client_can_read_becomes_a_newline(event: bytes) -> None:
+    for before, after in (([], [HI, YOU]), ([HI], [YOU]), ([HI, YOU], [])):
+        steps: list[EventRecord] = []
+        out = repaired(wire([*before, event, *after, STOP, DONE]), steps=steps)
+        left = [each for each in out.split(b"\n") if each]
+        assert left == wire([HI, YOU, STOP, DONE]).strip().split(b"\n\n")
+        assert [step for step in steps if step.before and step.before in event]
+    late = repaired(wire([HI, STOP, DONE, event]))
+    assert late.strip() == wire([HI, STOP, DONE]).strip()
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (b"data: Internal Server Error\n\n", "Internal Server Error"),
+        (b"data: upstream timed out\n\n", "upstream timed out"),
+        (b"data: upstream timed out\r\n\r\n", "upstream timed out"),
+        (b"data: [ERROR] Busy\n\n", "[ERROR] Busy"),
+        (b'data: "Internal Server Error"\n\n', "Internal Server Error"),
+        (b"data: <html><title>502 Bad Gateway</title></html>\n\n", "502 Bad Gateway"),
+        (b"data: {'error': 'Busy'}\n\n", "{'error': 'Busy'}"),
+        (b'data: Error: {"detail":"Busy"}\n\n', 'Error: {"detail":"Busy"}'),
+        (b"event: status\ndata: the search failed\n\n", "the search failed"),
+        (b"upstream connect error\n\n", "upstream connect error"),
+        (b'data: {"message":"Internal server error"}\n\n', "Internal server error"),
+        (b'data: {"success":false,"x":"Busy"}\n\n', '{"success":false,"x":"Busy"}'),
+        (
+            b'data: {"type":"response.failed","response":{"error":{"message":"Busy"}}}\n\n',
+            "Busy",
+        ),
+    ],
+)
+def test_words_become_an_error_that_clients_show(event: bytes, message: str) -> None:
+    for before in ([], [HI], [HI, YOU]):
+        out = repaired(wire([*before, event]))
+        assert out.startswith(wire(before))
+        error = loads(out[len(wire(before)) + 6 :])["error"]
+        assert error["message"] == message
+        assert {"message", "type", "param", "code"} <= error.keys()
+        assert repaired(out) == out
+
+
+def test_words_at_the_end_are_an_error_once_their_line_has_ended() -> None:
+    assert b'"error"' in repaired(wire([HI, b"data: upstream timed out\n"]))
+    half = wire([HI, b"data: upstream tim"])
+    assert repaired(half) == half
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'data: {"choices":[{"delta":{"a":NaN}}]}\n\n',
+        b'data: {"choices":[{"delta":7}]}\n\n',
+        b"note: all is well\n\n",
+        b"event: a\nnote\n\n",
+        b"nothing\n\n",
+        b"data: " + b"[" * 900 + b"]" * 900 + b"\n\n",
+    ],
+)
+def test_what_some_client_may_read_passes(event: bytes) -> None:
+    assert repaired(wire([HI, event, STOP, DONE])) == wire([HI, event, STOP, DONE])
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_an_event_that_is_cut_off_at_the_end_passes(end: bytes) -> None:
+    half = wire([HI, b'data: {"choices":[{"del' + end])
+    assert repaired(half) == half
+
+
+@pytest.mark.parametrize(
+    ("off", "event"),
+    [(DataUnreadable, b"data: 5\n\n"), (ErrorAsWords, b"data: It failed\n\n")],
+)
+def test_who_skips_the_fix_gets_the_event(off: Any, event: bytes) -> None:
+    fixes = [fix for fix in FIXES if fix is not off]
+    data = wire([HI, event, STOP, DONE])
+    out = repaired(data, fixes=fixes)
+    assert (out == data) is (off is DataUnreadable)
+    assert b'"error"' not in out
+
+
+def test_a_fix_that_fails_at_such_an_event_costs_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(ErrorAsWords, "unread", fail)
+    data = wire([HI, b"data: 5\n\n", STOP, DONE])
+    assert repaired(data) == wire([HI, b"\n", STOP, DONE])
+
+
+@pytest.mark.parametrize("event", [{"response": "x"}, {"tool_calls": [{"name": "f"}]}])
+def test_no_native_answer_is_read_after_chunks(event: Any) -> None:
+    assert repaired(wire([HI, event, STOP, DONE])) == wire([HI, b"\n", STOP, DONE])
+
+
+def test_usage_without_choices_counts_whatever_else_its_event_says() -> None:
+    for more in ({"type": "usage"}, {"response": ""}):
+        out = repaired(wire([HI, STOP, {**more, "usage": USAGE}, DONE]))
+        assert b'"total_tokens":5' in out
+
+
+def test_what_is_deep_or_of_no_kind_reports_no_failure() -> None:
+    assert failure_in("[" * 900 + "]" * 900, is_named=False) is None
+    assert failure_in('{"choices":[{"delta":7}]}', is_named=False) is None
+    assert failure_in('{"data":{"error":{}}}', is_named=False) is None
+
+
+# -- nothing is lost -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [UNASKED, ASKED])
+@pytest.mark.parametrize(
+    "events",
+    [
+        [HI, STOP, {"choices": [], "cost": "0.25"}],
+        [HI, STOP, {"choices": [], "cost": "0.25"}, chunk(None, usage=USAGE)],
+        [HI, STOP, chunk(None, usage=USAGE), {"choices": [], "cost": "0.25"}],
+        [HI, {**STOP, "usage": USAGE}, {"choices": [], "cost": "0.25"}],
+    ],
+)
+def test_keys_of_a_last_chunk_without_choices_are_sent(
+    events: list[Any], asked: Asked
+) -> None:
+    out = repaired(wire([*events, DONE]), asked)
+    assert out.count(b'"cost":"0.25"') == 1
+    assert out.endswith(DONE)
+    assert repaired(out, asked) == out
+
+
+def test_a_delta_in_a_list_is_read() -> None:
+    listed = chunk(None, choices=[{"index": 0, "delta": [{"content": " you"}]}])
+    assert b'"delta":{"content":" you"}' in repaired(wire([HI, listed, STOP, DONE]))
+    body = completion({}, choices=[{"index": 0, "message": [{"content": "Hi"}]}])
+    made = loads(repair_body(dumps(body), 200, Asked(), FIXES).after[0])
+    assert made["choices"][0]["message"] == {"role": "assistant", "content": "Hi"}
+
+
+# -- bytes that are no UTF-8 -----------------------------------------------------------
+
+LATIN = wire([chunk({"role": None, "content": "caf@"})]).replace(b"@", b"\xe9")
+NULL = chunk({"role": None, "content": "x"})
+PLAIN = chunk({"content": "x"})
+
+
+@pytest.mark.parametrize(
+    "bad", [b"\xe9", b"\xff", b"\xe4\xbd", b"\x80", b"\xed\xa0\x80"], ids=repr
+)
+def test_bytes_that_are_no_text_cost_their_event_only(bad: bytes) -> None:
+    event = LATIN.replace(b"\xe9", bad)
+    many = [NULL] * 6  # enough for a template
+    data = wire([HI, *many, event, *many, STOP])
+    out = repaired(data)
+    assert out == wire([HI, *[PLAIN] * 6, event, *[PLAIN] * 6, STOP, DONE])
+    assert repaired(out) == out
+
+
+def test_a_finish_beside_such_bytes_counts() -> None:
+    last = LATIN.replace(b'"finish_reason":null', b'"finish_reason":"length"')
+    assert repaired(wire([HI, last])) == wire([HI, last, DONE])
+    assert repaired(wire([HI, last, DONE])) == wire([HI, last, DONE])
+
+
+def test_an_opening_of_such_bytes_has_its_role() -> None:
+    opening = wire([chunk({"role": "assistant", "content": "@"})]).replace(
+        b"@", b"\xe9"
+    )
+    assert repaired(wire([opening, NULL, STOP, DONE])) == wire(
+        [opening, PLAIN, STOP, DONE]
+    )
+
+
+def test_a_body_with_such_bytes_is_repaired_or_stays() -> None:
+    body = dumps(completion({"role": "assistant", "content": "caf@"}))
+    good = body.replace(b"@", b"\xe9")
+    assert repair_body(good, 200, Asked(), FIXES).after == [good]
+    wrong = good.replace(b'"index":0,', b"")
+    made = repair_body(wrong, 200, Asked(), FIXES).after[0].decode()
+    message = json.loads(made)["choices"][0]["message"]
+    assert message["content"] == "caf\N{REPLACEMENT CHARACTER}"
+    refused = repair_body(b'{"error":{"message":"\xe9"}}', 400, Asked(), FIXES).after[0]
+    assert json.loads(refused)["error"]["message"] == "\N{REPLACEMENT CHARACTER}"
+    stream = wire([HI]) + LATIN + wire([STOP, DONE])
+    made = repair_body(stream, 200, Asked(), FIXES).after[0].decode()
+    assert "Hicaf\N{REPLACEMENT CHARACTER}" in made
+    assert b"caf\xef\xbf\xbd" in repaired(good)
+
+
+# -- log probabilities -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "content"),
+    [
+        (
+            {
+                "tokens": ["H", "é"],
+                "token_logprobs": [None, -0.5],
+                "top_logprobs": [None, {"é": -0.5, "e": -1}],
+                "content": None,
+            },
+            [
+                {"token": "H", "logprob": -9999.0, "bytes": [72], "top_logprobs": []},
+                {
+                    "token": "é",
+                    "logprob": -0.5,
+                    "bytes": [195, 169],
+                    "top_logprobs": [
+                        {"token": "é", "logprob": -0.5, "bytes": [195, 169]},
+                        {"token": "e", "logprob": -1, "bytes": [101]},
+                    ],
+                },
+            ],
+        ),
+        (
+            {
+                "tokens": ["\ud83d"],
+                "token_logprobs": [-1],
+                "top_logprobs": [[{"token": "a", "bytes": "YQ=="}]],
+            },
+            [
+                {
+                    "token": "\ud83d",
+                    "logprob": -1,
+                    "bytes": None,
+                    "top_logprobs": [{"token": "a", "bytes": [97], "logprob": -9999.0}],
+                }
+            ],
+        ),
+        (
+            {
+                "tokens": ["a", "b"],
+                "token_logprobs": [-1, -1],
+                "top_logprobs": [{"a": -1}],
+            },
+            [
+                {"token": "a", "logprob": -1, "bytes": [97], "top_logprobs": []},
+                {"token": "b", "logprob": -1, "bytes": [98], "top_logprobs": []},
+            ],
+        ),
+        (
+            {
+                "content": [
+                    {
+                        "token": "a",
+                        "logprob": -1,
+                        "bytes": "a",
+                        "top_logprobs": {"b": -2},
+                    },
+                    {
+                        "token": "b",
+                        "logprob": -1,
+                        "bytes": "?",
+                        "top_logprobs": [{"token": "c"}],
+                    },
+                ]
+            },
+            [
+                {
+                    "token": "a",
+                    "logprob": -1,
+                    "bytes": [97],
+                    "top_logprobs": [{"token": "b", "logprob": -2, "bytes": [98]}],
+                },
+                {
+                    "token": "b",
+                    "logprob": -1,
+                    "bytes": None,
+                    "top_logprobs": [{"token": "c", "logprob": -9999.0}],
+                },
+            ],
+        ),
+    ],
+)
+def test_log_probabilities_have_openais_form(given: Any, content: Any) -> None:
+    stream = repaired(
+        wire([chunk({"role": "assistant", "content": "x"}, logprobs=given)])
+    )
+    made = json.loads(stream[6:])["choices"][0]["logprobs"]
+    assert made["content"] == content
+    body = completion({"role": "assistant", "content": "x"})
+    body["choices"][0]["logprobs"] = given
+    made = json.loads(repair_body(dumps(body), 200, Asked(), FIXES).after[0])
+    assert made["choices"][0]["logprobs"]["content"] == content
+
+
+def test_half_of_the_last_event_is_lost_nowhere() -> None:
+    pipe = Pipeline(UNASKED, FIXES)
+    out = pipe.feed(wire([HI])) + pipe.feed(b'data: {"a"') + pipe.release(last=True)
+    assert b"".join(out) == wire([HI])
+    assert feed([wire([HI]), b"data: 5"], ended=False) == [wire([HI]), b""]
