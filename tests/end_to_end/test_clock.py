@@ -180,6 +180,16 @@ def test_newline_is_no_part_of_an_event_that_is_under_way(
     )
 
 
+def test_provider_that_sends_an_event_byte_by_byte_is_bridged_too(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    event = wire([chunk({"content": "a heron" * 20})])
+    slowly = [part for byte in event for part in (bytes([byte]), 0.1)]
+    script = upstream.script(wire([TEXT]), *slowly)
+    reply = client.post(script.path, ASKED)
+    assert reply.until(wire([TEXT]) + b"\n") == wire([TEXT]) + b"\n"
+
+
 # -- a second answer ---------------------------------------------------------------
 
 

@@ -48,6 +48,8 @@ _MOST = 1024 * 1024
 """Bytes of an answer that may be replaced before it is sent."""
 _REPEATED = (*retry.STATUSES, *busy_provider.STATUSES)
 """Status of answers after which another request may be sent."""
+_WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
+"""Status of first answers after which the stream may begin before there is another one."""
 _THREADS = 2
 """Large answers that are repaired at a time."""
 
@@ -185,7 +187,7 @@ class Answers:
             )
             if later is not None:
                 waiting = asyncio.ensure_future(later(exchange.flow))
-                if not is_fetched and await self._commits(running, response, waiting):
+                if await self._commits(running, response, waiting):
                     self._commit(exchange.flow, running, outlet, waiting)
                     return
                 takes = await self._has_come(exchange, running, waiting)
@@ -197,8 +199,7 @@ class Answers:
             response.data.content = None  # mitmproxy has it
         elif not self._is_over:
             if is_fetched:
-                after = [response.raw_content] if response.raw_content else []
-                running.record.add_event(EventRecord(0, first, after, [PENDING]))
+                _add_fetched(running, first, response)
             self._take(exchange, running, outlet)
 
     async def _commits(
@@ -207,8 +208,8 @@ class Answers:
         response: http.Response,
         waiting: asyncio.Future[bool],
     ) -> bool:
-        """Tell whether a busy provider has been busy for so long that the stream begins."""
-        if response.status_code not in busy_provider.STATUSES:
+        """Tell whether the second answer takes so long that the stream begins before it."""
+        if response.status_code not in _WAITED_FOR:
             return False
         await asyncio.wait({waiting}, timeout=running.settings.keepalive or None)
         return not waiting.done()
@@ -261,10 +262,12 @@ class Answers:
     ) -> None:
         """Begin a stream whose provider is still busy: the client gets signs of life.
 
-        What is its answer in the end has no status of its own any more.
+        What is its answer in the end has no status of its own any more, and no encoding.
         """
         first = flow.response
         assert first is not None
+        is_fetched = first.status_code == HTTPStatus.ACCEPTED
+        before = first.raw_content or b""
         begun = flow.response = first.copy()
         begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
@@ -275,11 +278,17 @@ class Answers:
         async def parts() -> AsyncIterator[bytes]:
             if not await waiting:
                 return
+            if is_fetched:
+                _add_fetched(running, before, first)
             if running.rest is None:
                 yield content_of(first)
-            else:
-                async for part in running.rest:
-                    yield part
+                return
+            decoder = decoder_for(first.headers.get("content-encoding", ""))
+            if decoder is None:
+                raise ValueError("its encoding is not undone")
+            async for part in running.rest:
+                for decoded in decoder.feed(part):
+                    yield decoded
 
         self._stream(flow, begun, running)
         self._receive(flow, outlet, parts(), running)
@@ -534,6 +543,14 @@ class Answers:
         running.why = why
         record = running.close(self._stats, running.status, "upstream-broke")
         running.keep(record)
+
+
+def _add_fetched(
+    running: RunningAnswer, before: bytes, response: http.Response
+) -> None:
+    """Record that *response* has the place of an answer that promised it."""
+    after = [response.raw_content] if response.raw_content else []
+    running.record.add_event(EventRecord(0, before, after, [PENDING]))
 
 
 async def _parts(body: bytes) -> AsyncIterator[bytes]:

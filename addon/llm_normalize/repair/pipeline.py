@@ -156,7 +156,8 @@ class Pipeline:
         if self._broken:
             return None
         held, mark = self._chain.waiting, self._ending.state.mark
-        return (held, mark) if held or mark else None
+        line = self._parser.may_end and self._parser.count + 1
+        return (held, mark, line) if held or mark or line else None
 
     @property
     def holds(self) -> bool:
@@ -178,6 +179,9 @@ class Pipeline:
         return self._output.drain()
 
     def _wait_no_more(self, last: bool) -> None:
+        for item in self._parser.cut():
+            self._due = item.raw
+            self._guarded(self._item, item)
         self._catch_up()
         self._templates.forget()
         self._output.settle()
