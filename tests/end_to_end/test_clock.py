@@ -1,21 +1,28 @@
 """What is sent by the clock, in a real mitmdump: while the provider says nothing."""
 
+import contextlib
+import json
 import threading
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import brotli
 import pytest
 
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
+    LOOPBACK,
+    PATIENCE,
     Break,
     Http1Client,
     Http2Client,
     Mitmdump,
     Provider,
+    Reply,
     Script,
     connect,
     forward_proxy,
@@ -33,6 +40,7 @@ TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
 LAST = chunk(None, usage=USAGE)
 NULL = chunk({"role": "assistant", "content": None})
+LINE = b"data: " + dumps(TEXT) + b"\n"
 NAMELESS = chunk(
     {"tool_calls": [{"index": 0, "id": "call_0", "function": {"arguments": "{}"}}]}
 )
@@ -83,8 +91,12 @@ def client(
             [TEXT, {**STOP, "usage": USAGE}],
         ),
         (WITH_TOOLS, [NULL], [chunk({"role": "assistant", "content": ""})]),
+        (ASKED, [LINE], [TEXT]),
     ],
-    ids=["finish", "usage asked", "usage on the finish", "unasked usage", "opening"],
+    ids=[
+        *("finish", "usage asked", "usage on the finish", "unasked usage", "opening"),
+        "one line end",
+    ],
 )
 def test_what_waits_is_sent_while_the_provider_hangs(
     client: Http1Client | Http2Client,
@@ -107,6 +119,130 @@ def test_call_without_a_name_is_sent_while_the_provider_hangs(
     script = upstream.script(wire([TEXT, NAMELESS]), never)
     assert b"call_0" in client.post(script.path, WITH_TOOLS).until(b'"call_0"')
     never.set()
+
+
+def chunks_of(reply: Reply) -> Iterator[Json]:
+    """Yield the chunks of an answer as they arrive, up to `[DONE]` or its end."""
+    rest = b""
+    while part := reply.piece():
+        *lines, rest = (rest + part).split(b"\n")
+        for line in filter(None, lines):
+            if (data := line.removeprefix(b"data: ")) == b"[DONE]":
+                return
+            yield json.loads(data)
+
+
+def read_as_anything_llm(reply: Reply) -> str:
+    """Read as AnythingLLM does: it leaves its loop at the first finish reason.
+
+    `handleDefaultStreamResponseV2`, server/utils/helpers/chat/responses.js
+    """
+    text = ""
+    for each in chunks_of(reply):
+        message = each["choices"][0] if each["choices"] else {}
+        text += message.get("delta", {}).get("content") or ""
+        if message.get("finish_reason", "") not in ("", None):
+            return text
+    raise AssertionError(f"it still waits for a finish reason: {text!r}")
+
+
+def read_as_chatbox(reply: Reply) -> Iterator[str]:
+    """Read as Chatbox did until 2025: each chunk shows all the text; only the end ends it.
+
+    `callChatCompletion`, src/renderer/packages/models/openai-comp.ts
+    """
+    text = ""
+    for each in chunks_of(reply):
+        delta = each["choices"][0]["delta"]
+        if "content" in delta:
+            text += delta["content"]
+        yield text
+
+
+@pytest.mark.parametrize("asked", [ASKED, WITH_USAGE], ids=["", "usage asked"])
+@pytest.mark.parametrize(
+    "end",
+    [[STOP], [chunk({"content": "!"}, finish="stop")], [{**STOP, "usage": USAGE}]],
+    ids=["finish alone", "beside text", "with usage"],
+)
+def test_reading_ends_at_a_finish_though_the_provider_hangs(
+    client: Http1Client | Http2Client, upstream: Provider, asked: Json, end: list[Json]
+) -> None:
+    never = threading.Event()
+    script = upstream.script(wire([TEXT, *end]), never)
+    due = "Hi!" if "content" in end[0]["choices"][0]["delta"] else "Hi"
+    assert read_as_anything_llm(client.post(script.path, asked)) == due
+    never.set()
+
+
+def test_all_text_is_shown_though_the_provider_hangs(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    never = threading.Event()
+    last = chunk({"content": "!"}, finish="stop")
+    script = upstream.script(wire([TEXT, last]), never)
+    shown = read_as_chatbox(client.post(script.path, ASKED))
+    assert [next(shown) for _ in range(3)] == ["Hi", "Hi!", "Hi!"]
+    never.set()
+
+
+@pytest.fixture(scope="module")
+def behind(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    """A proxy behind another one."""
+    folder = tmp_path_factory.mktemp("behind")
+    with contextlib.ExitStack() as opened:
+        (folder / "other").mkdir()
+        # A proxy that does not hold streams back.
+        options = {"normalize_hosts": "gone.invalid", "stream_large_bodies": "1"}
+        other = Mitmdump(folder / "other", mitm_ca, options=options)
+        port = opened.enter_context(other).port
+        yield opened.enter_context(
+            Mitmdump(
+                *(folder, mitm_ca, "--mode", f"upstream:http://{LOOPBACK}:{port}"),
+                options={
+                    "normalize_hosts": "localhost",
+                    "ssl_verify_upstream_trusted_ca": str(provider_ca),
+                },
+            )
+        )
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("is_cut", [False, True], ids=["hangs", "breaks off"])
+def test_behind_another_proxy_what_waits_is_sent_too(
+    behind: Mitmdump, upstream: Provider, count: int, *, is_cut: bool
+) -> None:
+    events = [NULL, chunk({"content": "Hi"}), {**STOP, "usage": USAGE}, DONE]
+    opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
+    due = [*opening, {**STOP, "usage": None}, LAST, DONE][: count + (count > 2)]
+    gate, target = threading.Event(), f"localhost:{upstream.port}"
+    protocol = upstream.protocols[-1] if upstream.protocols else "http/1.1"
+    tunnel = connect(behind.port, tunnel=target, ca=behind.ca, alpn=[protocol])
+    kind = Http2Client if protocol == "h2" else Http1Client
+    script = upstream.script(wire(events[:count]), gate, Break.CUT)
+    with kind(tunnel, target) as client:
+        reply = client.post(script.path, {**WITH_TOOLS, **WITH_USAGE})
+        assert reply.until(wire(due)) == wire(due)
+        if is_cut:
+            gate.set()
+            assert reply.broken() == wire(due)
+    gate.set()
+
+
+def test_second_line_end_that_comes_late_is_a_blank_line(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    gate, later = threading.Event(), threading.Event()
+    stop = b"data: " + dumps(STOP) + b"\n"
+    script = upstream.script(LINE, gate, b"\n" + stop, later, b"\n" + DONE)
+    reply = client.post(script.path, ASKED)
+    reply.until(wire([TEXT]))
+    gate.set()
+    reply.until(wire([STOP]))
+    later.set()
+    assert reply.rest() == wire([TEXT]) + b"\n" + wire([STOP]) + b"\n" + DONE
 
 
 def test_usage_that_comes_after_its_finish_has_been_sent_is_dropped_and_counted(
@@ -164,6 +300,28 @@ def test_silent_provider_is_bridged_by_newlines(
     newlines = len(body) - len(wire([TEXT, STOP, DONE]))
     assert newlines >= 2
     assert body == wire([TEXT]) + b"\n" * newlines + wire([STOP, DONE])
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "br"])
+def test_newline_to_a_silent_compressed_answer_leaves_it_readable(
+    client: Http1Client | Http2Client, upstream: Provider, encoding: str
+) -> None:
+    gate, rest = threading.Event(), wire([STOP, DONE])
+    if encoding == "gzip":
+        deflate = zlib.compressobj(wbits=31)
+        first = deflate.compress(wire([TEXT])) + deflate.flush(zlib.Z_SYNC_FLUSH)
+        last = deflate.compress(rest) + deflate.flush()
+    else:
+        packer = brotli.Compressor()
+        first = packer.process(wire([TEXT])) + packer.flush()
+        last = packer.process(rest) + packer.finish()
+    headers = {"content-encoding": encoding}
+    script = upstream.script(first, gate, last, headers=headers)
+    reply = client.post(script.path, ASKED)
+    reply.until(wire([TEXT]) + b"\n")
+    gate.set()
+    assert "content-encoding" not in reply.headers
+    assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
 
 
 def test_newline_is_no_part_of_an_event_that_is_under_way(
@@ -284,6 +442,37 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     assert body.startswith(due)
     assert b"[DONE]" in body or last is None
     assert len(script.requests) == 2
+
+
+def test_client_that_leaves_ends_the_requests_to_a_busy_provider(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    busy = refusal(429, None, retry_after="2")
+    script = upstream.script(turns=[busy])
+    with proxy.options(normalize_retry=20):
+        client.send(script.path, ASKED)
+        assert script.asked.wait(PATIENCE)
+        client.socket.close()
+        *_, flow = proxy.records(script)
+    assert (flow["status"], flow["end"]) == (None, "client-left")
+    assert len(script.requests) == 1
+
+
+def test_client_gets_signs_of_life_while_a_result_is_pending(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    script = upstream.script()
+    name = script.path.split("/")[1]
+    script.turns = [refusal(202, {}, nvcf_reqid=name)]
+    gate, status = threading.Event(), f"/v2/nvcf/pexec/status/{name}"
+    result = Script(status, [wire([TEXT, STOP, DONE])], silent=gate)
+    upstream.alias(result, status)
+    reply = client.post(script.path, ASKED)
+    assert (reply.status, reply.until(b"\n")) == (200, b"\n")
+    gate.set()
+    assert reply.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
+    *_, flow = proxy.records(script)
+    assert (flow["end"], flow["fixes"]) == ("complete", {"answer-pending": 1})
 
 
 def test_without_the_option_a_busy_provider_is_not_asked_again(

@@ -188,7 +188,7 @@ class Answers:
             if later is not None:
                 waiting = asyncio.ensure_future(later(exchange.flow))
                 if await self._commits(running, response, waiting):
-                    self._commit(exchange.flow, running, outlet, waiting)
+                    self._commit(exchange, running, outlet, waiting)
                     return
                 takes = await self._has_come(exchange, running, waiting)
         except Exception:
@@ -255,7 +255,7 @@ class Answers:
 
     def _commit(
         self,
-        flow: http.HTTPFlow,
+        exchange: Exchange,
         running: RunningAnswer,
         outlet: Outlet,
         waiting: asyncio.Future[bool],
@@ -264,6 +264,7 @@ class Answers:
 
         What is its answer in the end has no status of its own any more, and no encoding.
         """
+        flow, is_reloaded = exchange.flow, exchange.running is not running
         first = flow.response
         assert first is not None
         is_fetched = first.status_code == HTTPStatus.ACCEPTED
@@ -291,6 +292,8 @@ class Answers:
                     yield decoded
 
         self._stream(flow, begun, running)
+        if is_reloaded:
+            self._end_without_hooks(running)
         self._receive(flow, outlet, parts(), running)
 
     def _receive(
@@ -550,7 +553,9 @@ def _add_fetched(
 ) -> None:
     """Record that *response* has the place of an answer that promised it."""
     after = [response.raw_content] if response.raw_content else []
-    running.record.add_event(EventRecord(0, before, after, [PENDING]))
+    record = EventRecord(0, before, after, [PENDING])
+    record.moved = True  # though neither may have a byte of its own
+    running.record.add_event(record)
 
 
 async def _parts(body: bytes) -> AsyncIterator[bytes]:
