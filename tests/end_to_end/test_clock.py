@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import os
+import shutil
+import signal
 import threading
 import zlib
 from collections.abc import Iterator
@@ -15,11 +18,14 @@ import pytest
 from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
+    ADDON,
     LOOPBACK,
     PATIENCE,
     Break,
     Http1Client,
+    Http1Reply,
     Http2Client,
+    Http2Reply,
     Mitmdump,
     Provider,
     Reply,
@@ -56,11 +62,17 @@ def upstream(request: pytest.FixtureRequest, secure: dict[str, Provider]) -> Pro
 def proxy(
     tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
 ) -> Iterator[Mitmdump]:
-    """A forward proxy that sends a sign of life each second."""
+    """A forward proxy."""
     folder = tmp_path_factory.mktemp("clock")
     with forward_proxy(folder, mitm_ca, provider_ca) as mitmdump:
-        mitmdump.set(normalize_keepalive=1)
         yield mitmdump
+
+
+@pytest.fixture
+def bridged(proxy: Mitmdump) -> Iterator[None]:
+    """Have it send a newline after each second of silence."""
+    with proxy.options(normalize_keepalive=1):
+        yield
 
 
 @pytest.fixture(params=["http/1.1", "h2"])
@@ -288,6 +300,7 @@ def test_what_waits_is_sent_before_the_client_sees_the_break(
     assert flow["bytes_out"] == len(body)
 
 
+@pytest.mark.usefixtures("bridged")
 def test_silent_provider_is_bridged_by_newlines(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -302,6 +315,7 @@ def test_silent_provider_is_bridged_by_newlines(
     assert body == wire([TEXT]) + b"\n" * newlines + wire([STOP, DONE])
 
 
+@pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize("encoding", ["gzip", "br"])
 def test_newline_to_a_silent_compressed_answer_leaves_it_readable(
     client: Http1Client | Http2Client, upstream: Provider, encoding: str
@@ -324,6 +338,7 @@ def test_newline_to_a_silent_compressed_answer_leaves_it_readable(
     assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
 
 
+@pytest.mark.usefixtures("bridged")
 def test_newline_is_no_part_of_an_event_that_is_under_way(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -338,6 +353,7 @@ def test_newline_is_no_part_of_an_event_that_is_under_way(
     )
 
 
+@pytest.mark.usefixtures("bridged")
 def test_provider_that_sends_an_event_byte_by_byte_is_bridged_too(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -389,6 +405,7 @@ def test_second_answer_that_breaks_off_breaks_off(
     assert proxy.records(script)[-1]["end"] == "upstream-broke"
 
 
+@pytest.mark.usefixtures("bridged")
 def test_silence_of_a_second_answer_is_bridged(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -418,6 +435,7 @@ def test_busy_provider_is_asked_again(
     assert proxy.records(script)[-1]["status"] == 200
 
 
+@pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize(
     ("last", "due"),
     [
@@ -444,20 +462,21 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     assert len(script.requests) == 2
 
 
+@pytest.mark.usefixtures("bridged")
 def test_client_that_leaves_ends_the_requests_to_a_busy_provider(
     client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
 ) -> None:
-    busy = refusal(429, None, retry_after="2")
+    busy = refusal(429, None, retry_after="15")
     script = upstream.script(turns=[busy])
     with proxy.options(normalize_retry=20):
-        client.send(script.path, ASKED)
-        assert script.asked.wait(PATIENCE)
+        client.post(script.path, ASKED).until(b"\n")
         client.socket.close()
         *_, flow = proxy.records(script)
-    assert (flow["status"], flow["end"]) == (None, "client-left")
+    assert (flow["status"], flow["end"]) == (200, "client-left")
     assert len(script.requests) == 1
 
 
+@pytest.mark.usefixtures("bridged")
 def test_client_gets_signs_of_life_while_a_result_is_pending(
     client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
 ) -> None:
@@ -483,6 +502,110 @@ def test_without_the_option_a_busy_provider_is_not_asked_again(
     reply = client.post(script.path, ASKED)
     assert (reply.status, reply.headers["retry-after"]) == (429, "0.1")
     assert len(script.requests) == 1
+
+
+# -- the addon is reloaded, or mitmproxy ends, while something waits -------------------
+
+LATE_USAGE = {**STOP, "usage": None}
+FIRST_USAGE = [TEXT, {**STOP, "usage": USAGE}]
+TAG = chunk({"content": '<tool_call>{"na'})
+WAITS = {
+    "finish": (ASKED, [TEXT, STOP], [TEXT, STOP]),
+    "usage": (WITH_USAGE, FIRST_USAGE, [TEXT, LATE_USAGE, LAST]),
+    "opening": (WITH_TOOLS, [NULL], [chunk({"role": "assistant", "content": ""})]),
+    "one line end": (ASKED, [LINE], [TEXT]),
+    "text of an optional repair": (WITH_TOOLS, [TEXT, TAG], [TEXT, TAG]),
+}
+"""What was asked, what the provider sends before it hangs, and what is due of it."""
+
+
+@pytest.fixture
+def own(
+    tmp_path: Path, mitm_ca: Path, provider_ca: Path
+) -> Iterator[tuple[Mitmdump, contextlib.ExitStack]]:
+    """A forward proxy of the test's own, and what closes its clients."""
+    addon = tmp_path / "addon"
+    shutil.copytree(ADDON, addon, ignore=shutil.ignore_patterns("__pycache__"))
+    options = {
+        "normalize_hosts": "localhost",
+        "normalize_also": "tool-call-as-text",
+        "normalize_retry": "20",
+        "normalize_keepalive": "1",
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+    }
+    (tmp_path / "files").mkdir()
+    with (
+        Mitmdump(tmp_path / "files", mitm_ca, options=options, addon=addon) as mitmdump,
+        contextlib.ExitStack() as clients,
+    ):
+        yield mitmdump, clients
+
+
+def new_client(
+    own: tuple[Mitmdump, contextlib.ExitStack], upstream: Provider
+) -> Http1Client | Http2Client:
+    """Return a client that speaks what its provider does."""
+    (mitmdump, clients), target = own, f"localhost:{upstream.port}"
+    is_http2 = upstream.protocols[-1:] == ["h2"]
+    alpn = ["h2" if is_http2 else "http/1.1"]
+    tunnel = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=alpn)
+    return clients.enter_context(
+        (Http2Client if is_http2 else Http1Client)(tunnel, target)
+    )
+
+
+def test_reload_while_something_waits_loses_nothing(
+    own: tuple[Mitmdump, contextlib.ExitStack], upstream: Provider
+) -> None:
+    gate, running = threading.Event(), []
+    for asked, sent, due in WAITS.values():
+        script = upstream.script(wire(sent), gate, DONE)
+        reply = new_client(own, upstream).post(script.path, asked)
+        running.append((script, reply, wire(due)))
+    busy = refusal(429, None, retry_after="4")
+    retried = upstream.script(turns=[busy, Script("", [wire([TEXT, STOP, DONE])])])
+    waiting = new_client(own, upstream)
+    waiting.send(retried.path, ASKED)
+    assert retried.asked.wait(PATIENCE)
+    own[0].reload()
+    for _, reply, due in running:
+        assert reply.until(due) == due
+    gate.set()
+    for script, reply, due in running:
+        assert reply.rest().startswith(due)
+        assert reply.body.rstrip(b"\n").endswith(DONE.rstrip())
+        assert own[0].records(script)[-1]["end"] == "complete"
+    kind = Http2Reply if isinstance(waiting, Http2Client) else Http1Reply
+    reply = kind(waiting, 1) if kind is Http2Reply else kind(waiting)
+    assert reply.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
+    flow = own[0].records(retried)[-1]
+    assert (flow["end"], flow["status"]) == ("complete", 200)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_end_while_something_waits_loses_nothing(
+    own: tuple[Mitmdump, contextlib.ExitStack],
+    upstream: Provider,
+    number: signal.Signals,
+) -> None:
+    never, running = threading.Event(), []
+    retried = upstream.script(turns=[refusal(429, None, retry_after="15")])
+    new_client(own, upstream).post(retried.path, ASKED).until(b"\n")
+    for asked, sent, due in WAITS.values():
+        script = upstream.script(wire([b": ping\n\n", *sent]), never)
+        reply = new_client(own, upstream).post(script.path, asked)
+        reply.until(b"\n")  # what waits has been read, too
+        running.append((script, reply, wire([b"\n", *due])))
+    os.kill(own[0].pid, number)
+    for _, reply, due in running:
+        assert reply.broken() == due
+    assert own[0].ended() == 0
+    for script, _, due in running:
+        flow = own[0].records(script)[-1]
+        assert (flow["end"], flow["bytes_out"]) == ("upstream-broke", len(due))
+    assert own[0].records(retried)[-1]["end"] == "upstream-broke"
+    assert len(retried.requests) == 1
+    never.set()
 
 
 def test_fifty_streams_whose_provider_hangs_at_once(
