@@ -15,7 +15,7 @@ from typing import Any
 import brotli
 import pytest
 
-from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
+from llm_normalize.repair.fix import DONE, USAGE, Wire, chunk, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
     ADDON,
@@ -36,7 +36,7 @@ from support import (
 
 type Json = Any
 
-ASKED = {"model": "acme-1", "stream": True, "messages": []}
+ASKED: dict[str, Json] = {"model": "acme-1", "stream": True, "messages": []}
 WITH_USAGE = {**ASKED, "stream_options": {"include_usage": True}}
 WITH_TOOLS = {
     **ASKED,
@@ -226,9 +226,16 @@ def behind(
 def test_behind_another_proxy_what_waits_is_sent_too(
     behind: Mitmdump, upstream: Provider, count: int, *, is_cut: bool
 ) -> None:
-    events = [NULL, chunk({"content": "Hi"}), {**STOP, "usage": USAGE}, DONE]
+    events: list[Json] = [
+        NULL,
+        chunk({"content": "Hi"}),
+        {**STOP, "usage": USAGE},
+        DONE,
+    ]
     opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
-    due = [*opening, {**STOP, "usage": None}, LAST, DONE][: count + (count > 2)]
+    due: list[Json] = [*opening, {**STOP, "usage": None}, LAST, DONE][
+        : count + (count > 2)
+    ]
     gate, target = threading.Event(), f"localhost:{upstream.port}"
     protocol = upstream.protocols[-1] if upstream.protocols else "http/1.1"
     tunnel = connect(behind.port, tunnel=target, ca=behind.ca, alpn=[protocol])
@@ -509,7 +516,7 @@ def test_without_the_option_a_busy_provider_is_not_asked_again(
 LATE_USAGE = {**STOP, "usage": None}
 FIRST_USAGE = [TEXT, {**STOP, "usage": USAGE}]
 TAG = chunk({"content": '<tool_call>{"na'})
-WAITS = {
+WAITS: dict[str, tuple[Json, Wire, Wire]] = {
     "finish": (ASKED, [TEXT, STOP], [TEXT, STOP]),
     "usage": (WITH_USAGE, FIRST_USAGE, [TEXT, LATE_USAGE, LAST]),
     "opening": (WITH_TOOLS, [NULL], [chunk({"role": "assistant", "content": ""})]),
@@ -549,9 +556,9 @@ def new_client(
     is_http2 = upstream.protocols[-1:] == ["h2"]
     alpn = ["h2" if is_http2 else "http/1.1"]
     tunnel = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=alpn)
-    return clients.enter_context(
-        (Http2Client if is_http2 else Http1Client)(tunnel, target)
-    )
+    if is_http2:
+        return clients.enter_context(Http2Client(tunnel, target))
+    return clients.enter_context(Http1Client(tunnel, target))
 
 
 def test_reload_while_something_waits_loses_nothing(
@@ -568,16 +575,18 @@ def test_reload_while_something_waits_loses_nothing(
     waiting.send(retried.path, ASKED)
     assert retried.asked.wait(PATIENCE)
     own[0].reload()
-    for _, reply, due in running:
-        assert reply.until(due) == due
+    for _, reply, body in running:
+        assert reply.until(body) == body
     gate.set()
-    for script, reply, due in running:
-        assert reply.rest().startswith(due)
+    for script, reply, body in running:
+        assert reply.rest().startswith(body)
         assert reply.body.rstrip(b"\n").endswith(DONE.rstrip())
         assert own[0].records(script)[-1]["end"] == "complete"
-    kind = Http2Reply if isinstance(waiting, Http2Client) else Http1Reply
-    reply = kind(waiting, 1) if kind is Http2Reply else kind(waiting)
-    assert reply.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
+    if isinstance(waiting, Http2Client):
+        last: Reply = Http2Reply(waiting, 1)
+    else:
+        last = Http1Reply(waiting)
+    assert last.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
     flow = own[0].records(retried)[-1]
     assert (flow["end"], flow["status"]) == ("complete", 200)
 
@@ -597,12 +606,12 @@ def test_end_while_something_waits_loses_nothing(
         reply.until(b"\n")  # what waits has been read, too
         running.append((script, reply, wire([b"\n", *due])))
     os.kill(own[0].pid, number)
-    for _, reply, due in running:
-        assert reply.broken() == due
+    for _, reply, body in running:
+        assert reply.broken() == body
     assert own[0].ended() == 0
-    for script, _, due in running:
+    for script, _, body in running:
         flow = own[0].records(script)[-1]
-        assert (flow["end"], flow["bytes_out"]) == ("upstream-broke", len(due))
+        assert (flow["end"], flow["bytes_out"]) == ("upstream-broke", len(body))
     assert own[0].records(retried)[-1]["end"] == "upstream-broke"
     assert len(retried.requests) == 1
     never.set()

@@ -14,6 +14,7 @@ from llm_normalize.exchange import (
     answer_lifecycle,
     busy_provider,
     pending_result,
+    polling,
     retry,
 )
 from llm_normalize.exchange.second_request import Reply
@@ -348,7 +349,7 @@ def test_stream_begins_while_a_result_is_pending(
 def test_stream_that_begins_after_a_reload_has_its_record(
     impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wait = busy_provider.unless_gone
+    wait = polling.unless_gone
 
     async def reload_and_wait(*given: Any) -> Any:
         impatient.addon.done()

@@ -13,7 +13,6 @@ import pytest
 from faults.held import SCRIPT, Held
 from faults.stage import HTTP1, HTTP2, WHOLE, Stage
 from faults.table import fault
-from faults.test_changes import reload
 from support import (
     ADDON,
     Http1Client,
@@ -129,7 +128,7 @@ def test_addon_is_reloaded_meanwhile(start: Start, tmp_path: Path, held: Held) -
             client.send(script.path, held.asked(WHOLE))
             held.wait(stage.mitmdump, "repair")
         # Nothing else keeps the old code's log open from here on.
-        reload(stage, copy)
+        stage.mitmdump.reload()
         stage.works()
         held.go_on()
         assert isinstance(client, Http1Client)
