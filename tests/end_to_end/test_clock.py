@@ -233,9 +233,7 @@ def test_behind_another_proxy_what_waits_is_sent_too(
         DONE,
     ]
     opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
-    due: list[Json] = [*opening, {**STOP, "usage": None}, LAST, DONE][
-        : count + (count > 2)
-    ]
+    due: list[Json] = [*opening, LATE_USAGE, LAST, DONE][: count + (count > 2)]
     gate, target = threading.Event(), f"localhost:{upstream.port}"
     protocol = upstream.protocols[-1] if upstream.protocols else "http/1.1"
     tunnel = connect(behind.port, tunnel=target, ca=behind.ca, alpn=[protocol])
