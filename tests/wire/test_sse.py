@@ -489,7 +489,7 @@ def test_what_is_no_complete_event_is_not_cut(raw: bytes) -> None:
 
 def test_events_that_one_line_end_parts_are_known_by_the_next_after_a_cut() -> None:
     parser, _ = cut_after(b'data: {"a": 1}\n')
-    assert parser.may_end is False
+    assert parser.may_end == 0
     (event,) = parser.feed(b'data: {"b": 2}\n')
     assert event.raw == b'data: {"b": 2}\n'
 

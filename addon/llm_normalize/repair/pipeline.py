@@ -153,11 +153,8 @@ class Pipeline:
     @property
     def waiting(self) -> object:
         """What waits for a moment only, to be compared; None if nothing does."""
-        if self._broken:
-            return None
-        held, mark = self._chain.waiting, self._ending.state.mark
-        line = self._parser.may_end and self._parser.count + 1
-        return (held, mark, line) if held or mark or line else None
+        found = self._chain.waiting, self._ending.state.mark, self._parser.may_end
+        return found if any(found) and not self._broken else None
 
     @property
     def holds(self) -> bool:
@@ -180,7 +177,6 @@ class Pipeline:
 
     def _wait_no_more(self, last: bool) -> None:
         for item in self._parser.cut():
-            self._due = item.raw
             self._guarded(self._item, item)
         self._catch_up()
         self._templates.forget()
@@ -250,13 +246,13 @@ class Pipeline:
             if item is None:
                 return
             done += len(item.raw)
-            self._due = item.raw
             self._guarded(self._item, item)
 
     def _items(self, data: bytes) -> Iterator[Item | Comments]:
         yield from self._parser.read(data) if data else self._parser.end()
 
     def _item(self, item: Item | Comments) -> None:
+        self._due = item.raw
         match item:
             case Gap():
                 self._ending.keep_alive()

@@ -234,10 +234,10 @@ class EventParser:
         return self._boundary.one_by_one
 
     @property
-    def may_end(self) -> bool:
-        """Whether the block at hand lacks nothing but its blank line, or seems to."""
+    def may_end(self) -> int:
+        """Which block, from 1, seems to lack nothing but its blank line; 0 if none."""
         size = len(self._buffer)
-        return size > 0 and self._boundary.may_end(size)
+        return self.count + 1 if size and self._boundary.may_end(size) else 0
 
     def cut(self) -> list[Item | Comments]:
         """Return the block at hand as one without a blank line, if it is complete."""
