@@ -48,6 +48,17 @@ def repaired(
     return whole
 
 
+def paused(reads: Iterable[bytes], asked: Asked) -> bytes:
+    """Return the whole of what leaves if the provider pauses after each read."""
+    pipeline = Pipeline(asked, FIXES)
+    out = []
+    for read in reads:
+        out += pipeline.feed(read)
+        if pipeline.waiting is not None:
+            out += pipeline.release()
+    return b"".join([*out, *pipeline.end()])
+
+
 def cuts(data: bytes) -> Iterator[list[bytes]]:
     """Yield *data* whole, one byte at a time, and cut at random."""
     yield [data]

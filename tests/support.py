@@ -11,6 +11,7 @@ that a defect fails a test and does not hang it.
 import contextlib
 import itertools
 import json
+import os
 import shutil
 import signal
 import sys
@@ -156,6 +157,15 @@ class Mitmdump(mitmdump.Mitmdump):
             self.until(lambda: self.log.count(text) >= times or None, PATIENCE)
         except ChildError:
             raise AssertionError(f"mitmdump never said {text!r}") from None
+
+    def reload(self) -> None:
+        """Touch the addon, as an update does, and wait until it is loaded anew."""
+        script = self._scripts[0]
+        text = f"Loading script {script}"
+        times = self.log.count(text)
+        later = script.stat().st_mtime + 10
+        os.utime(script, (later, later))
+        self.wait_for(text, times=times + 1)
 
     def terminate(self) -> int:
         """Ask it to end (SIGTERM), and return its exit code."""

@@ -1,27 +1,39 @@
 """What is sent by the clock, in a real mitmdump: while the provider says nothing."""
 
+import contextlib
+import json
+import os
+import signal
 import threading
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import brotli
 import pytest
 
-from llm_normalize.repair.fix import DONE, USAGE, chunk, wire
+from llm_normalize.repair.fix import DONE, USAGE, Wire, chunk, wire
 from llm_normalize.wire.json_text import dumps
 from support import (
+    LOOPBACK,
+    PATIENCE,
     Break,
     Http1Client,
+    Http1Reply,
     Http2Client,
+    Http2Reply,
     Mitmdump,
     Provider,
+    Reply,
     Script,
     connect,
 )
 
 type Json = Any
 
-ASKED = {"model": "acme-1", "stream": True, "messages": []}
+ASKED: dict[str, Json] = {"model": "acme-1", "stream": True, "messages": []}
 WITH_USAGE = {**ASKED, "stream_options": {"include_usage": True}}
 WITH_TOOLS = {
     **ASKED,
@@ -31,6 +43,7 @@ TEXT = chunk({"role": "assistant", "content": "Hi"})
 STOP = chunk({}, finish="stop")
 LAST = chunk(None, usage=USAGE)
 NULL = chunk({"role": "assistant", "content": None})
+LINE = b"data: " + dumps(TEXT) + b"\n"
 NAMELESS = chunk(
     {"tool_calls": [{"index": 0, "id": "call_0", "function": {"arguments": "{}"}}]}
 )
@@ -43,10 +56,16 @@ def upstream(request: pytest.FixtureRequest, secure: dict[str, Provider]) -> Pro
 
 
 @pytest.fixture(scope="module")
-def proxy(explicit: Mitmdump) -> Iterator[Mitmdump]:
-    """A forward proxy that sends a sign of life each second."""
-    with explicit.options(normalize_keepalive=1):
-        yield explicit
+def proxy(explicit: Mitmdump) -> Mitmdump:
+    """A forward proxy."""
+    return explicit
+
+
+@pytest.fixture
+def bridged(proxy: Mitmdump) -> Iterator[None]:
+    """Have it send a newline after each second of silence."""
+    with proxy.options(normalize_keepalive=1):
+        yield
 
 
 @pytest.fixture(params=["http/1.1", "h2"])
@@ -77,8 +96,12 @@ def client(
             [TEXT, {**STOP, "usage": USAGE}],
         ),
         (WITH_TOOLS, [NULL], [chunk({"role": "assistant", "content": ""})]),
+        (ASKED, [LINE], [TEXT]),
     ],
-    ids=["finish", "usage asked", "usage on the finish", "unasked usage", "opening"],
+    ids=[
+        *("finish", "usage asked", "usage on the finish", "unasked usage", "opening"),
+        "one line end",
+    ],
 )
 def test_what_waits_is_sent_while_the_provider_hangs(
     client: Http1Client | Http2Client,
@@ -101,6 +124,135 @@ def test_call_without_a_name_is_sent_while_the_provider_hangs(
     script = upstream.script(wire([TEXT, NAMELESS]), never)
     assert b"call_0" in client.post(script.path, WITH_TOOLS).until(b'"call_0"')
     never.set()
+
+
+def chunks_of(reply: Reply) -> Iterator[Json]:
+    """Yield the chunks of an answer as they arrive, up to `[DONE]` or its end."""
+    rest = b""
+    while part := reply.piece():
+        *lines, rest = (rest + part).split(b"\n")
+        for line in filter(None, lines):
+            if (data := line.removeprefix(b"data: ")) == b"[DONE]":
+                return
+            yield json.loads(data)
+
+
+def read_as_anything_llm(reply: Reply) -> str:
+    """Read as AnythingLLM does: it leaves its loop at the first finish reason.
+
+    `handleDefaultStreamResponseV2`, server/utils/helpers/chat/responses.js
+    """
+    text = ""
+    for each in chunks_of(reply):
+        message = each["choices"][0] if each["choices"] else {}
+        text += message.get("delta", {}).get("content") or ""
+        if message.get("finish_reason", "") not in ("", None):
+            return text
+    raise AssertionError(f"it still waits for a finish reason: {text!r}")
+
+
+def read_as_chatbox(reply: Reply) -> Iterator[str]:
+    """Read as Chatbox did until 2025: each chunk shows all the text; only the end ends it.
+
+    `callChatCompletion`, src/renderer/packages/models/openai-comp.ts
+    """
+    text = ""
+    for each in chunks_of(reply):
+        delta = each["choices"][0]["delta"]
+        if "content" in delta:
+            text += delta["content"]
+        yield text
+
+
+@pytest.mark.parametrize("asked", [ASKED, WITH_USAGE], ids=["", "usage asked"])
+@pytest.mark.parametrize(
+    "end",
+    [[STOP], [chunk({"content": "!"}, finish="stop")], [{**STOP, "usage": USAGE}]],
+    ids=["finish alone", "beside text", "with usage"],
+)
+def test_reading_ends_at_a_finish_though_the_provider_hangs(
+    client: Http1Client | Http2Client, upstream: Provider, asked: Json, end: list[Json]
+) -> None:
+    never = threading.Event()
+    script = upstream.script(wire([TEXT, *end]), never)
+    due = "Hi!" if "content" in end[0]["choices"][0]["delta"] else "Hi"
+    assert read_as_anything_llm(client.post(script.path, asked)) == due
+    never.set()
+
+
+def test_all_text_is_shown_though_the_provider_hangs(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    never = threading.Event()
+    last = chunk({"content": "!"}, finish="stop")
+    script = upstream.script(wire([TEXT, last]), never)
+    shown = read_as_chatbox(client.post(script.path, ASKED))
+    assert [next(shown) for _ in range(3)] == ["Hi", "Hi!", "Hi!"]
+    never.set()
+
+
+@pytest.fixture(scope="module")
+def behind(
+    tmp_path_factory: pytest.TempPathFactory, mitm_ca: Path, provider_ca: Path
+) -> Iterator[Mitmdump]:
+    """A proxy behind another one."""
+    folder = tmp_path_factory.mktemp("behind")
+    with contextlib.ExitStack() as opened:
+        (folder / "other").mkdir()
+        # A proxy that does not hold streams back.
+        options = {"normalize_hosts": "gone.invalid", "stream_large_bodies": "1"}
+        other = Mitmdump(folder / "other", mitm_ca, options=options)
+        port = opened.enter_context(other).port
+        yield opened.enter_context(
+            Mitmdump(
+                *(folder, mitm_ca, "--mode", f"upstream:http://{LOOPBACK}:{port}"),
+                options={
+                    "normalize_hosts": "localhost",
+                    "ssl_verify_upstream_trusted_ca": str(provider_ca),
+                },
+            )
+        )
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("is_cut", [False, True], ids=["hangs", "breaks off"])
+def test_behind_another_proxy_what_waits_is_sent_too(
+    behind: Mitmdump, upstream: Provider, count: int, *, is_cut: bool
+) -> None:
+    events: list[Json] = [
+        NULL,
+        chunk({"content": "Hi"}),
+        {**STOP, "usage": USAGE},
+        DONE,
+    ]
+    opening = [chunk({"role": "assistant", "content": ""}), chunk({"content": "Hi"})]
+    due: list[Json] = [*opening, LATE_USAGE, LAST, DONE][: count + (count > 2)]
+    gate, target = threading.Event(), f"localhost:{upstream.port}"
+    protocol = upstream.protocols[-1] if upstream.protocols else "http/1.1"
+    tunnel = connect(behind.port, tunnel=target, ca=behind.ca, alpn=[protocol])
+    kind = Http2Client if protocol == "h2" else Http1Client
+    script = upstream.script(wire(events[:count]), gate, Break.CUT)
+    with kind(tunnel, target) as client:
+        reply = client.post(script.path, {**WITH_TOOLS, **WITH_USAGE})
+        assert reply.until(wire(due)) == wire(due)
+        if is_cut:
+            gate.set()
+            assert reply.broken() == wire(due)
+    gate.set()
+
+
+def test_second_line_end_that_comes_late_is_a_blank_line(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    gate, later = threading.Event(), threading.Event()
+    stop = b"data: " + dumps(STOP) + b"\n"
+    script = upstream.script(LINE, gate, b"\n" + stop, later, b"\n" + DONE)
+    reply = client.post(script.path, ASKED)
+    reply.until(wire([TEXT]))
+    gate.set()
+    reply.until(wire([STOP]))
+    later.set()
+    assert reply.rest() == wire([TEXT]) + b"\n" + wire([STOP]) + b"\n" + DONE
 
 
 def test_usage_that_comes_after_its_finish_has_been_sent_is_dropped_and_counted(
@@ -146,6 +298,7 @@ def test_what_waits_is_sent_before_the_client_sees_the_break(
     assert flow["bytes_out"] == len(body)
 
 
+@pytest.mark.usefixtures("bridged")
 def test_silent_provider_is_bridged_by_newlines(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -160,6 +313,30 @@ def test_silent_provider_is_bridged_by_newlines(
     assert body == wire([TEXT]) + b"\n" * newlines + wire([STOP, DONE])
 
 
+@pytest.mark.usefixtures("bridged")
+@pytest.mark.parametrize("encoding", ["gzip", "br"])
+def test_newline_to_a_silent_compressed_answer_leaves_it_readable(
+    client: Http1Client | Http2Client, upstream: Provider, encoding: str
+) -> None:
+    gate, rest = threading.Event(), wire([STOP, DONE])
+    if encoding == "gzip":
+        deflate = zlib.compressobj(wbits=31)
+        first = deflate.compress(wire([TEXT])) + deflate.flush(zlib.Z_SYNC_FLUSH)
+        last = deflate.compress(rest) + deflate.flush()
+    else:
+        packer = brotli.Compressor()
+        first = packer.process(wire([TEXT])) + packer.flush()
+        last = packer.process(rest) + packer.finish()
+    headers = {"content-encoding": encoding}
+    script = upstream.script(first, gate, last, headers=headers)
+    reply = client.post(script.path, ASKED)
+    reply.until(wire([TEXT]) + b"\n")
+    gate.set()
+    assert "content-encoding" not in reply.headers
+    assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire([TEXT, STOP, DONE])
+
+
+@pytest.mark.usefixtures("bridged")
 def test_newline_is_no_part_of_an_event_that_is_under_way(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -172,6 +349,17 @@ def test_newline_is_no_part_of_an_event_that_is_under_way(
     assert reply.rest().replace(b"\n\n\n", b"\n\n") == wire(
         [TEXT, chunk({"content": "a heron"}), STOP, DONE]
     )
+
+
+@pytest.mark.usefixtures("bridged")
+def test_provider_that_sends_an_event_byte_by_byte_is_bridged_too(
+    client: Http1Client | Http2Client, upstream: Provider
+) -> None:
+    event = wire([chunk({"content": "a heron" * 20})])
+    slowly = [part for byte in event for part in (bytes([byte]), 0.1)]
+    script = upstream.script(wire([TEXT]), *slowly)
+    reply = client.post(script.path, ASKED)
+    assert reply.until(wire([TEXT]) + b"\n") == wire([TEXT]) + b"\n"
 
 
 # -- a second answer ---------------------------------------------------------------
@@ -215,6 +403,7 @@ def test_second_answer_that_breaks_off_breaks_off(
     assert proxy.records(script)[-1]["end"] == "upstream-broke"
 
 
+@pytest.mark.usefixtures("bridged")
 def test_silence_of_a_second_answer_is_bridged(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -244,6 +433,7 @@ def test_busy_provider_is_asked_again(
     assert proxy.records(script)[-1]["status"] == 200
 
 
+@pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize(
     ("last", "due"),
     [
@@ -270,6 +460,38 @@ def test_client_gets_signs_of_life_while_its_provider_is_busy(
     assert len(script.requests) == 2
 
 
+@pytest.mark.usefixtures("bridged")
+def test_client_that_leaves_ends_the_requests_to_a_busy_provider(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    busy = refusal(429, None, retry_after="15")
+    script = upstream.script(turns=[busy])
+    with proxy.options(normalize_retry=20):
+        client.post(script.path, ASKED).until(b"\n")
+        client.socket.close()
+        *_, flow = proxy.records(script)
+    assert (flow["status"], flow["end"]) == (200, "client-left")
+    assert len(script.requests) == 1
+
+
+@pytest.mark.usefixtures("bridged")
+def test_client_gets_signs_of_life_while_a_result_is_pending(
+    client: Http1Client | Http2Client, upstream: Provider, proxy: Mitmdump
+) -> None:
+    script = upstream.script()
+    name = script.path.split("/")[1]
+    script.turns = [refusal(202, {}, nvcf_reqid=name)]
+    gate, status = threading.Event(), f"/v2/nvcf/pexec/status/{name}"
+    result = Script(status, [wire([TEXT, STOP, DONE])], silent=gate)
+    upstream.alias(result, status)
+    reply = client.post(script.path, ASKED)
+    assert (reply.status, reply.until(b"\n")) == (200, b"\n")
+    gate.set()
+    assert reply.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
+    *_, flow = proxy.records(script)
+    assert (flow["end"], flow["fixes"]) == ("complete", {"answer-pending": 1})
+
+
 def test_without_the_option_a_busy_provider_is_not_asked_again(
     client: Http1Client | Http2Client, upstream: Provider
 ) -> None:
@@ -278,6 +500,110 @@ def test_without_the_option_a_busy_provider_is_not_asked_again(
     reply = client.post(script.path, ASKED)
     assert (reply.status, reply.headers["retry-after"]) == (429, "0.1")
     assert len(script.requests) == 1
+
+
+# -- the addon is reloaded, or mitmproxy ends, while something waits -------------------
+
+LATE_USAGE = {**STOP, "usage": None}
+FIRST_USAGE = [TEXT, {**STOP, "usage": USAGE}]
+TAG = chunk({"content": '<tool_call>{"na'})
+WAITS: dict[str, tuple[Json, Wire, Wire]] = {
+    "finish": (ASKED, [TEXT, STOP], [TEXT, STOP]),
+    "usage": (WITH_USAGE, FIRST_USAGE, [TEXT, LATE_USAGE, LAST]),
+    "opening": (WITH_TOOLS, [NULL], [chunk({"role": "assistant", "content": ""})]),
+    "one line end": (ASKED, [LINE], [TEXT]),
+    "text of an optional repair": (WITH_TOOLS, [TEXT, TAG], [TEXT, TAG]),
+}
+"""What was asked, what the provider sends before it hangs, and what is due of it."""
+
+
+@pytest.fixture
+def own(
+    tmp_path: Path, addon: Path, mitm_ca: Path, provider_ca: Path
+) -> Iterator[tuple[Mitmdump, contextlib.ExitStack]]:
+    """A forward proxy of the test's own, and what closes its clients."""
+    options = {
+        "normalize_hosts": "localhost",
+        "normalize_also": "tool-call-as-text",
+        "normalize_retry": "20",
+        "normalize_keepalive": "1",
+        "ssl_verify_upstream_trusted_ca": str(provider_ca),
+    }
+    (tmp_path / "files").mkdir()
+    with (
+        Mitmdump(tmp_path / "files", mitm_ca, options=options, addon=addon) as mitmdump,
+        contextlib.ExitStack() as clients,
+    ):
+        yield mitmdump, clients
+
+
+def new_client(
+    own: tuple[Mitmdump, contextlib.ExitStack], upstream: Provider
+) -> Http1Client | Http2Client:
+    """Return a client that speaks what its provider does."""
+    (mitmdump, clients), target = own, f"localhost:{upstream.port}"
+    is_http2 = upstream.protocols[-1:] == ["h2"]
+    alpn = ["h2" if is_http2 else "http/1.1"]
+    tunnel = connect(mitmdump.port, tunnel=target, ca=mitmdump.ca, alpn=alpn)
+    if is_http2:
+        return clients.enter_context(Http2Client(tunnel, target))
+    return clients.enter_context(Http1Client(tunnel, target))
+
+
+def test_reload_while_something_waits_loses_nothing(
+    own: tuple[Mitmdump, contextlib.ExitStack], upstream: Provider
+) -> None:
+    gate, running = threading.Event(), []
+    for asked, sent, due in WAITS.values():
+        script = upstream.script(wire(sent), gate, DONE)
+        reply = new_client(own, upstream).post(script.path, asked)
+        running.append((script, reply, wire(due)))
+    busy = refusal(429, None, retry_after="4")
+    retried = upstream.script(turns=[busy, Script("", [wire([TEXT, STOP, DONE])])])
+    waiting = new_client(own, upstream)
+    waiting.send(retried.path, ASKED)
+    assert retried.asked.wait(PATIENCE)
+    own[0].reload()
+    for _, reply, body in running:
+        assert reply.until(body) == body
+    gate.set()
+    for script, reply, body in running:
+        assert reply.rest().startswith(body)
+        assert reply.body.rstrip(b"\n").endswith(DONE.rstrip())
+        assert own[0].records(script)[-1]["end"] == "complete"
+    if isinstance(waiting, Http2Client):
+        last: Reply = Http2Reply(waiting, 1)
+    else:
+        last = Http1Reply(waiting)
+    assert last.rest().lstrip(b"\n") == wire([TEXT, STOP, DONE])
+    flow = own[0].records(retried)[-1]
+    assert (flow["end"], flow["status"]) == ("complete", 200)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_end_while_something_waits_loses_nothing(
+    own: tuple[Mitmdump, contextlib.ExitStack],
+    upstream: Provider,
+    number: signal.Signals,
+) -> None:
+    never, running = threading.Event(), []
+    retried = upstream.script(turns=[refusal(429, None, retry_after="15")])
+    new_client(own, upstream).post(retried.path, ASKED).until(b"\n")
+    for asked, sent, due in WAITS.values():
+        script = upstream.script(wire([b": ping\n\n", *sent]), never)
+        reply = new_client(own, upstream).post(script.path, asked)
+        reply.until(b"\n")  # what waits has been read, too
+        running.append((script, reply, wire([b"\n", *due])))
+    os.kill(own[0].pid, number)
+    for _, reply, body in running:
+        assert reply.broken() == body
+    assert own[0].ended() == 0
+    for script, _, body in running:
+        flow = own[0].records(script)[-1]
+        assert (flow["end"], flow["bytes_out"]) == ("upstream-broke", len(body))
+    assert own[0].records(retried)[-1]["end"] == "upstream-broke"
+    assert len(retried.requests) == 1
+    never.set()
 
 
 def test_fifty_streams_whose_provider_hangs_at_once(

@@ -107,6 +107,7 @@ def test_it_waits_as_long_as_the_provider_says() -> None:
     assert after(retry_after="-7") == 0
     assert after(retry_after="inf") is None
     assert after(retry_after="soon") is None
+    assert after(retry_after="Thu, 31 Dec 99999 23:59:59 GMT") is None
     assert after() is None
     assert 50 < (after(retry_after=formatdate(time.time() + 60)) or 0) < 61
     assert after(retry_after=formatdate(time.time() - 60)) == 0

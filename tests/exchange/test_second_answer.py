@@ -1,6 +1,7 @@
 """Another answer in the place of the first one, before the headers are sent."""
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from mitmproxy import http
 from llm_normalize.exchange import (
     busy_provider,
     pending_result,
+    polling,
     retry,
     second_answer,
 )
@@ -290,14 +292,84 @@ def test_addon_that_is_gone_when_the_answer_arrives(
     assert record["end"] == "complete"
 
 
-def test_stream_begins_while_the_provider_stays_busy(
-    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def impatient(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> Proxy:
+    """A proxy that begins a stream in a moment, whatever its provider says."""
     proxy.set(normalize_retry=20)
     settings = proxy.addon._settings
     monkeypatch.setattr(
         proxy.addon, "_settings", lambda flow: replace(settings(flow), keepalive=0.001)
     )
+    return proxy
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-brook"])
+def test_stream_that_has_begun_has_no_encoding(
+    impatient: Proxy,
+    replies: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    encoding: str,
+) -> None:
+    outlet = first(monkeypatch, b"")
+    packed = gzip.compress(STREAM)
+    headers = [*EVENTS, ("content-encoding", encoding)]
+    replies.append(Reply(200, "OK", headers, live_body=Rest(packed[:20], packed[20:])))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    if encoding == "gzip":
+        play(impatient, made)
+        assert outlet.received == STREAM
+    else:
+        with pytest.raises(ValueError, match="encoding"):
+            play(impatient, made)
+        assert outlet.received == b""
+
+
+def test_stream_begins_while_a_result_is_pending(
+    impatient: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = first(monkeypatch, b"")
+
+    async def result_of(*_: object) -> Reply:
+        await asyncio.sleep(0.02)
+        return Reply(200, "OK", EVENTS, live_body=Rest(STREAM))
+
+    monkeypatch.setattr(pending_result, "result_of", result_of)
+    made = refused(202)
+    response_of(made).headers["nvcf-reqid"] = "brook"
+    assert play(impatient, made).status_code == 200
+    assert outlet.received == STREAM
+    assert impatient.feed(made, STREAM) == STREAM
+    impatient.feed(made, b"")
+    impatient.addon.response(made)
+    (record,) = impatient.records("flow")
+    assert record["fixes"] == {"answer-pending": 1}
+
+
+def test_stream_that_begins_after_a_reload_has_its_record(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = polling.unless_gone
+
+    async def reload_and_wait(*given: Any) -> Any:
+        impatient.addon.done()
+        return await wait(*given)
+
+    first(monkeypatch, b"")
+    monkeypatch.setattr(busy_provider, "unless_gone", reload_and_wait)
+    replies.append(Reply(200, "OK", EVENTS, live_body=Rest(STREAM)))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    play(impatient, made)
+    assert impatient.feed(made, STREAM) == STREAM
+    impatient.feed(made, b"")
+    (record,) = impatient.records("flow")
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
+def test_stream_begins_while_the_provider_stays_busy(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     busy = b'{"error":{"message":"40 a minute"}}'
     for last, due in (
         (Reply(200, "OK", EVENTS, live_body=Rest(STREAM)), STREAM),
@@ -308,7 +380,7 @@ def test_stream_begins_while_the_provider_stays_busy(
         replies.append(last)
         made = refused(429)
         response_of(made).headers["retry-after-ms"] = "20"
-        response = play(proxy, made)
+        response = play(impatient, made)
         assert (response.status_code, response.reason) == (200, "OK")
         assert "retry-after-ms" not in response.headers
         assert callable(response.stream)

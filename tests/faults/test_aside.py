@@ -12,7 +12,6 @@ import pytest
 from faults.held import SCRIPT, Held
 from faults.stage import HTTP1, HTTP2, WHOLE, Stage
 from faults.table import fault
-from faults.test_changes import reload
 from support import (
     Http1Client,
     Http1Reply,
@@ -125,7 +124,7 @@ def test_addon_is_reloaded_meanwhile(start: Start, addon: Path, held: Held) -> N
             client.send(script.path, held.asked(WHOLE))
             held.wait(stage.mitmdump, "repair")
         # Nothing else keeps the old code's log open from here on.
-        reload(stage, addon)
+        stage.mitmdump.reload()
         stage.works()
         held.go_on()
         assert isinstance(client, Http1Client)

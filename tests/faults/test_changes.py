@@ -1,7 +1,6 @@
 """Something changes in mid-stream: options, the addon itself, the clock."""
 
 import datetime as dt
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -90,16 +89,6 @@ def test_size_limit_is_for_bodies_and_not_for_streams(
 # -- reload ----------------------------------------------------------------------------
 
 
-def reload(stage: Stage, addon: Path) -> None:
-    """Touch the script, as an update does, and wait until it is loaded anew."""
-    script = addon / "normalize.py"
-    said = f"Loading script {script}"
-    times = stage.mitmdump.log.count(said)
-    later = script.stat().st_mtime + 10
-    os.utime(script, (later, later))
-    stage.mitmdump.wait_for(said, times=times + 1)
-
-
 @fault(
     "reloaded",
     happens="the addon is reloaded while answers arrive",
@@ -114,7 +103,7 @@ def test_reload_in_mid_stream_loses_nothing(start: Start, addon: Path) -> None:
         reply = client.post(running.path, ASKED)
         reply.until(whole(DUE[:2]))
         for _ in range(2):
-            reload(stage, addon)
+            stage.mitmdump.reload()
             later = stage.provider.script(*SENT)
             assert stage.ask(later) == whole(DUE)
             assert len(stage.mitmdump.records(later)) == LINES
@@ -139,7 +128,7 @@ def test_break_after_a_reload_is_recorded(start: Start, addon: Path, who: str) -
         with stage.client() as client:
             reply = client.post(script.path, ASKED)
             reply.until(whole(DUE[:2]))
-            reload(stage, addon)
+            stage.mitmdump.reload()
             if who == "provider":
                 gate.set()
                 assert reply.broken() == whole(DUE[:2])

@@ -45,7 +45,7 @@ from llm_normalize.repair.body import repair_body
 from llm_normalize.repair.fix import Fix
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
-from streams import feed, repaired
+from streams import feed, paused, repaired
 from workshop.soak.check import closed, whole_values
 
 FEW = settings(
@@ -115,6 +115,15 @@ def several(draw: st.DrawFn, quirks: list[Quirk], answer: Answer) -> list[Quirk]
             chosen.append(quirk)
     return chosen
 
+
+LATE = {
+    "call-arguments-blank": "a blank has been sent, and the arguments follow it",
+    "call-name-late": "a call has been sent without its name",
+    "call-name-parts": "half a name has been sent",
+    "finish-early": "a finish has been sent, and its choice goes on",
+    "usage-early": "figures have been sent behind a finish, and later ones follow",
+}
+"""Quirks of which too much has been sent when the provider goes on after a pause; and why."""
 
 # -- without quirks --------------------------------------------------------------
 
@@ -344,6 +353,27 @@ def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
     # Usage has its place at the end: before it, there is none to send it in.
     before = replace(meaning_of(whole), usage=after.usage, unread=[])
     assert conformance.lost(before, after, broke=True) == []
+
+
+@given(data=st.data(), seed=SEEDS)
+def test_stream_with_pauses_keeps_its_meaning_and_gets_openais_form(
+    data: st.DataObject, seed: int
+) -> None:
+    answer = data.draw(answers())
+    quirks = [each for each in QUIRKS if each.base not in {*LATE, *UNREAD}]
+    stream = damaged(answer, data.draw(several(quirks, answer)), seed)
+    wire = stream.encode()
+    places = data.draw(st.lists(st.integers(0, len(wire)), max_size=8))
+    starts = [0, *sorted(places)]
+    reads = [wire[at:end] for at, end in zip(starts, [*starts[1:], None], strict=True)]
+    note(f"{answer.asked}\n{reads}")
+    out = paused(reads, answer.asked)
+    note(f"came out as\n{out.decode()}")
+    assert conformance.check_stream(out, answer.request) == []
+    before, after = stream.meaning, taken(out)
+    # What was not asked for has no place behind a finish that has been sent.
+    usage = before.usage if answer.asked.usage else after.usage
+    assert conformance.lost(replace(before, usage=usage), after) == []
 
 
 def test_tables_name_quirks_that_exist() -> None:

@@ -56,6 +56,18 @@ def test_what_waited_long_enough_is_sent_once() -> None:
     assert usage == wire([TEXT, {**STOP, "usage": None}, USED, DONE])
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_event_with_one_line_end_is_sent_once(end: bytes) -> None:
+    line = wire([TEXT]).rstrip() + end
+    parted = [line, wire([STOP]).rstrip() + end, DONE.rstrip() + end]
+    assert after_a_pause(parted[:1], parted[1:]) == wire([TEXT, STOP, DONE])
+    # The blank line that follows is one more.
+    assert after_a_pause([line], [end, STOP, DONE]) == wire([TEXT, b"\n", STOP, DONE])
+    pipeline = Pipeline(STREAM, FIXES)
+    out = [*pipeline.feed(line), *pipeline.release(last=True)]
+    assert b"".join(out) == wire([TEXT])
+
+
 def test_unasked_usage_after_its_finish_waited_long_enough_is_dropped() -> None:
     late: Wire = [{**USED, "cost": 1}, DONE]
     noted = {**chunk({}), "cost": 1}

@@ -436,6 +436,64 @@ def test_only_openai_framing_has_a_payload(raw: bytes) -> None:
     assert event(raw).payload() is None
 
 
+def cut_after(*reads: bytes) -> tuple[EventParser, list[bytes]]:
+    """Return the parser of *reads*, and the raw bytes of each block, the last one cut."""
+    parser = EventParser()
+    items = [item for read in reads for item in parser.feed(read)]
+    return parser, [item.raw for item in (*items, *parser.cut())]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'data: {"a": 1}\n',
+        b'data: {"a": 1}\r\n',
+        b"data: [DONE]\n",
+        b'id: 1\ndata: {"a": 1}\nretry: 1\n',
+        BOM + b'data: {"a": 1}\n',
+    ],
+)
+def test_an_event_that_lacks_only_its_blank_line_may_be_cut(raw: bytes) -> None:
+    parser, found = cut_after(raw)
+    assert found == [raw]
+    assert not parser.may_end
+    before = parser.is_between
+    assert parser.feed(b"\n") == [Gap(b"\n", joins=False)]
+    # Its blank line might have followed.
+    assert [before, parser.is_between] == [False, True]
+    assert [x.raw for x in parser.feed(b'data: {"b": 2}\n\n')] == [
+        b'data: {"b": 2}\n\n'
+    ]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b'data: {"a": 1',
+        b'data: {"a": 1}',
+        b'data: {"a": 1}\ndata: ',
+        b'data: {"a":\n',
+        b'data: {"a":\ndata: 1}\n',
+        b"data: word\n",
+        b"id: 1\n",
+        b"data: 1\n\n",
+    ],
+)
+def test_what_is_no_complete_event_is_not_cut(raw: bytes) -> None:
+    parser, _ = cut_after(raw)
+    held = parser.held
+    assert parser.cut() == []
+    assert parser.held == held
+
+
+def test_events_that_one_line_end_parts_are_known_by_the_next_after_a_cut() -> None:
+    parser, _ = cut_after(b'data: {"a": 1}\n')
+    assert parser.may_end == 0
+    (event,) = parser.feed(b'data: {"b": 2}\n')
+    assert event.raw == b'data: {"b": 2}\n'
+
+
 def test_an_unterminated_event_has_no_payload() -> None:
     assert event(b"data: x\n", closed=False).payload() is None
     assert event(b"data: x\n\n", closed=False).payload() is None

@@ -85,8 +85,11 @@ def _retry_after(headers: http.Headers) -> float | None:
         pass
     else:
         return max(seconds, 0.0) if seconds < float("inf") else None
-    date = parsedate_tz(text)
-    return max(mktime_tz(date) - time.time(), 0.0) if date is not None else None
+    try:
+        date = parsedate_tz(text)
+        return max(mktime_tz(date) - time.time(), 0.0) if date is not None else None
+    except (ValueError, OverflowError):  # a year that no calendar has
+        return None
 
 
 def _code(response: http.Response) -> Json:

@@ -193,32 +193,31 @@ class ClientStream:
             stream.server_state == stream.state_wait_for_response_headers
         ):
             await asyncio.sleep(_LOOK)
+        await self._wake(self._begin)
         end: HttpEvent = ResponseEndOfMessage(self._id)
         try:
             async for part in parts:
                 if not self.is_open:
                     return
                 if part:
-                    await self._receive(ResponseData(self._id, part))
+                    await self._wake(_receiving(ResponseData(self._id, part)))
                 while self.is_behind and self.is_open:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(_LOOK)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client shall see it
             code = ErrorCode.GENERIC_SERVER_ERROR
             end = ResponseProtocolError(self._id, str(error), code)
-        await self._receive(end)
+        await self._wake(_receiving(end))
 
-    async def _receive(self, event: "HttpEvent") -> None:
+    def _begin(self) -> Commands:
+        """Send the headers of an answer that streams, if mitmproxy has not.
+
+        It does not where the first answer had no body.
+        """
         stream = self._stream
-
-        def act() -> Commands:
-            response = stream.flow.response
-            is_collected = stream.server_state == stream.state_consume_response_body
-            if is_collected and response is not None and response.stream:
-                # The first answer had no body, so mitmproxy does not stream it.
-                yield from stream.start_response_stream()
-            yield ReceiveHttp(event)
-
-        await self._wake(act)
+        response = stream.flow.response
+        is_collected = stream.server_state == stream.state_consume_response_body
+        if is_collected and response is not None and response.stream:
+            yield from stream.start_response_stream()
 
     async def answer(self, response: http.Response, *, ends: bool = True) -> bool:
         """Answer in the hook `error`, instead of mitmproxy; tell whether it was possible.
@@ -308,6 +307,15 @@ class ClientStream:
             outer.command_sources[wakeup] = tunnel
         self._http.command_sources[wakeup] = _Woken(self._stream, act)
         await self._handler.server_event(events.Wakeup(wakeup))
+
+
+def _receiving(event: "HttpEvent") -> Callable[[], Commands]:
+    """Return what lets mitmproxy receive *event*."""
+
+    def act() -> Commands:
+        yield ReceiveHttp(event)
+
+    return act
 
 
 def _is_error(event: events.Event) -> bool:

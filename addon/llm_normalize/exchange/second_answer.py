@@ -18,6 +18,7 @@ from mitmproxy.utils import asyncio_utils
 
 from ..records.statistics import Stats
 from ..repair.outcome import EventRecord
+from ..wire.content_encoding import decoder_for
 from . import busy_provider
 from .answer_path import Path, path_of
 from .answer_streams import AnswerStreams
@@ -36,6 +37,8 @@ _MOST = 1024 * 1024
 """Bytes of a first answer that may be replaced."""
 _REPLACED = (*STATUSES, *busy_provider.STATUSES)
 """Status of first answers after which another request may be sent."""
+_WAITED_FOR = (*busy_provider.STATUSES, HTTPStatus.ACCEPTED)
+"""Status of first answers after which the stream may begin before there is another one."""
 
 type FindRetry = Callable[[Exchange, RunningAnswer], Retry | None]
 """Returns what puts another answer in the place of a complete one, if anything should."""
@@ -117,8 +120,8 @@ class SecondAnswer:
             )
             if retry is not None:
                 arrival = asyncio.ensure_future(retry(self._flow))
-                if not is_fetched and await self._stays_busy(response, arrival):
-                    self._begin_while_busy(arrival)
+                if await self._takes_long(response, arrival):
+                    self._begin_before(arrival)
                     return
                 has_arrived = await self._has_arrived(arrival)
         except Exception:
@@ -129,15 +132,14 @@ class SecondAnswer:
             response.data.content = None  # mitmproxy has it
         elif not running.is_over:
             if is_fetched:
-                after = [response.raw_content] if response.raw_content else []
-                running.record.add_event(EventRecord(0, first, after, [PENDING]))
+                _add_fetched(running, first, response)
             self._begin()
 
-    async def _stays_busy(
+    async def _takes_long(
         self, response: http.Response, arrival: asyncio.Future[bool]
     ) -> bool:
-        """Tell whether a busy provider has been busy for so long that the stream begins."""
-        if response.status_code not in busy_provider.STATUSES:
+        """Tell whether the second answer takes so long that the stream begins before it."""
+        if response.status_code not in _WAITED_FOR:
             return False
         await asyncio.wait({arrival}, timeout=self._running.settings.keepalive or None)
         return not arrival.done()
@@ -178,13 +180,16 @@ class SecondAnswer:
         response.data.content = None
         self._receive(parts)
 
-    def _begin_while_busy(self, arrival: asyncio.Future[bool]) -> None:
+    def _begin_before(self, arrival: asyncio.Future[bool]) -> None:
         """Begin a stream whose provider is still busy: the client gets signs of life.
 
-        What is its answer in the end has no status of its own any more.
+        What is its answer in the end has no status of its own any more, and no encoding.
         """
         first, running = self._flow.response, self._running
+        is_reloaded = self._exchange.running is not running
         assert first is not None
+        is_fetched = first.status_code == HTTPStatus.ACCEPTED
+        before = first.raw_content or b""
         begun = self._flow.response = first.copy()
         begun.data.content = None
         begun.status_code, begun.reason = int(HTTPStatus.OK), HTTPStatus.OK.phrase
@@ -195,13 +200,21 @@ class SecondAnswer:
         async def parts() -> AsyncIterator[bytes]:
             if not await arrival:
                 return
+            if is_fetched:
+                _add_fetched(running, before, first)
             if running.live_body is None:
                 yield content_of(first)
-            else:
-                async for part in running.live_body:
-                    yield part
+                return
+            decoder = decoder_for(first.headers.get("content-encoding", ""))
+            if decoder is None:
+                raise ValueError("its encoding is not undone")
+            async for part in running.live_body:
+                for decoded in decoder.feed(part):
+                    yield decoded
 
         self._streams.begin(running)
+        if is_reloaded:
+            running.end_without_hooks(self._stats)
         self._receive(parts())
 
     def _receive(self, parts: AsyncIterable[bytes]) -> None:
@@ -233,6 +246,16 @@ def _may_be_replaced(running: RunningAnswer, response: http.Response | None) -> 
     if response.raw_content is not None:
         return False  # an addon has made it: nothing more of it arrives
     return running.pending or response.status_code in _REPLACED
+
+
+def _add_fetched(
+    running: RunningAnswer, before: bytes, response: http.Response
+) -> None:
+    """Record that *response* has the place of an answer that promised it."""
+    after = [response.raw_content] if response.raw_content else []
+    record = EventRecord(0, before, after, [PENDING])
+    record.moved = True  # though neither may have a byte of its own
+    running.record.add_event(record)
 
 
 async def _parts(body: bytes) -> AsyncIterator[bytes]:

@@ -51,7 +51,7 @@ class StreamClock:
         self._since = 0.0  # when what waits began to
         self._waking: asyncio.TimerHandle | None = None
         self._look: asyncio.TimerHandle | None = None
-        self._received = 0  # bytes, when it was looked at last
+        self._sent = 0  # bytes, when it was looked at last
         self._quiet = 0  # looks since then
         self._is_over = False
         rewriter.on_wait = self._wait
@@ -85,10 +85,10 @@ class StreamClock:
             self._look = self._loop.call_later(self._pause, self._look_now)
 
     def _look_now(self) -> None:
-        """Send a newline if nothing was received for long."""
-        received = self._rewriter.bytes_in
-        self._quiet = self._quiet + 1 if received == self._received else 0
-        self._received = received
+        """Send a newline if nothing was sent for long, whatever was received."""
+        sent = self._rewriter.bytes_out
+        self._quiet = self._quiet + 1 if sent == self._sent else 0
+        self._sent = sent
         if self._quiet >= _LOOKS:
             self._quiet = 0
             self._send(self._sign_of_life)
@@ -96,11 +96,11 @@ class StreamClock:
 
     def _sign_of_life(self) -> bytes:
         client_stream = ClientStream.of(self._flow)
-        return (
-            b""
-            if client_stream is None or client_stream.is_behind
-            else self._rewriter.newline()
-        )
+        if client_stream is None or client_stream.is_behind:
+            return b""
+        newline = self._rewriter.newline()
+        self._sent += len(newline)
+        return newline
 
     def _send(self, make: Callable[[], bytes]) -> None:
         asyncio_utils.create_task(

@@ -177,7 +177,7 @@ class Rewriter:
     def _look_at_waiting(self) -> None:
         before, self._waiting = self._waiting, self.pipeline.waiting
         if self._waiting is not None and self._waiting != before:
-            self._try("what waits has no time limit", self.on_wait)
+            self.on_wait()
 
     def slow_down(self) -> None:
         """Have more of the answer wait, if that is possible."""
@@ -192,7 +192,7 @@ class Rewriter:
         spare = self._own + max(turn.spare, -1)
         pipeline.refill(spare)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
-        self._look_at_waiting()
+        self._try("what waits has no time limit", self._look_at_waiting)
         self._own -= spare - pipeline.spare
         if self._own < _MUCH:
             self.slow_down()

@@ -155,15 +155,12 @@ class Pipeline:
 
         Never raises: on a bug, all that waits is sent with what is received next.
         """
-        if self._broken:
-            return None
         try:
-            held, mark = self._chain.waiting, self._ending.state.mark
+            found = self._chain.waiting, self._ending.state.mark, self._parser.may_end
         except Exception:
             logger.exception(_OVER, self._label)
             self._bail(None)
-            return None
-        return (held, mark) if held or mark else None
+        return None if self._broken or not any(found) else found
 
     @property
     def holds(self) -> bool:
@@ -185,6 +182,8 @@ class Pipeline:
         return self._output.drain()
 
     def _wait_no_more(self, last: bool) -> None:
+        for item in self._parser.cut():
+            self._guarded(self._item, item)
         self._catch_up()
         self._templates.forget()
         self._output.settle()
@@ -253,13 +252,13 @@ class Pipeline:
             if item is None:
                 return
             done += len(item.raw)
-            self._due = item.raw
             self._guarded(self._item, item)
 
     def _items(self, data: bytes) -> Iterator[Item | Comments]:
         yield from self._parser.read(data) if data else self._parser.end()
 
     def _item(self, item: Item | Comments) -> None:
+        self._due = item.raw
         match item:
             case Gap():
                 self._ending.keep_alive()

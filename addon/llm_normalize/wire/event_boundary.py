@@ -7,7 +7,8 @@ which of two other habits a server has; OpenAI's own framing has neither:
   the block with its last bracket, and with the line end that follows it.
 * One line end between events instead of two: a data line that is a whole JSON value
   ends its event where the next line begins another. Once that was seen, each such line
-  ends its event, so that none waits for the next.
+  ends its event, so that none waits for the next. Until then one does, but not for long:
+  whoever looks at the clock may end it (`Boundary.cut`).
 """
 
 import re
@@ -175,6 +176,20 @@ class Boundary:
     def too_many(self) -> int:
         """Bytes of a block of so many lines that no more of it is looked at; else 0."""
         return self._line if self._lines > LINES else 0
+
+    def may_end(self, size: int) -> bool:
+        """Tell whether a block of *size* bytes is a data line, and its line end the last."""
+        return self._data is not None and self._data_lines == 1 and self._line == size
+
+    def cut(self, buffer: bytearray) -> bool:
+        """End the block here if its data line is a whole value; tell whether it is."""
+        begin, stop, _ = self._data or (0, 0, 0)
+        line = bytes(buffer[begin:stop])
+        if not (self.may_end(len(buffer)) and values_in(_payload(line))):
+            return False
+        self.restart()
+        self.is_value = self.is_closed = False
+        return True
 
     def find(self, buffer: bytearray, start: int, skip: int) -> int:
         """Return where the block that begins at *start* ends; -1 as long as it does not.

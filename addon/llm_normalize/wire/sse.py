@@ -6,7 +6,8 @@ block which needs no repair can be forwarded exactly as it was received. Rules: 
 
 * A block is out as soon as its last byte is in. A `\r` ends its line at once; the
   `\n` that may follow is reported later as a `Gap` that *joins* the block before.
-* A block may end before its blank line, where a server leaves that out (wire/event_boundary.py).
+* A block may end before its blank line, where a server leaves that out (wire/event_boundary.py),
+  or lets it wait (`cut`).
 * Blank lines beyond the first are not swallowed: they may be the only bytes that keep
   a connection alive, so they come out as `Gap`s too.
 """
@@ -218,6 +219,7 @@ class EventParser:
         self._buffer = bytearray()
         self._boundary = Boundary()
         self._after_cr = False  # the last newline given out was a bare "\r"
+        self._after_cut = False  # the last block was ended before its blank line
         self._oversized: bytes | None = None  # last bytes of the block being passed on
         self._by_lines = False  # it ends at a line end
 
@@ -230,6 +232,21 @@ class EventParser:
     def state(self) -> object:
         """What decides on where the next block ends, beside its bytes."""
         return self._boundary.one_by_one
+
+    @property
+    def may_end(self) -> int:
+        """Which block, from 1, seems to lack nothing but its blank line; 0 if none."""
+        size = len(self._buffer)
+        return self.count + 1 if size and self._boundary.may_end(size) else 0
+
+    def cut(self) -> list[Item | Comments]:
+        """Return the block at hand as one without a blank line, if it is complete."""
+        items: list[Item | Comments] = []
+        if self._boundary.cut(self._buffer):
+            self._block(bytes(self._buffer), items)
+            self._buffer.clear()
+            self._after_cut, self.is_between = True, False
+        return items
 
     @property
     def held(self) -> int:
@@ -301,6 +318,9 @@ class EventParser:
     def _next(self, items: list[Item | Comments]) -> int:
         """Add the next block, and return where it ends; -1 if it has not ended."""
         self._after_cr = False
+        if self._after_cut:
+            self._boundary.one_by_one |= self._buffer[:1] == b"d"
+            self._after_cut = False
         end = self._find_end()
         self.spare -= self._boundary.cost
         self._boundary.cost = 0
@@ -336,6 +356,7 @@ class EventParser:
 
     def _gap(self, items: list[Item | Comments]) -> int:
         joins = self._after_cr and self._buffer[:1] == b"\n"
+        self._after_cut = False
         # All at once: a hostile read may bring millions.
         match = None if joins else _LINE_ENDS.match(self._buffer)
         end = match.end() if match else 1
