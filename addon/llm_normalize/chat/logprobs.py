@@ -63,7 +63,7 @@ def _complete_entry(entry: Chunk) -> bool:
 def _complete_alternative(entry: Chunk) -> bool:
     """Complete a token's figure and bytes."""
     changed = False
-    if not _is_figure(entry.get("logprob")):
+    if isinstance(entry.get("token"), str) and not _is_figure(entry.get("logprob")):
         entry["logprob"] = UNLIKELY
         changed = True
     if isinstance(entry.get("bytes"), str):

@@ -199,6 +199,14 @@ def first_value(data: bytes) -> bytes:
     return text[:end].encode() if isinstance(value, dict) else b""
 
 
+def begun_value(data: bytes) -> Json:
+    """Return the value that *data* begins with, a key once however often it is there."""
+    try:
+        return _first(data.decode(errors="replace").lstrip())[0]
+    except (ValueError, RecursionError):
+        return None
+
+
 def is_broken(data: bytes) -> bool:
     """Tell whether *data* is JSON for no parser, not even one that takes `NaN`."""
     try:

@@ -14,6 +14,7 @@ class DataComment(Fix):
     why = "openai-node fails: it could not parse the message into JSON."
     providers = ("gateways that frame OpenRouter's keep-alives once more",)
     sources = ("https://github.com/mnfst/llm-gateway/issues/2053",)
+    also_covered_by = ("data-unreadable",)
     examples = (
         Example("comment", [_TEXT, b"data: : WAIT\n\n"], [_TEXT, b"\n"], ended=False),
         Example.untouched("chunk", [_TEXT, chunk({}, finish="stop"), DONE]),

@@ -23,6 +23,7 @@ class DataDoubled(Fix):
         "https://github.com/aws/bedrock-agentcore-sdk-python/issues/52",
         "https://github.com/Helicone/ai-gateway/issues/137",
     )
+    also_covered_by = ("data-unreadable",)
     examples = (
         Example("chunk", [_TWICE], [_TEXT], ended=False),
         Example("done", [b"data: data: [DONE]\n\n"], [DONE]),

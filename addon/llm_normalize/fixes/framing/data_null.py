@@ -23,6 +23,7 @@ class DataNull(Fix):
     why = "openai-python yields None for it, and loops fail with an AttributeError."
     providers = ("gateways that keep connections alive",)
     sources = ("https://github.com/NousResearch/hermes-agent/issues/80822",)
+    also_covered_by = ("data-unreadable",)
     examples = (
         Example("null", [_TEXT, b"data: null\n\n"], [_TEXT, b"\n"], ended=False),
         Example("nothing", [_TEXT, b"data: \n\n"], [_TEXT, b"\n"], ended=False),

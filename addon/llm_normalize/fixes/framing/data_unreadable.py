@@ -1,12 +1,17 @@
 """Data that is neither a chunk nor an error: broken JSON, or another protocol's event."""
 
+import re
+
 from ...chat.chunk import choices, is_chunk
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
-from ...wire.json_text import first_value, is_broken, loads
+from ...wire.json_text import begun_value, first_value, is_broken, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HALF = wire([_TEXT])[:40] + b"\n\n"
+_OBJECT = re.compile(rb'\{\s*"')
+_DONE = re.compile(rb"\[DONE\]|^\W*(?:data:)?\W*done\W*$", re.IGNORECASE | re.MULTILINE)
+_MOST = 32  # places where a chunk may begin
 _PROGRESS = b'event: hermes.tool.progress\ndata: {"tool": "web_search"}\n\n'
 
 
@@ -54,14 +59,28 @@ class DataUnreadable(Fix):
             return _rest(event, data) if is_broken(data) else None
         if is_chunk(value) and choices(value):  # a client may read some of it
             return None
-        return Event(b"\n", event.n)
+        text = value.encode(errors="replace") if isinstance(value, str) else data
+        return None if _holds_answer(text) else Event(b"\n", event.n)
 
 
 def _rest(event: Event, data: bytes) -> Event | None:
     """Return the one chunk that broken *data* begins with, or nothing of it."""
     first = first_value(data)
-    if first and is_chunk(loads(first)):
-        # What else may be a chunk there is not given up.
-        has_more = b'"choices"' in data[len(first) :]
-        return None if has_more else Event(encode(first), event.n)
-    return Event(b"\n", event.n)
+    is_first = bool(first) and is_chunk(loads(first))
+    if _holds_answer(data[len(first) :] if is_first else data):
+        return None
+    return Event(encode(first) if is_first else b"\n", event.n)
+
+
+def _holds_answer(data: bytes) -> bool:
+    """Tell whether a whole chunk, or the end of the stream, may be somewhere in *data*.
+
+    What is not sure is not given up.
+    """
+    begins = [each.start() for each in _OBJECT.finditer(data)]
+    values = [begun_value(data[at:]) for at in begins[:_MOST]]
+    return (
+        len(begins) > _MOST
+        or bool(_DONE.search(data))
+        or any(choices(each) for each in values if isinstance(each, dict))
+    )

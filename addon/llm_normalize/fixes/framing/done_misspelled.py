@@ -18,6 +18,7 @@ class DoneMisspelled(Fix):
     why = "Clients try to decode it as a chunk, and raise after the whole answer."
     providers = ("gateways that encode each event as JSON",)
     sources = ("https://platform.openai.com/docs/api-reference/chat/streaming",)
+    also_covered_by = ("data-unreadable",)
     examples = (
         Example("quoted", [_TEXT, _STOP, b'data: "[DONE]"\n\n'], [_TEXT, _STOP, DONE]),
         Example("small", [_TEXT, _STOP, b"data: [done]\n\n"], [_TEXT, _STOP, DONE]),

@@ -9,7 +9,7 @@ from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
-_NAME = re.compile(rb"^event: ?(?!message[\r\n])[^\r\n]", re.MULTILINE)
+_NAME = re.compile(rb"^event: ?+(?!(?:message|error)[\r\n])[^\r\n]", re.MULTILINE)
 _LEAST = 2  # words without `data:` that are no field
 
 
@@ -24,6 +24,7 @@ class ErrorAsWords(Fix):
         "https://github.com/openai/openai-python/blob/main/src/openai/_streaming.py",
         "https://github.com/Mintplex-Labs/anything-llm/issues/2058",
     )
+    also_covered_by = ("data-unreadable",)
     examples = (
         Example(
             "words",

@@ -22,7 +22,12 @@ class ErrorByEventName(Fix):
         "https://www.alibabacloud.com/help/en/model-studio/error-code",
         "https://html.spec.whatwg.org/multipage/server-sent-events.html",
     )
-    also_covered_by = ("field-not-data", "error-unwrapped")
+    also_covered_by = (
+        "field-not-data",
+        "error-unwrapped",
+        "error-as-words",
+        "data-unreadable",
+    )
     examples = (
         Example(
             "object",

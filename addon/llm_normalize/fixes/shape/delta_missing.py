@@ -41,8 +41,10 @@ class DeltaMissing(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Add the delta."""
-        found = [
-            each for each in choices(chunk) if not isinstance(each.get("delta"), dict)
+        found = [  # a list is another quirk
+            each
+            for each in choices(chunk)
+            if not isinstance(each.get("delta"), dict | list)
         ]
         if not found or is_body(chunk, self.asked, self.seen):
             return False

@@ -51,6 +51,8 @@ class MessageMissing(Fix):
             given, had = choice.get("message"), "delta" in choice
             if given is None and not had and isinstance(choice.get("text"), str):
                 continue  # its answer stands there
+            if isinstance(given, list):
+                continue  # another quirk
             message, delta = map(_fields, (given, choice.pop("delta", None)))
             if message is given and not had:
                 continue
