@@ -303,6 +303,8 @@ def test_body_with_quirks_for_a_stream_becomes_one(
     assume("body-finish-hollow" not in names or not names & TELLS_A_BODY)
     body = damaged_body(answer, chosen, seed)
     wire = framed(body.value)
+    # So it could in an event, unless that is the last one.
+    assume("body-native" not in names or wire != encode([body.value]))
     asked = replace(answer.asked, stream=True, usage=usage)
     note(f"{asked}\n{wire.decode()}")
     out = repaired(wire, asked)

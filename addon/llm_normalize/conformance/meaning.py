@@ -205,6 +205,9 @@ class _Reader:
             self.choice(0, {"delta": fields, "finish_reason": reason})
 
     def choice(self, position: int, raw: dict[str, object]) -> None:
+        for key in ("delta", "message"):
+            for part in as_list(raw.get(key)):
+                self.choice(position, {"index": raw.get("index"), key: part})
         index = raw.get("index")
         if isinstance(index, str) and index.isdigit():
             index = int(index)
@@ -399,6 +402,9 @@ def _same(text: str, arguments: object) -> bool:
     return text == _canonical(arguments)
 
 
+_UNLIKELY = -9999.0  # what OpenAI sends for a token without a figure
+
+
 def _logprobs(raw: object) -> list[object]:
     """Give (token, log probability, alternatives) for every token."""
     record = as_dict(raw)
@@ -410,7 +416,10 @@ def _logprobs(raw: object) -> list[object]:
                 (as_dict(top).get("token"), as_dict(top).get("logprob"))
                 for top in as_list(token.get("top_logprobs"))
             ]
-            found.append((token.get("token"), token.get("logprob"), others))
+            logprob = token.get("logprob")
+            if logprob is None and isinstance(token.get("token"), str):
+                logprob = _UNLIKELY
+            found.append((token.get("token"), logprob, others))
     tokens = as_list(record.get("tokens"))
     found += [
         (token, logprob, [])

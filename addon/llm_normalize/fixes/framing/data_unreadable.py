@@ -2,7 +2,7 @@
 
 import re
 
-from ...chat.chunk import choices, is_chunk
+from ...chat.chunk import choices, is_chunk, is_readable
 from ...repair.fix import DONE, USAGE, Example, Fix, chunk, wire
 from ...wire.json_text import begun_value, first_value, is_broken, loads
 from ...wire.sse import Event, encode
@@ -66,7 +66,7 @@ class DataUnreadable(Fix):
 def _rest(event: Event, data: bytes) -> Event | None:
     """Return the one chunk that broken *data* begins with, or nothing of it."""
     first = first_value(data)
-    is_first = bool(first) and is_chunk(loads(first))
+    is_first = bool(first) and is_chunk(value := loads(first)) and is_readable(value)
     if _holds_answer(data[len(first) :] if is_first else data):
         return None
     return Event(encode(first) if is_first else b"\n", event.n)
