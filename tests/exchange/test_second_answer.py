@@ -17,7 +17,9 @@ from llm_normalize.exchange import (
     retry,
     second_answer,
 )
+from llm_normalize.exchange.message_body import CONTAINERS
 from llm_normalize.exchange.second_request import Reply
+from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, chat_flow, fail, messages, response_of
@@ -344,6 +346,21 @@ def test_stream_begins_while_a_result_is_pending(
     impatient.addon.response(made)
     (record,) = impatient.records("flow")
     assert record["fixes"] == {"answer-pending": 1}
+
+
+def test_large_body_passes_a_stream_that_has_begun(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = first(monkeypatch, b"")
+    body = dumps({**GOOD_BODY, "more": [{}] * (CONTAINERS + 1)})
+    replies.append(Reply(200, "OK", JSON, body))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    play(impatient, made)
+    assert outlet.received == body
+    impatient.feed(made, b"")
+    impatient.addon.response(made)
+    assert made.metadata[KEY]["came_status"] == 200
 
 
 def test_stream_that_begins_after_a_reload_has_its_record(
