@@ -231,6 +231,25 @@ def test_answer_in_an_unknown_encoding_passes(
     assert client_stream.received == b"?"
 
 
+def test_answer_in_an_unknown_encoding_after_a_reload_is_recorded(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch)
+
+    def reply() -> Reply:
+        proxy.addon.done()
+        headers = [*EVENTS, ("content-encoding", "x-brook")]
+        return Reply(200, "OK", headers, live_body=Rest(b"?"))
+
+    replies.append(reply)
+    play(proxy, refused())
+    log = proxy.addon.logs.current
+    assert log is not None
+    assert not log._thread.is_alive()  # it would wait for this answer
+    (record,) = proxy.records("flow")
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
 def test_bug_leaves_the_first_answer(
     proxy: Proxy,
     replies: list[Any],

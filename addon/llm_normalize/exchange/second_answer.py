@@ -171,7 +171,7 @@ class SecondAnswer:
         elif path is Path.PASSED:
             frame(self._flow.request, response)
             response.stream = response.stream or True
-        elif is_reloaded:
+        if is_reloaded and path is not Path.STREAMED:
             figures = repair(exchange, running)
             running.complete(self._stats, response.status_code, figures)
             running.on_end()
