@@ -367,6 +367,36 @@ def test_stream_begins_while_a_result_is_pending(
     assert record["fixes"] == {"answer-pending": 1}
 
 
+def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_retry=20)
+    outlet = first(monkeypatch, b"")
+    replies += [
+        Reply(400, "No", JSON, SEED),
+        Reply(200, "OK", EVENTS, live_body=Rest(STREAM)),
+    ]
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    assert play(proxy, made).status_code == 200
+    assert outlet.received == STREAM
+    assert loads(made.request.content or b"") == {"model": "m", "stream": True}
+
+
+def test_compressed_refusal_of_a_busy_provider_is_an_event(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = b'{"error":{"message":"40 a minute"}}'
+    outlet = first(monkeypatch, gzip.compress(busy))
+    replies.append("it broke off")
+    made = refused(429)
+    response_of(made).headers.update(
+        {"retry-after-ms": "20", "content-encoding": "gzip"}
+    )
+    assert "content-encoding" not in play(impatient, made).headers
+    assert outlet.received == busy
+
+
 def test_large_body_passes_a_stream_that_has_begun(
     impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
