@@ -1,7 +1,9 @@
 import asyncio
+import gc
 import json
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -615,12 +617,32 @@ def test_what_waits_in_a_stream_is_sent_before_mitmproxy_ends(
     assert proxy.end() == "upstream-broke"
 
 
+class Replaced:
+    """What only refers to itself any more."""
+
+    itself: "Replaced"
+
+
 def test_a_reload_without_streams_closes_the_logs(proxy: Proxy) -> None:
     proxy.stream(chat_flow(), GOOD)
     log = proxy.addon.logs.current
     proxy.addon.done()
     assert log is not None
     assert not log._thread.is_alive()
+
+
+def test_what_a_reload_has_replaced_does_not_stay(proxy: Proxy) -> None:
+    replaced = Replaced()
+    replaced.itself = replaced  # as modules and functions refer to each other
+    known = weakref.ref(replaced)
+    del replaced
+    proxy.context.options.add_option("proxyauth", str, "", "as mitmdump has it")
+    proxy.addon.running()
+    try:
+        assert known() is None
+    finally:
+        proxy.addon.done()
+    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.parametrize("shown", [True, False])

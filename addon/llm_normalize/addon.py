@@ -118,7 +118,9 @@ class Normalize:
     def running(self) -> None:
         """Warn if somebody else may use the proxy or its keys."""
         # All that is loaded by now stays: to look through it takes some 70 ms, for which
-        # every stream would wait, each time Python looks for unused objects.
+        # every stream would wait, each time Python looks for unused objects. What a
+        # reload has replaced would stay, too: it goes first.
+        gc.collect()
         gc.freeze()
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)

@@ -433,6 +433,30 @@ def test_busy_provider_is_asked_again(
     assert proxy.records(script)[-1]["status"] == 200
 
 
+@pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "body"])
+def test_provider_that_refuses_once_it_is_free_is_asked_again(
+    client: Http1Client | Http2Client,
+    upstream: Provider,
+    proxy: Mitmdump,
+    *,
+    is_stream: bool,
+) -> None:
+    busy = refusal(429, {"error": {"message": "40 a minute"}}, retry_after="0.2")
+    refused = refusal(400, {"detail": "Unsupported parameter(s): `seed`"})
+    good = Script("", [wire([TEXT, STOP, DONE])])
+    script = upstream.script(turns=[busy, refused, good])
+    asked = {**ASKED, "model": script.path, "seed": 7, "stream": is_stream}
+    with proxy.options(normalize_retry=20):
+        reply = client.post(script.path, asked)
+        assert reply.status == 200
+        assert b"Hi" in reply.rest()
+    assert [b"seed" in each.body for each in script.requests] == [True, True, False]
+    request, flow = [
+        each for each in proxy.records(script) if each["type"] in ("request", "flow")
+    ]
+    assert (request["dropped"], flow["end"]) == (["seed"], "complete")
+
+
 @pytest.mark.usefixtures("bridged")
 @pytest.mark.parametrize(
     ("last", "due"),
@@ -467,8 +491,12 @@ def test_client_that_leaves_ends_the_requests_to_a_busy_provider(
     busy = refusal(429, None, retry_after="15")
     script = upstream.script(turns=[busy])
     with proxy.options(normalize_retry=20):
-        client.post(script.path, ASKED).until(b"\n")
-        client.socket.close()
+        reply = client.post(script.path, ASKED)
+        reply.until(b"\n")
+        if isinstance(reply, Http2Reply):
+            reply.cancel()  # its connection stays
+        else:
+            client.socket.close()
         *_, flow = proxy.records(script)
     assert (flow["status"], flow["end"]) == (200, "client-left")
     assert len(script.requests) == 1

@@ -17,7 +17,9 @@ from llm_normalize.exchange import (
     retry,
     second_answer,
 )
+from llm_normalize.exchange.message_body import CONTAINERS
 from llm_normalize.exchange.second_request import Reply
+from llm_normalize.records.snapshot import KEY
 from llm_normalize.repair.fix import DONE, chunk, wire
 from llm_normalize.wire.json_text import dumps, loads
 from proxies import GOOD_BODY, Proxy, chat_flow, fail, messages, response_of
@@ -229,6 +231,25 @@ def test_answer_in_an_unknown_encoding_passes(
     assert client_stream.received == b"?"
 
 
+def test_answer_in_an_unknown_encoding_after_a_reload_is_recorded(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first(monkeypatch)
+
+    def reply() -> Reply:
+        proxy.addon.done()
+        headers = [*EVENTS, ("content-encoding", "x-brook")]
+        return Reply(200, "OK", headers, live_body=Rest(b"?"))
+
+    replies.append(reply)
+    play(proxy, refused())
+    log = proxy.addon.logs.current
+    assert log is not None
+    assert not log._thread.is_alive()  # it would wait for this answer
+    (record,) = proxy.records("flow")
+    assert (record["status"], record["end"]) == (200, "complete")
+
+
 def test_bug_leaves_the_first_answer(
     proxy: Proxy,
     replies: list[Any],
@@ -344,6 +365,51 @@ def test_stream_begins_while_a_result_is_pending(
     impatient.addon.response(made)
     (record,) = impatient.records("flow")
     assert record["fixes"] == {"answer-pending": 1}
+
+
+def test_provider_that_refuses_once_it_is_free_gets_a_changed_request(
+    proxy: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy.set(normalize_retry=20)
+    outlet = first(monkeypatch, b"")
+    replies += [
+        Reply(400, "No", JSON, SEED),
+        Reply(200, "OK", EVENTS, live_body=Rest(STREAM)),
+    ]
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    assert play(proxy, made).status_code == 200
+    assert outlet.received == STREAM
+    assert loads(made.request.content or b"") == {"model": "m", "stream": True}
+
+
+def test_compressed_refusal_of_a_busy_provider_is_an_event(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = b'{"error":{"message":"40 a minute"}}'
+    outlet = first(monkeypatch, gzip.compress(busy))
+    replies.append("it broke off")
+    made = refused(429)
+    response_of(made).headers.update(
+        {"retry-after-ms": "20", "content-encoding": "gzip"}
+    )
+    assert "content-encoding" not in play(impatient, made).headers
+    assert outlet.received == busy
+
+
+def test_large_body_passes_a_stream_that_has_begun(
+    impatient: Proxy, replies: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outlet = first(monkeypatch, b"")
+    body = dumps({**GOOD_BODY, "more": [{}] * (CONTAINERS + 1)})
+    replies.append(Reply(200, "OK", JSON, body))
+    made = refused(503)
+    response_of(made).headers["retry-after-ms"] = "20"
+    play(impatient, made)
+    assert outlet.received == body
+    impatient.feed(made, b"")
+    impatient.addon.response(made)
+    assert made.metadata[KEY]["came_status"] == 200
 
 
 def test_stream_that_begins_after_a_reload_has_its_record(

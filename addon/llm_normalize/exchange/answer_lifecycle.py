@@ -1,8 +1,11 @@
 """The life of an answer: it begins with its headers and ends in one record."""
 
 import asyncio
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
+
+from mitmproxy import http
 
 from ..chat.growing_text import ProvedGrowth
 from ..records.record_line import Entry, Known
@@ -125,7 +128,24 @@ class Answers:
     def _find_retry(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
         """Return what puts another answer in the place of the first one, if need be."""
         if busy := busy_provider.retry_when_busy(exchange.flow, running):
-            return busy
+            return functools.partial(self._retry_when_free, exchange, running, busy)
+        return self._find_changed(exchange, running)
+
+    async def _retry_when_free(
+        self,
+        exchange: Exchange,
+        running: RunningAnswer,
+        busy: Retry,
+        flow: http.HTTPFlow,
+    ) -> bool:
+        """Wait for a busy provider, which may refuse the request for what is in it then."""
+        if not await busy(flow):
+            return False
+        changed = self._find_changed(exchange, running)
+        return changed is None or await changed(flow)
+
+    def _find_changed(self, exchange: Exchange, running: RunningAnswer) -> Retry | None:
+        """Return what sends a changed request, if the answer asks for one."""
         retry = (
             retry_without_stream(exchange.flow, running) if exchange.is_native else None
         )

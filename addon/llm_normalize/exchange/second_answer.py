@@ -25,7 +25,6 @@ from .answer_streams import AnswerStreams
 from .buffered_answer import repair
 from .client_stream import ClientStream
 from .exchange import Exchange
-from .message_body import content_of
 from .pending_result import PENDING, fetch
 from .response_headers import frame
 from .retry import STATUSES, Retry
@@ -172,7 +171,7 @@ class SecondAnswer:
         elif path is Path.PASSED:
             frame(self._flow.request, response)
             response.stream = response.stream or True
-        elif is_reloaded:
+        if is_reloaded and path is not Path.STREAMED:
             figures = repair(exchange, running)
             running.complete(self._stats, response.status_code, figures)
             running.on_end()
@@ -202,13 +201,11 @@ class SecondAnswer:
                 return
             if is_fetched:
                 _add_fetched(running, before, first)
-            if running.live_body is None:
-                yield content_of(first)
-                return
+            running.received_status = first.status_code
             decoder = decoder_for(first.headers.get("content-encoding", ""))
             if decoder is None:
                 raise ValueError("its encoding is not undone")
-            async for part in running.live_body:
+            async for part in running.live_body or _parts(first.raw_content or b""):
                 for decoded in decoder.feed(part):
                     yield decoded
 

@@ -108,7 +108,7 @@ class ThinkAsText(Fix):
         return changed
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what waited, as it came."""
+        """Send what waited, as received."""
         made = [(at, _fields(parts, {})) for at, parts in self._texts.end(indexes)]
         return [_alone(self._frame, at, delta) for at, delta in made]
 

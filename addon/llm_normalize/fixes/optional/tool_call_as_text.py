@@ -146,7 +146,7 @@ class ToolCallAsText(Fix):
         return self.end({at for at, choice in known if not choice.finished})
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
-        """Send what waited: a call that lacks its end, else the text as it came."""
+        """Send what waited: a call that lacks its end, else the text as received."""
         made: list[Chunk] = []
         for at, parts in self._texts.end(indexes):
             fields = self._fields(parts, at, is_stream=True)

@@ -1,4 +1,4 @@
-"""An answer in one piece without usage."""
+"""An answer as one body, without usage."""
 
 from ...chat.chunk import Chunk, choices
 from ...repair.fix import USAGE, Example, Fix, completion
