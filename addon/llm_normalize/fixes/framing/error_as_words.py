@@ -2,14 +2,14 @@
 
 import re
 
-from ...chat.failed_event import failure_in, is_words
+from ...chat.failed_event import failure_in, has_failed
 from ...repair.fix import DONE, Example, Fix, chunk, wire
 from ...wire.json_text import dumps
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
-_NAME = re.compile(rb"^event: ?(?!message[\r\n])[^\r\n]", re.MULTILINE)
+_NAME = re.compile(rb"^event: ?(?!message[\r\n])([^\r\n]+)", re.MULTILINE)
 _LEAST = 2  # words without `data:` that are no field
 
 
@@ -57,6 +57,7 @@ class ErrorAsWords(Fix):
         ),
         Example.untouched("wrapped", [_TEXT, {"error": "Internal Server Error"}, DONE]),
         Example.untouched("an unknown field", [b"note: all is well\n\n"]),
+        Example.untouched("words that clients skip", [b"PROVIDER PROCESSING\n\n"]),
         Example.untouched("the rest of a chunk", [b"data: " + wire([_TEXT])[40:]]),
         Example.untouched("half an event", [_TEXT, b"data: upstream tim"]),
     )
@@ -68,11 +69,12 @@ class ErrorAsWords(Fix):
         if event.foreign:
             is_field = any(_FIELD.match(line.text) for line in event.lines)
             text = event.raw.decode(errors="replace").strip()
-            is_error = not is_field and len(text.split()) >= _LEAST and is_words(text)
-            reported = text if is_error else None
+            is_long = not is_field and len(text.split()) >= _LEAST
+            reported = has_failed(text) if is_long else None
         else:
             text = (event.data or b"").decode(errors="replace").strip()
-            reported = failure_in(text, is_named=bool(_NAME.search(event.raw)))
+            name = _NAME.search(event.raw)
+            reported = failure_in(text, name[1].decode(errors="replace") if name else "")
         if reported is None:
             return None
         return Event(encode(dumps({"error": reported})), event.n)
