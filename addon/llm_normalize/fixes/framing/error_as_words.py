@@ -57,7 +57,6 @@ class ErrorAsWords(Fix):
         ),
         Example.untouched("wrapped", [_TEXT, {"error": "Internal Server Error"}, DONE]),
         Example.untouched("an unknown field", [b"note: all is well\n\n"]),
-        Example.untouched("words that clients skip", [b"PROVIDER PROCESSING\n\n"]),
         Example.untouched("the rest of a chunk", [b"data: " + wire([_TEXT])[40:]]),
         Example.untouched("half an event", [_TEXT, b"data: upstream tim"]),
     )
