@@ -95,6 +95,27 @@ def test_words_become_an_error_that_clients_show(event: bytes, message: str) -> 
         assert repaired(out) == out
 
 
+@pytest.mark.parametrize(
+    "words", [b"Internal Server Error", b"<html>Busy</html>", b'{"error":{"mess']
+)
+def test_a_failure_behind_a_chunk_on_its_line_is_sent_behind_it(words: bytes) -> None:
+    out = repaired(wire([HI, wire([YOU])[:-2] + words + b"\n\n", DONE]))
+    assert out.startswith(wire([HI, YOU]) + b'data: {"error":{"message":')
+    assert b"finish_reason\":\"" not in out
+    assert repaired(out) == out
+
+
+def test_no_success_is_made_up_behind_an_error_that_is_cut_off() -> None:
+    out = repaired(wire([HI, b'data: {"choices":[],"error":{"mess\n\n', DONE]))
+    assert b'"error"' in out
+    assert b"stop" not in out
+
+
+def test_a_done_that_passes_unread_stands_behind_the_finish() -> None:
+    done = b"PROVIDER PROCESSING\ndata: [DONE]\n\n"
+    assert repaired(wire([HI, STOP, done])) == wire([HI, STOP, done])
+
+
 def test_words_at_the_end_are_an_error_once_their_line_has_ended() -> None:
     assert b'"error"' in repaired(wire([HI, b"data: upstream timed out\n"]))
     half = wire([HI, b"data: upstream tim"])

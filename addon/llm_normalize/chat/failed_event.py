@@ -12,6 +12,7 @@ _AROUND = ("response", "data", "result", "payload")
 """Keys under which events of other protocols have what they are about."""
 _NAMED = ("type", "object", "event", "tool", "name")
 _WORD = re.compile(r"[^\W\d_]{2}")
+_CHOICE = re.compile(r"""["']choices["']\s*:\s*\[\s*[^\]\s]""")
 _ERROR_KEY = re.compile(r"""["']error["']\s*:""")
 _CLOSED = (("{", "}"), ("[", "]"))
 
@@ -43,10 +44,11 @@ def _shown(text: str) -> str:
 def has_failed(text: str) -> str | None:
     """Return what a web page, or words that speak of a failure, say; None for others.
 
-    Clients skip words without a field name: they may be anything.
+    That is asked of words that need not be about a failure: clients skip those without a
+    field name, and behind a chunk there may be anything.
     """
     fails = text.startswith("<") or sounds_failed(text)
-    return _shown(text) if fails and _is_words(text) else None
+    return _shown(text) if (fails and _is_words(text)) or _is_broken_error(text) else None
 
 
 def _is_words(text: str) -> bool:
@@ -68,7 +70,7 @@ def _is_rest(text: str) -> bool:
 
 def _is_broken_error(text: str) -> bool:
     """Tell whether *text* is an object with an error, but for its spelling."""
-    begins = text.lstrip().startswith("{") and "choices" not in text
+    begins = text.lstrip().startswith("{") and not _CHOICE.search(text)
     return begins and bool(_ERROR_KEY.search(text))
 
 

@@ -386,6 +386,8 @@ class Pipeline:
             self.seen.note(value)
         else:
             self._ending.other()
+            if DONE in data:  # by their own framing
+                self._make_way(record.n)
         self.raw_events[reason] += 1
         self._output.emit(record, data)
 
@@ -439,7 +441,8 @@ class Pipeline:
         made = self._chain.unread(record, event)
         if made is None:
             return False
-        self._framed(record, made, made.encode())
+        for each in made:
+            self._framed(record, each, each.encode())
         return True
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:

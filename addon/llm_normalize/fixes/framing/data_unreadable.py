@@ -43,7 +43,7 @@ class DataUnreadable(Fix):
         ),
     )
 
-    def unread(self, event: Event) -> Event | None:
+    def unread(self, event: Event) -> list[Event] | None:
         """Leave nothing but the newline of it."""
         if event.foreign or not event.closed:
             return None
@@ -54,14 +54,14 @@ class DataUnreadable(Fix):
             return _rest(event, data) if is_broken(data) else None
         if is_chunk(value) and choices(value):  # a client may read some of it
             return None
-        return Event(b"\n", event.n)
+        return [Event(b"\n", event.n)]
 
 
-def _rest(event: Event, data: bytes) -> Event | None:
+def _rest(event: Event, data: bytes) -> list[Event] | None:
     """Return the one chunk that broken *data* begins with, or nothing of it."""
     first = first_value(data)
     if first and is_chunk(loads(first)):
         # What else may be a chunk there is not given up.
         has_more = b'"choices"' in data[len(first) :]
-        return None if has_more else Event(encode(first), event.n)
-    return Event(b"\n", event.n)
+        return None if has_more else [Event(encode(first), event.n)]
+    return [Event(b"\n", event.n)]

@@ -2,9 +2,10 @@
 
 import re
 
+from ...chat.chunk import is_chunk
 from ...chat.failed_event import failure_in, has_failed
 from ...repair.fix import DONE, Example, Fix, chunk, wire
-from ...wire.json_text import dumps
+from ...wire.json_text import dumps, first_value, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
@@ -61,19 +62,30 @@ class ErrorAsWords(Fix):
         Example.untouched("half an event", [_TEXT, b"data: upstream tim"]),
     )
 
-    def unread(self, event: Event) -> Event | None:
-        """Wrap what went wrong."""
+    def unread(self, event: Event) -> list[Event] | None:
+        """Wrap what went wrong, behind the chunk that it follows on its line."""
         if not event.raw.endswith((b"\n", b"\r")):
             return None
+        data = event.data or b""
+        first = b"" if event.foreign else _chunk_in(data)
+        text = (event.raw if event.foreign else data).decode(errors="replace").strip()
         if event.foreign:
             is_field = any(_FIELD.match(line.text) for line in event.lines)
-            text = event.raw.decode(errors="replace").strip()
             is_long = not is_field and len(text.split()) >= _LEAST
             reported = has_failed(text) if is_long else None
+        elif first:
+            reported = has_failed(text.removeprefix(first.decode()).strip())
         else:
-            text = (event.data or b"").decode(errors="replace").strip()
             name = _NAME.search(event.raw)
             reported = failure_in(text, name[1].decode(errors="replace") if name else "")
         if reported is None:
             return None
-        return Event(encode(dumps({"error": reported})), event.n)
+        found = [first] if first else []
+        found.append(dumps({"error": reported}))
+        return [Event(encode(each), event.n) for each in found]
+
+
+def _chunk_in(data: bytes) -> bytes:
+    """Return the chunk that broken *data* begins with; empty for none."""
+    first = first_value(data)
+    return first if first and first != data.strip() and is_chunk(loads(first)) else b""
