@@ -101,7 +101,7 @@ def test_words_become_an_error_that_clients_show(event: bytes, message: str) -> 
 def test_a_failure_behind_a_chunk_on_its_line_is_sent_behind_it(words: bytes) -> None:
     out = repaired(wire([HI, wire([YOU])[:-2] + words + b"\n\n", DONE]))
     assert out.startswith(wire([HI, YOU]) + b'data: {"error":{"message":')
-    assert b"finish_reason\":\"" not in out
+    assert b'finish_reason":"' not in out
     assert repaired(out) == out
 
 
@@ -114,6 +114,13 @@ def test_no_success_is_made_up_behind_an_error_that_is_cut_off() -> None:
 def test_a_done_that_passes_unread_stands_behind_the_finish() -> None:
     done = b"PROVIDER PROCESSING\ndata: [DONE]\n\n"
     assert repaired(wire([HI, STOP, done])) == wire([HI, STOP, done])
+
+
+def test_no_words_are_sought_in_what_is_long() -> None:
+    event = b"data: " + b"it failed " * 10_000 + b"\n\n"
+    assert repaired(wire([HI, event])) == wire([HI, b"\n"])
+    page = b"data: <html>Busy" + b"<p>it failed</p>" * 10_000 + b"\n\n"
+    assert b'{"error":{"message":"Busy it failed' in repaired(wire([HI, page]))
 
 
 def test_words_at_the_end_are_an_error_once_their_line_has_ended() -> None:

@@ -48,7 +48,9 @@ def has_failed(text: str) -> str | None:
     field name, and behind a chunk there may be anything.
     """
     fails = text.startswith("<") or sounds_failed(text)
-    return _shown(text) if (fails and _is_words(text)) or _is_broken_error(text) else None
+    return (
+        _shown(text) if (fails and _is_words(text)) or _is_broken_error(text) else None
+    )
 
 
 def _is_words(text: str) -> bool:
@@ -79,7 +81,9 @@ def _reported(value: Chunk, name: str) -> Json | None:
     is_named = any(names)
     # An event about a tool that failed is none about the answer.
     inner = [each for key in _AROUND if isinstance(each := value.get(key), dict)]
-    for each in inner if not is_named or sounds_failed(" ".join(map(str, names))) else ():
+    for each in (
+        inner if not is_named or sounds_failed(" ".join(map(str, names))) else ()
+    ):
         if each.get("error") and is_error(each):
             return each["error"]
     if is_named:

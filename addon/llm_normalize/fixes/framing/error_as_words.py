@@ -11,6 +11,7 @@ from ...wire.sse import Event, encode
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
 _NAME = re.compile(rb"^event: ?(?!message[\r\n])([^\r\n]+)", re.MULTILINE)
+_LONG = 64 * 1024  # bytes: what is longer is a page, or no words
 _LEAST = 2  # words without `data:` that are no field
 
 
@@ -66,9 +67,13 @@ class ErrorAsWords(Fix):
         """Wrap what went wrong, behind the chunk that it follows on its line."""
         if not event.raw.endswith((b"\n", b"\r")):
             return None
-        data = event.data or b""
+        data = event.raw if event.foreign else event.data or b""
+        if len(data) > _LONG:
+            if not data.lstrip().startswith(b"<"):
+                return None
+            data = data[:_LONG]  # no more of it is shown
         first = b"" if event.foreign else _chunk_in(data)
-        text = (event.raw if event.foreign else data).decode(errors="replace").strip()
+        text = data.decode(errors="replace").strip()
         if event.foreign:
             is_field = any(_FIELD.match(line.text) for line in event.lines)
             is_long = not is_field and len(text.split()) >= _LEAST
@@ -77,7 +82,9 @@ class ErrorAsWords(Fix):
             reported = has_failed(text.removeprefix(first.decode()).strip())
         else:
             name = _NAME.search(event.raw)
-            reported = failure_in(text, name[1].decode(errors="replace") if name else "")
+            reported = failure_in(
+                text, name[1].decode(errors="replace") if name else ""
+            )
         if reported is None:
             return None
         found = [first] if first else []
