@@ -439,11 +439,9 @@ class Pipeline:
             return False  # without a field name clients skip it
         self._parser.spare -= EVENT
         made = self._chain.unread(record, event)
-        if made is None:
-            return False
-        for each in made:
+        for each in made or ():
             self._framed(record, each, each.encode())
-        return True
+        return made is not None
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""
