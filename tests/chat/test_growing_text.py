@@ -53,6 +53,12 @@ def proof(key: str = "content") -> ProvedGrowth:
     return made
 
 
+def test_very_many_deltas_that_may_be_chance_are_no_growth() -> None:
+    made, dashes = proof(), ["-"] * 200
+    assert text_of(sent(stream(dashes), made)) == "-" * 200
+    assert not Growth(made, "here").knows("content")
+
+
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("size", [0, 1, 7])
 def test_later_stream_is_repaired_from_its_first_delta_on(key: str, size: int) -> None:

@@ -56,6 +56,11 @@ def test_what_waited_long_enough_is_sent_once() -> None:
     assert usage == wire([TEXT, {**STOP, "usage": None}, USED, DONE])
 
 
+def test_moderation_follows_its_finish() -> None:
+    events = [TEXT, STOP, chunk(None, moderation={"flagged": False}), DONE]
+    assert repaired(wire(events)) == wire(events)
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_event_with_one_line_end_is_sent_once(end: bytes) -> None:
     line = wire([TEXT]).rstrip() + end

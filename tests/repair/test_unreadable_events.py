@@ -45,6 +45,9 @@ HOLLOW = [
     b'event: hermes.tool.progress\ndata: {"tool":"web","status":"running"}\n\n',
     b"event: status\ndata: searching the web\n\n",
     b'data: {"x":1}\ndata: {"y":2}\n\n',
+    b'event: tool.progress\ndata: {"result":{"error":"HTTP 404"}}\n\n',
+    b'data: {"type":"tool_result","data":{"error":"not found"}}\n\n',
+    b'data: {"tool":"web","result":{"error":"not found"}}\n\n',
 ]
 
 
@@ -73,6 +76,7 @@ def test_what_no_client_can_read_becomes_a_newline(event: bytes) -> None:
         (b'data: Error: {"detail":"Busy"}\n\n', 'Error: {"detail":"Busy"}'),
         (b"event: status\ndata: the search failed\n\n", "the search failed"),
         (b"upstream connect error\n\n", "upstream connect error"),
+        (b"<html>\n<title>502 Bad Gateway</title></html>\n\n", "502 Bad Gateway"),
         (b'data: {"message":"Internal server error"}\n\n', "Internal server error"),
         (b'data: {"success":false,"x":"Busy"}\n\n', '{"success":false,"x":"Busy"}'),
         (
@@ -91,6 +95,34 @@ def test_words_become_an_error_that_clients_show(event: bytes, message: str) -> 
         assert repaired(out) == out
 
 
+@pytest.mark.parametrize(
+    "words", [b"Internal Server Error", b"<html>Busy</html>", b'{"error":{"mess']
+)
+def test_a_failure_behind_a_chunk_on_its_line_is_sent_behind_it(words: bytes) -> None:
+    out = repaired(wire([HI, wire([YOU])[:-2] + words + b"\n\n", DONE]))
+    assert out.startswith(wire([HI, YOU]) + b'data: {"error":{"message":')
+    assert b'finish_reason":"' not in out
+    assert repaired(out) == out
+
+
+def test_no_success_is_made_up_behind_an_error_that_is_cut_off() -> None:
+    out = repaired(wire([HI, b'data: {"choices":[],"error":{"mess\n\n', DONE]))
+    assert b'"error"' in out
+    assert b"stop" not in out
+
+
+def test_a_done_that_passes_unread_stands_behind_the_finish() -> None:
+    done = b"PROVIDER PROCESSING\ndata: [DONE]\n\n"
+    assert repaired(wire([HI, STOP, done])) == wire([HI, STOP, done])
+
+
+def test_no_words_are_sought_in_what_is_long() -> None:
+    event = b"data: " + b"it failed " * 10_000 + b"\n\n"
+    assert repaired(wire([HI, event])) == wire([HI, b"\n"])
+    page = b"data: <html>Busy" + b"<p>it failed</p>" * 10_000 + b"\n\n"
+    assert b'{"error":{"message":"Busy it failed' in repaired(wire([HI, page]))
+
+
 def test_words_at_the_end_are_an_error_once_their_line_has_ended() -> None:
     assert b'"error"' in repaired(wire([HI, b"data: upstream timed out\n"]))
     half = wire([HI, b"data: upstream tim"])
@@ -103,6 +135,7 @@ def test_words_at_the_end_are_an_error_once_their_line_has_ended() -> None:
         b'data: {"choices":[{"delta":{"a":NaN}}]}\n\n',
         b'data: {"choices":[{"delta":7}]}\n\n',
         b"note: all is well\n\n",
+        b"PROVIDER PROCESSING\n\n",
         b"event: a\nnote\n\n",
         b"nothing\n\n",
         b"data: " + b"[" * 900 + b"]" * 900 + b"\n\n",
@@ -153,9 +186,9 @@ def test_usage_without_choices_counts_whatever_else_its_event_says() -> None:
 
 
 def test_what_is_deep_or_of_no_kind_reports_no_failure() -> None:
-    assert failure_in("[" * 900 + "]" * 900, is_named=False) is None
-    assert failure_in('{"choices":[{"delta":7}]}', is_named=False) is None
-    assert failure_in('{"data":{"error":{}}}', is_named=False) is None
+    assert failure_in("[" * 900 + "]" * 900) is None
+    assert failure_in('{"choices":[{"delta":7}]}') is None
+    assert failure_in('{"data":{"error":{}}}') is None
 
 
 # -- nothing is lost -----------------------------------------------------------------

@@ -10,8 +10,8 @@ if no delta of it was anything else. Such a text is repaired from its first delt
 * What repeats a text of that length is cut at once.
 * What repeats less may still be chance: it waits for the next delta, or a moment
   (`Fix.waiting`), and is taken for growth then.
-* A delta that does not begin with all so far says the contrary. The place is forgotten,
-  and all that has waited is sent as received, before that delta.
+* A delta that does not begin with all so far says the contrary, and so do very many that
+  may all be chance. The place is forgotten, and all that has waited is sent as received, before that delta.
 
 Arguments of calls need no memory: where no object may follow, the second fragment tells
 (`repeated_arguments`).
@@ -26,6 +26,7 @@ _LENGTH = 16  # characters of the last of those
 _LETTERS = 5  # different ones: a growing line of dashes or blanks proves nothing
 _MOST = 8  # choices that are watched
 _DOUBTS = 2  # deltas of a choice that are anything else: it does not tell all again
+_WAITING = 64  # deltas of a text that wait: more are no text that grows
 _PLACES = 256
 
 
@@ -173,7 +174,7 @@ class GrowingTexts:
     def _repeated(self, known: _Text, text: str) -> tuple[str, _Text | None]:
         """Return what is sent of a *text* where others have been proved to grow."""
         last = known.last
-        if not text.startswith(last):
+        if not text.startswith(last) or len(known.held) >= _WAITING:
             self._growth.forget(self._kind)
             return "".join(known.held) + text, None
         if last and not _is_telling(last):

@@ -1,5 +1,6 @@
 """Log probabilities, in OpenAI's form: `{"content": [{token, logprob, bytes, top_logprobs}]}`."""
 
+import re
 from base64 import b64decode
 
 from ..wire.json_text import Json, Number
@@ -9,6 +10,7 @@ UNLIKELY = -9999.0
 """What OpenAI sends for a token that is too unlikely to have a figure."""
 _OLD = ("tokens", "token_logprobs", "top_logprobs")
 """The keys of the old completions API."""
+_SPELLED = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def complete(choice: Chunk) -> bool:
@@ -43,7 +45,9 @@ def _wrapped(given: Json, choice: Chunk) -> Chunk | None:
         return {"content": _objects(given)}
     delta = choice.get("delta")
     text = delta.get("content") if isinstance(delta, dict) else None
-    if isinstance(text, str) and text and _is_figure(given):
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if isinstance(text, str) and text and _figure_of(given) != UNLIKELY:
         return {"content": [{**_entry(text, given), "top_logprobs": []}]}
     return None
 
@@ -64,7 +68,7 @@ def _complete_alternative(entry: Chunk) -> bool:
     """Complete a token's figure and bytes."""
     changed = False
     if isinstance(entry.get("token"), str) and not _is_figure(entry.get("logprob")):
-        entry["logprob"] = UNLIKELY
+        entry["logprob"] = _figure_of(entry.get("logprob"))
         changed = True
     if isinstance(entry.get("bytes"), str):
         entry["bytes"] = _decoded(entry["bytes"], entry.get("token"))
@@ -76,11 +80,20 @@ def _is_figure(value: Json) -> bool:
     return isinstance(value, int | float | Number) and not isinstance(value, bool)
 
 
+def _figure_of(value: Json) -> Json:
+    """Return the figure that *value* is or spells; what OpenAI sends for none."""
+    if isinstance(value, str) and _SPELLED.fullmatch(value):
+        return Number(value)
+    return value if _is_figure(value) else UNLIKELY
+
+
 def _decoded(text: str, token: Json) -> list[int] | None:
+    if text == token:  # many a word would be base64, too
+        return _bytes_of(text)
     try:
         return list(b64decode(text, validate=True))
     except ValueError:
-        return _bytes_of(token) if text == token else None
+        return None
 
 
 def _bytes_of(token: str) -> list[int] | None:
@@ -91,8 +104,7 @@ def _bytes_of(token: str) -> list[int] | None:
 
 
 def _entry(token: str, figure: Json) -> Chunk:
-    logprob = figure if _is_figure(figure) else UNLIKELY
-    return {"token": token, "logprob": logprob, "bytes": _bytes_of(token)}
+    return {"token": token, "logprob": _figure_of(figure), "bytes": _bytes_of(token)}
 
 
 def _from_old(given: Chunk) -> list[Json] | None:

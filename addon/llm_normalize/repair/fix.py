@@ -144,7 +144,7 @@ class Fix:
     def event(self, event: Event) -> list[Event] | None:
         """Return what replaces *event* (the same, when its lines changed), or None."""
 
-    def unread(self, event: Event) -> Event | None:
+    def unread(self, event: Event) -> list[Event] | None:
         """Return what replaces *event*, whose data is neither a chunk nor an error."""
 
     def edit(self, chunk: Chunk) -> bool:

@@ -183,7 +183,7 @@ class Chain:
             events = framed
         return events
 
-    def unread(self, record: EventRecord, event: Event) -> Event | None:
+    def unread(self, record: EventRecord, event: Event) -> list[Event] | None:
         """Return what the first fix makes of *event*, which is not understood, if any."""
         for fix in self._on(self._plan.unread):
             try:

@@ -386,6 +386,8 @@ class Pipeline:
             self.seen.note(value)
         else:
             self._ending.other()
+            if DONE in data:  # by their own framing
+                self._make_way(record.n)
         self.raw_events[reason] += 1
         self._output.emit(record, data)
 
@@ -437,10 +439,9 @@ class Pipeline:
             return False  # without a field name clients skip it
         self._parser.spare -= EVENT
         made = self._chain.unread(record, event)
-        if made is None:
-            return False
-        self._framed(record, made, made.encode())
-        return True
+        for each in made or ():
+            self._framed(record, each, each.encode())
+        return made is not None
 
     def _frame(self, record: EventRecord, event: Event) -> list[Event]:
         """Return what the framing fixes make of *event*; nothing if it passes as it is."""

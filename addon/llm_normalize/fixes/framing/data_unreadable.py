@@ -10,7 +10,10 @@ from ...wire.sse import Event, encode
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _HALF = wire([_TEXT])[:40] + b"\n\n"
 _OBJECT = re.compile(rb'\{\s*"')
-_DONE = re.compile(rb"\[DONE\]|^\W*(?:data:)?\W*done\W*$", re.IGNORECASE | re.MULTILINE)
+_DONE = re.compile(
+    rb"\[DONE\]|^[^\w\n]*+(?:data:[^\w\n]*+)?done[^\w\n]*+$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _MOST = 32  # places where a chunk may begin
 _PROGRESS = b'event: hermes.tool.progress\ndata: {"tool": "web_search"}\n\n'
 
@@ -48,7 +51,7 @@ class DataUnreadable(Fix):
         ),
     )
 
-    def unread(self, event: Event) -> Event | None:
+    def unread(self, event: Event) -> list[Event] | None:
         """Leave nothing but the newline of it."""
         if event.foreign or not event.closed:
             return None
@@ -60,16 +63,16 @@ class DataUnreadable(Fix):
         if is_chunk(value) and choices(value):  # a client may read some of it
             return None
         text = value.encode(errors="replace") if isinstance(value, str) else data
-        return None if _holds_answer(text) else Event(b"\n", event.n)
+        return None if _holds_answer(text) else [Event(b"\n", event.n)]
 
 
-def _rest(event: Event, data: bytes) -> Event | None:
+def _rest(event: Event, data: bytes) -> list[Event] | None:
     """Return the one chunk that broken *data* begins with, or nothing of it."""
     first = first_value(data)
     is_first = bool(first) and is_chunk(value := loads(first)) and is_readable(value)
     if _holds_answer(data[len(first) :] if is_first else data):
         return None
-    return Event(encode(first) if is_first else b"\n", event.n)
+    return [Event(encode(first) if is_first else b"\n", event.n)]
 
 
 def _holds_answer(data: bytes) -> bool:

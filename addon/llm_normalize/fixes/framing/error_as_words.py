@@ -2,14 +2,16 @@
 
 import re
 
-from ...chat.failed_event import failure_in, is_words
+from ...chat.chunk import is_chunk
+from ...chat.failed_event import failure_in, has_failed
 from ...repair.fix import DONE, Example, Fix, chunk, wire
-from ...wire.json_text import dumps
+from ...wire.json_text import dumps, first_value, loads
 from ...wire.sse import Event, encode
 
 _TEXT = chunk({"role": "assistant", "content": "Hi"})
 _FIELD = re.compile(rb"[\w-]*:|(?:data|event|id|retry)\Z")
-_NAME = re.compile(rb"^event: ?+(?!(?:message|error)[\r\n])[^\r\n]", re.MULTILINE)
+_NAME = re.compile(rb"^event: ?+(?!(?:message|error)[\r\n])([^\r\n]+)", re.MULTILINE)
+_LONG = 64 * 1024  # bytes: what is longer is a page, or no words
 _LEAST = 2  # words without `data:` that are no field
 
 
@@ -62,18 +64,36 @@ class ErrorAsWords(Fix):
         Example.untouched("half an event", [_TEXT, b"data: upstream tim"]),
     )
 
-    def unread(self, event: Event) -> Event | None:
-        """Wrap what went wrong."""
+    def unread(self, event: Event) -> list[Event] | None:
+        """Wrap what went wrong, behind the chunk that it follows on its line."""
         if not event.raw.endswith((b"\n", b"\r")):
             return None
+        data = event.raw if event.foreign else event.data or b""
+        if len(data) > _LONG:
+            if not data.lstrip().startswith(b"<"):
+                return None
+            data = data[:_LONG]  # no more of it is shown
+        first = b"" if event.foreign else _chunk_in(data)
+        text = data.decode(errors="replace").strip()
         if event.foreign:
             is_field = any(_FIELD.match(line.text) for line in event.lines)
-            text = event.raw.decode(errors="replace").strip()
-            is_error = not is_field and len(text.split()) >= _LEAST and is_words(text)
-            reported = text if is_error else None
+            is_long = not is_field and len(text.split()) >= _LEAST
+            reported = has_failed(text) if is_long else None
+        elif first:
+            reported = has_failed(text.removeprefix(first.decode()).strip())
         else:
-            text = (event.data or b"").decode(errors="replace").strip()
-            reported = failure_in(text, is_named=bool(_NAME.search(event.raw)))
+            name = _NAME.search(event.raw)
+            reported = failure_in(
+                text, name[1].decode(errors="replace") if name else ""
+            )
         if reported is None:
             return None
-        return Event(encode(dumps({"error": reported})), event.n)
+        found = [first] if first else []
+        found.append(dumps({"error": reported}))
+        return [Event(encode(each), event.n) for each in found]
+
+
+def _chunk_in(data: bytes) -> bytes:
+    """Return the chunk that broken *data* begins with; empty for none."""
+    first = first_value(data)
+    return first if first and first != data.strip() and is_chunk(loads(first)) else b""

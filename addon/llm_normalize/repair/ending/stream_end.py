@@ -142,7 +142,8 @@ class Ending:
         elif outgoing.raw is None and state.ask(Moment.NO_CHOICES, outgoing):
             state.keep_notes(outgoing.chunk, CHOICES)
         else:
-            if self._asked.usage:
+            # OpenAI's moderation follows the finish: no usage does, unless asked for.
+            if self._asked.usage or "moderation" in outgoing.chunk:
                 state.release_finish()
             self._outlet.send(outgoing)
 
