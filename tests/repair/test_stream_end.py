@@ -57,7 +57,8 @@ def test_what_waited_long_enough_is_sent_once() -> None:
 
 
 def test_moderation_follows_its_finish() -> None:
-    events = [TEXT, STOP, chunk(None, moderation={"flagged": False}), DONE]
+    flagged = chunk(None, moderation={"flagged": False})
+    events: list[Chunk | bytes] = [TEXT, STOP, flagged, DONE]
     assert repaired(wire(events)) == wire(events)
 
 
