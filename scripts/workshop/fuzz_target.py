@@ -928,9 +928,12 @@ def _allow_repetition(before: conformance.Meaning, after: conformance.Meaning) -
                 was.arguments = now.arguments
 
 
+_ESCAPES = re.compile(r'[\\"]')  # what an encoded text loses
+
+
 def _repeats(arguments: str, sent: str) -> bool:
     """Tell whether *arguments* are no object, and *sent* is a part of what they say."""
-    is_part = sent.replace("\\", "") in arguments.replace("\\", "")
+    is_part = _ESCAPES.sub("", sent) in _ESCAPES.sub("", arguments)
     value = _loads(arguments.encode(errors="surrogatepass"))
     return bool(sent) and is_part and not isinstance(value, dict)
 
