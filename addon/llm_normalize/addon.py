@@ -69,6 +69,7 @@ class Normalize:
         self._exchanges = OpenExchanges(self._abandon)
         self._routing = Routing()
         self._home = Home(self.stats)
+        self._is_reloaded = False
         self.addons = [outage.Connections()]  # mitmproxy calls its hooks, too
 
     # -- options -----------------------------------------------------------------
@@ -76,6 +77,8 @@ class Normalize:
     def load(self, loader: addonmanager.Loader) -> None:
         """Declare the options and the view; what is wrong here ends mitmproxy's start."""
         options.declare(loader)
+        server = ctx.master.addons.get("proxyserver")
+        self._is_reloaded = server is not None and server.is_running
         sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH))
         remember_hosts()
         self._routing.load()
@@ -117,11 +120,11 @@ class Normalize:
 
     def running(self) -> None:
         """Warn if somebody else may use the proxy or its keys."""
-        # All that is loaded by now stays: to look through it takes some 70 ms, for which
-        # every stream would wait, each time Python looks for unused objects. What a
-        # reload has replaced would stay, too: it goes first.
-        gc.collect()
-        gc.freeze()
+        if not self._is_reloaded:
+            # All that is loaded by now stays: to look through it takes some 70 ms, for
+            # which every stream would wait, each time Python looks for unused objects.
+            # (After a reload, what it has replaced must go, and streams are under way.)
+            gc.freeze()
         modes = [ModeSpec.parse(each) for each in ctx.options.mode]
         guarded = bool(self._routing.gate or ctx.options.proxyauth)
         has_keys = bool(self._routing.keys.keys)
@@ -129,7 +132,7 @@ class Normalize:
 
     def done(self) -> None:
         """Write the rest of the logs; after a reload, when open streams end."""
-        gc.unfreeze()  # the modules of this addon are used no more after a reload
+        gc.unfreeze()
         if ctx.master.should_exit.is_set():
             self._answers.streams.send_rests(self._exchanges)
             self._end()

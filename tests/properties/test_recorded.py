@@ -7,7 +7,6 @@ folder is named by LLM_CAPTURES, else it lies beside the repository.
 import json
 import os
 import random
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from llm_normalize.repair.outcome import EventRecord
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.content_encoding import Decoder
 from streams import feed, repaired
+from workshop.soak.check import closed
 
 FOLDER = Path(
     os.environ.get("LLM_CAPTURES") or Path(__file__).parents[3] / "shared" / "captures"
@@ -142,15 +142,6 @@ def test_stream_with_pauses_keeps_its_meaning_and_gets_openais_form(
             )
 
 
-def is_complete(block: bytes) -> bool:
-    """Tell whether *block* is a line with all of a value."""
-    try:
-        json.loads(block.removeprefix(b"data:"))
-    except ValueError:
-        return False
-    return block.endswith(b"\n")
-
-
 @pytest.mark.parametrize("entry", select(stream=True))
 def test_stream_that_breaks_off_loses_and_forges_nothing(
     entry: dict[str, Any],
@@ -161,11 +152,7 @@ def test_stream_that_breaks_off_loses_and_forges_nothing(
         pipeline = Pipeline(asked, FIXES)
         out = b"".join([*pipeline.feed(data[:at]), *pipeline.release(last=True)])
         # Half an event has no meaning yet.
-        ends = [each.end() for each in re.finditer(rb"(\r?\n){2}", data[:at])]
-        end = max(ends, default=0)
-        if is_complete(data[end:at]):  # it lacks nothing but its blank line
-            end = at
-        before = conformance.meaning_of_stream(data[:end])
+        before = conformance.meaning_of_stream(closed(data[:at]))
         before = replace(before, unread=[])
         assert (
             conformance.lost(before, conformance.meaning_of_stream(out), broke=True)

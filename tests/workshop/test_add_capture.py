@@ -35,7 +35,7 @@ def flows(tmp_path: Path) -> Path:
         proxy.feed(made[1], BAD[:400])
         broken(made[1], "connection closed")
         proxy.addon.error(made[1])
-        proxy.stream(made[2], b"data: nonsense\n\n" + GOOD)
+        proxy.stream(made[2], b'data: {"choices":[{"delta":{"x":NaN}}]}\n\n' + GOOD)
     other = chat_flow(path="/v1/models")
     response_of(other).content = b"{}"
     path = tmp_path / "flows"

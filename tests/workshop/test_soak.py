@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -241,8 +242,10 @@ def test_no_byte_of_the_words_is_lost_doubled_or_changed_unseen() -> None:
         good = seen(due)
         dice = random.Random(due.n)
         mark = f"<{due.n}>".encode()
-        places = range(len(good.body))
-        for place in [at for at in places if good.body.startswith(mark, at)]:
+        found = [each.start() for each in re.finditer(re.escape(mark), good.body)]
+        # A key that is the copy of another may say what it likes.
+        copy = b'"reasoning_text":"'
+        for place in [at for at in found if not good.body[:at].endswith(copy)]:
             at = place + dice.randrange(len(mark))
             for other in (b"", good.body[at : at + 1] * 2, bytes([good.body[at] ^ 1])):
                 body = good.body[:at] + other + good.body[at + 1 :]

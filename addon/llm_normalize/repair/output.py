@@ -5,6 +5,7 @@ and a `\n` may still follow that belongs to its last line end.
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,9 @@ from ..wire.sse import Gap
 from .outcome import EventRecord
 
 logger = logging.getLogger(__name__)
+
+_BLANK = "blank-line-missing"
+_LINE_END = re.compile(rb"\A(?:\r\n|\n|\r)")
 
 
 class Output:
@@ -36,6 +40,7 @@ class Output:
         self._label = label
         self._out: list[bytes] = []
         self._begun = 0  # what had been emitted when the record was begun
+        self._has_added = False  # a blank line, which may still be received
 
     def drain(self) -> list[bytes]:
         """Return what has been emitted since the last call."""
@@ -75,6 +80,7 @@ class Output:
         """Let the record go, as far as nothing of it waits."""
         self.record = None
         self.verbatim = not record.fixes and not record.waiting  # it may be changed yet
+        self._has_added = _BLANK in record.fixes
         if record.before is not None and record.before.endswith(b"\r"):
             self.last = record
         self.close(record)
@@ -102,6 +108,9 @@ class Output:
             join: Called with the last record and what joins it, if that still waits.
         """
         last = self.last
+        raw = gap.raw
+        if self._has_added and not gap.joins:
+            raw, self._has_added = _LINE_END.sub(b"", raw, count=1), False
         if gap.joins and last is not None and last.before is not None:
             last.before += gap.raw
             if last.after and last.after[-1].endswith(b"\r"):
@@ -110,8 +119,8 @@ class Output:
             else:
                 join(last, gap.raw)
         elif self.verbatim:
-            self._out.append(gap.raw)
-        elif not gap.joins:
-            self._out.append(gap.raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+            self._out.append(raw)
+        elif raw and not gap.joins:
+            self._out.append(raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
         if not gap.joins:
             self.settle()

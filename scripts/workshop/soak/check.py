@@ -105,9 +105,22 @@ def events_of(out: bytes) -> bytes:
 
 
 def closed(wire: bytes) -> bytes:
-    """Return *wire* without an event at its end that was cut off."""
-    ends = [each.end() for each in _BLANK_LINE.finditer(wire)]
-    return wire[: max(ends, default=0)]
+    """Return *wire* without an event at its end that was cut off.
+
+    One that lacks nothing but its blank line is none.
+    """
+    end = max([each.end() for each in _BLANK_LINE.finditer(wire)], default=0)
+    rest = wire[end:]
+    return wire if rest.endswith((b"\n", b"\r")) and _is_value(rest) else wire[:end]
+
+
+def _is_value(block: bytes) -> bool:
+    found = [line[5:] for line in block.splitlines() if line.startswith(b"data:")]
+    try:
+        json.loads(b"\n".join(found))
+    except ValueError:
+        return False
+    return True
 
 
 def whole_values(wire: bytes) -> bytes:
