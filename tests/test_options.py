@@ -92,6 +92,19 @@ def test_bad_gate_is_refused_and_the_old_one_counts(
         assert proxy.addon._routing.gate == gate
 
 
+def test_what_is_selected_is_stored_for_some_hosts_only(tmp_path: Path) -> None:
+    with Proxy(tmp_path) as proxy:
+        selection = proxy.addon.selection
+        first = selection.of(chat_flow().request)
+        assert selection.of(chat_flow().request) is first
+        for number in range(300):
+            flow = chat_flow()
+            flow.request.host = f"h{number}.test"
+            selection.of(flow.request)
+        assert len(selection._of) <= 256
+        assert selection.of(chat_flow().request) == first
+
+
 def test_optional_repairs_are_off_unless_named(tmp_path: Path) -> None:
     with Proxy(tmp_path) as proxy:
         flow = chat_flow()

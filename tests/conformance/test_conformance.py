@@ -1727,3 +1727,19 @@ def test_map_that_is_none_is_found() -> None:
 )
 def test_finish_word_means_one_of_openais(reason: str, openai: str) -> None:
     assert reason_meant(reason) == openai
+
+
+@pytest.mark.parametrize("key", ["delta", "message"])
+def test_parts_in_a_list_are_read_one_by_one(key: str) -> None:
+    parts = [{"content": "Hi"}, {"content": " you"}]
+    data = json.dumps({"choices": [{"index": 0, key: parts}]}).encode()
+    meaning = meaning_of_stream(b"data: " + data + b"\n\n")
+    assert meaning.choices[0].text.startswith("Hi")
+
+
+def test_token_without_a_figure_is_as_unlikely_as_openai_says() -> None:
+    entries = [{"token": "", "top_logprobs": []}, {}]
+    choice = {"index": 0, "delta": {}, "logprobs": {"content": entries}}
+    data = json.dumps({"choices": [choice]}).encode()
+    meaning = meaning_of_stream(b"data: " + data + b"\n\n")
+    assert meaning.choices[0].logprobs == [("", -9999.0, []), (None, None, [])]

@@ -236,3 +236,37 @@ def test_a_fix_that_fails_at_once_is_off_for_its_stream(
     made, step = run(Broken, A)
     assert (marks(made), step.fixes) == ([(None, "a")], ["mark-a"])
     assert "a stream: fix broken failed and is off for this stream" in caplog.text
+
+
+def test_what_was_held_is_sent_though_no_fix_can_be_asked_any_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Holds(A):
+        name = "holds"
+
+        def flush(self) -> list[Chunk]:
+            return [dict(TEXT)]
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    chain = chain_of(Holds, B)
+    assert marks(list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW)))
+    monkeypatch.setattr(Chain, "_edits_with", fail)
+    assert marks(list(chain.flush(EventRecord(0, None)))) == [(None, None)]
+    assert "a stream: what was held passes as it is" in caplog.text
+
+
+def test_fix_that_fails_to_undo_is_off(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck(A):
+        name = "stuck"
+
+        def undo(self, n: int) -> None:
+            raise RuntimeError
+
+    chain = chain_of(Stuck, B)
+    assert list(chain.run(EventRecord(0, RAW), dict(TEXT), b"{}", RAW))
+    chain.undo(0)
+    assert "fix stuck failed and is off" in caplog.text
+    (outgoing,) = chain.run(EventRecord(1, RAW), dict(TEXT), b"{}", RAW)
+    assert marks([outgoing]) == [(None, "b")]

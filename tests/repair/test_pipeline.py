@@ -1163,3 +1163,17 @@ def test_what_is_not_understood_is_decoded_once(
     assert decoded == [payload]
     assert pipe.raw_events == {outcome: 1}
     assert pipe.raw_events == {str(outcome): 1}
+
+
+def test_bug_in_what_waits_costs_the_repair_and_no_byte(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipe = Pipeline(Asked(stream=True, tools=True), FIXES)
+    opening = wire([chunk({"role": "assistant", "content": None})])
+    assert pipe.feed(opening) == []
+    monkeypatch.setattr(
+        type(pipe._ending.state), "mark", property(lambda _: 1 // 0), raising=True
+    )
+    assert pipe.waiting is None
+    assert "repair failed, the rest passes as it is" in caplog.text
+    assert b"".join(pipe.feed(b"data: x\n\n")) == opening + b"data: x\n\n"

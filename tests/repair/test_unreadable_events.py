@@ -374,3 +374,8 @@ def test_half_of_the_last_event_is_lost_nowhere() -> None:
     out = pipe.feed(wire([HI])) + pipe.feed(b'data: {"a"') + pipe.release(last=True)
     assert b"".join(out) == wire([HI])
     assert feed([wire([HI]), b"data: 5"], ended=False) == [wire([HI]), b""]
+
+
+def test_text_of_json_that_begins_like_an_object_is_given_up() -> None:
+    data = b'data: "{\\"a\\": x}"\n\n'
+    assert repaired(data) == b"\n"

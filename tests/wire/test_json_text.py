@@ -10,6 +10,7 @@ from llm_normalize.wire.json_text import (
     RepeatedKeyError,
     dumps,
     frozen,
+    is_broken,
     is_crowded,
     loads,
 )
@@ -224,3 +225,8 @@ def test_many_values_are_seen_before_they_are_read(data: bytes, crowded: bool) -
 def test_what_is_written_by_parts_is_written_alike() -> None:
     value = loads('{"a":[1.50,"é\ud83d",{"b":null}],"c":true}'.encode(errors="replace"))
     assert dumps(value, by_parts=True) == dumps(value)
+
+
+@pytest.mark.parametrize("data", [b'{"a":"\xff"}', b"[" * 100_000])
+def test_what_cannot_be_looked_at_is_not_called_broken(data: bytes) -> None:
+    assert not is_broken(data)
