@@ -132,6 +132,7 @@ async def _opened(gate: threading.Event) -> bool:
 
 
 _UNKNOWN = Script("", [b"there is no script for this path"], status=500)
+_TURNS = 4  # of the loop, until a connection that was accepted is known
 _NUMBERS = itertools.count(1)
 
 
@@ -203,9 +204,11 @@ class Provider:
         )
         await self._closing.wait()
         server.close()
-        for each in self.connections:
-            each.transport.abort()
-        while self.connections:  # noqa: ASYNC110 - for a turn or two
+        turns = 0
+        while self.connections or turns < _TURNS:
+            for each in self.connections:
+                each.transport.abort()
+            turns += 1
             await asyncio.sleep(0)
 
     def _by_path(self, request: Request) -> Script:
