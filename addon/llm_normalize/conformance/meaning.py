@@ -417,14 +417,21 @@ def _logprobs(raw: object) -> list[object]:
                 for top in as_list(token.get("top_logprobs"))
             ]
             logprob = token.get("logprob")
-            if logprob is None and isinstance(token.get("token"), str):
-                logprob = _UNLIKELY
+            if isinstance(token.get("token"), str):
+                logprob = _figure(logprob)
             found.append((token.get("token"), logprob, others))
-    tokens = as_list(record.get("tokens"))
-    found += [
-        (token, logprob, [])
-        for token, logprob in zip(
-            tokens, as_list(record.get("token_logprobs")), strict=False
-        )
-    ]
+    tokens, values = as_list(record.get("tokens")), record.get("token_logprobs")
+    tops = as_list(record.get("top_logprobs"))
+    for at, (name, figure) in enumerate(zip(tokens, as_list(values), strict=False)):
+        top = as_dict(tops[at]) if len(tops) == len(tokens) else {}
+        more = [(each, _figure(value)) for each, value in top.items()]
+        found.append((name, _figure(figure), more))
     return found
+
+
+def _figure(value: object) -> object:
+    """Return a token's log probability; of none what OpenAI sends then."""
+    try:
+        return value if isinstance(value, int | float) else float(str(value))
+    except ValueError:
+        return _UNLIKELY

@@ -24,7 +24,7 @@ class ErrorAsWords(Fix):
     providers = ("gateways whose upstream fails in mid-stream",)
     sources = (
         "https://github.com/openai/openai-python/blob/main/src/openai/_streaming.py",
-        "https://github.com/Mintplex-Labs/anything-llm/issues/2058",
+        "https://github.com/Mintplex-Labs/anything-llm/issues/527",
     )
     also_covered_by = ("data-unreadable",)
     examples = (
