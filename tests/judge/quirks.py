@@ -1602,6 +1602,15 @@ WAITING = {
 }
 """Quirks of which something waits, and is lost when the connection breaks; and why."""
 
+LATE = {
+    "call-arguments-blank": "a blank has been sent, and the arguments follow it",
+    "call-name-late": "a call has been sent without its name",
+    "call-name-parts": "half a name has been sent",
+    "finish-early": "a finish has been sent, and its choice goes on",
+    "usage-early": "figures have been sent behind a finish, and later ones follow",
+}
+"""Quirks of which too much has been sent when the provider goes on after a pause; and why."""
+
 UNREAD = {
     "call-arguments-again": "the judge reads what comes, each time",
     "call-arguments-encoded": "the judge reads a string",

@@ -21,6 +21,7 @@ from judge.quirks import (
     AMBIGUOUS,
     BODY_QUIRKS,
     DONE,
+    LATE,
     OPEN,
     QUIRKS,
     TEXT_QUIRKS,
@@ -115,15 +116,6 @@ def several(draw: st.DrawFn, quirks: list[Quirk], answer: Answer) -> list[Quirk]
             chosen.append(quirk)
     return chosen
 
-
-LATE = {
-    "call-arguments-blank": "a blank has been sent, and the arguments follow it",
-    "call-name-late": "a call has been sent without its name",
-    "call-name-parts": "half a name has been sent",
-    "finish-early": "a finish has been sent, and its choice goes on",
-    "usage-early": "figures have been sent behind a finish, and later ones follow",
-}
-"""Quirks of which too much has been sent when the provider goes on after a pause; and why."""
 
 # -- without quirks --------------------------------------------------------------
 

@@ -216,7 +216,9 @@ def draw(n: int, dice: Random) -> Draft:
     seed = dice.randrange(1000)
     sent = _request(asked, legacy=answer.asked.legacy)
     if streams:
-        chosen = _chosen(quirks.QUIRKS, answer, dice)
+        drawn = _chosen(quirks.QUIRKS, answer, dice)
+        # A busy machine pauses for longer than anything waits.
+        chosen = [each for each in drawn if each.base not in quirks.LATE]
         stream = quirks.damaged(answer, chosen, seed)
         draft = Draft(kind, sent, stream.encode(), stream.meaning, asked)
     else:
