@@ -41,8 +41,8 @@ PEER = Peer(
             ask("glm", stream=True),
             TEXT,
             fixes=(
-                "choice-index-missing comment-sent created-missing done-missing "
-                "finish-key-missing id-missing line-end-cr model-missing"
+                "choice-index-missing comment-sent content-missing created-missing "
+                "done-missing finish-key-missing id-missing line-end-cr model-missing"
             ),
             breaches="done envelope finish framing",
             shown=None,

@@ -30,7 +30,7 @@ PEER = Peer(
             ask("meta/llama-3.1-8b-instruct", stream=True),
             {"text": "Tea!", "calls": [], "finish": "length"},
             answer=capture("vllm/finish-with-text"),
-            fixes="field-null finish-with-delta",
+            fixes="content-missing field-null finish-with-delta",
             breaches="finish",
             shown="Tea",
             # The helper raises at every `length`.
