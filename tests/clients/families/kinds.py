@@ -179,6 +179,6 @@ def chatglm() -> Iterator[Family]:
                 sent({}, "stop"),
             )
         ),
-        stream(chunk({"role": "assistant"}), *words(), finish()),
+        stream(chunk({"role": "assistant", "content": ""}), *words(), finish()),
         made_up=(ID,),
     )
