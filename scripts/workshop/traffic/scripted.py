@@ -203,13 +203,15 @@ class Provider:
             ssl=self._context,
         )
         await self._closing.wait()
-        server.close()
+        # asyncio forgets, unclosed, what it has just accepted for a server that is closed.
+        self._loop.remove_reader(self._listener)
         turns = 0
         while self.connections or turns < _TURNS:
             for each in self.connections:
                 each.transport.abort()
             turns += 1
             await asyncio.sleep(0)
+        server.close()
 
     def _by_path(self, request: Request) -> Script:
         return self._scripts.get(request.path, _UNKNOWN)
