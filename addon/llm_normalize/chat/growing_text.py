@@ -18,8 +18,11 @@ Arguments of calls need no memory: where no object may follow, the second fragme
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
+
+from ..wire.json_text import frozen
+from .chunk import Chunk, deltas, envelope_of
 
 _PROOF = 3  # deltas in a row that begin with the whole one before them
 _LENGTH = 16  # characters of the last of those
@@ -125,11 +128,12 @@ class GrowingTexts:
         self._growth, self._kind = growth, kind
         self._texts: dict[_At, _Text | None] = {}  # None once it is clear
         self._before = (-1, self._texts)  # an event's number, and what was known then
+        self._frame: Chunk = {}  # of the chunk whose text waits
 
     @property
     def state(self) -> object:
         """What decides on the next deltas, to be compared later."""
-        return tuple(self._texts.items())
+        return tuple(self._texts.items()), frozen(self._frame)
 
     @property
     def are_clear(self) -> bool:
@@ -140,6 +144,32 @@ class GrowingTexts:
     def waiting(self) -> object:
         """Which texts wait, to be compared; None if none does."""
         return [at for at, each in self._texts.items() if each and each.held] or None
+
+    def cut(self, chunk: Chunk, keys: Iterable[str], n: int) -> bool:
+        """Leave what is new under *keys* in the deltas of *chunk*, which event *n* has.
+
+        Returns:
+            Whether anything was cut off.
+        """
+        changed = False
+        for index, _, delta in deltas(chunk):
+            for key in keys:
+                text = delta.get(key)
+                if isinstance(text, str) and text:
+                    sent = self.read(index, key, text, n)
+                    if sent != text:
+                        delta[key] = sent
+                        changed = True
+        self._frame = envelope_of(chunk) if self.waiting else {}
+        return changed
+
+    def release(self, indexes: set[int] | None) -> list[Chunk]:
+        """Return chunks with what waits of the choices *indexes*, or of all."""
+        choices = [
+            {"index": at, "delta": {key: text}, "finish_reason": None}
+            for at, key, text in self.end(indexes)
+        ]
+        return [{**self._frame, "choices": [choice]} for choice in choices]
 
     def read(self, index: int, key: str, text: str, n: int) -> str:
         """Return what is new of a *text* under *key* of choice *index*, in event *n*."""

@@ -164,7 +164,7 @@ class Waiting:
     """What is known of a call's arguments beside what was sent of them.
 
     Attributes:
-        text: What came, and may say what was sent once more.
+        text: What was received, and may say what was sent once more.
         encoded: Whether they are the text of a JSON string, of which *text* is the begin
             of an escape.
         ended: Whether that string has ended.

@@ -67,8 +67,8 @@ class Place:
     Attributes:
         held: What waits, as received.
         mode: What it follows.
-        is_first: Whether nothing came before it.
-        has_called: Whether a call came right before it: blanks then say nothing.
+        is_first: Whether nothing precedes it.
+        has_called: Whether a call precedes it directly: blanks then say nothing.
         searched: How much of it has no end of a call.
         tries: How many ends in it ended none.
     """

@@ -1,10 +1,9 @@
 """Each delta brings the whole text again, from its beginning."""
 
-from ...chat.chunk import Chunk, deltas, envelope_of
+from ...chat.chunk import Chunk
 from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk
-from ...wire.json_text import frozen
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
 
@@ -51,11 +50,10 @@ class ContentCumulative(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._texts = GrowingTexts(asked.growth, "content")
-        self._frame: Chunk = {}
 
     def state(self) -> object:
         """Return what is known of the texts so far."""
-        return self._texts.state, frozen(self._frame)
+        return self._texts.state
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -69,24 +67,11 @@ class ContentCumulative(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Cut off what was sent before."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            text = delta.get("content")
-            if isinstance(text, str) and text:
-                sent = self._texts.read(index, "content", text, self.seen.n)
-                if sent != text:
-                    delta["content"] = sent
-                    changed = True
-        self._frame = envelope_of(chunk) if self._texts.waiting else {}
-        return changed
+        return self._texts.cut(chunk, ("content",), self.seen.n)
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what is new of what waited."""
-        choices = [
-            {"index": at, "delta": {key: text}, "finish_reason": None}
-            for at, key, text in self._texts.end(indexes)
-        ]
-        return [{**self._frame, "choices": [choice]} for choice in choices]
+        return self._texts.release(indexes)
 
     def undo(self, n: int) -> None:
         """Know what was known before the event."""

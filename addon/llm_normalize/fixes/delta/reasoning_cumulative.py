@@ -1,10 +1,9 @@
 """Each delta brings the whole reasoning again, from its beginning."""
 
-from ...chat.chunk import Chunk, deltas, envelope_of
+from ...chat.chunk import Chunk
 from ...chat.growing_text import GrowingTexts
 from ...chat.stream_state import Asked, Seen
 from ...repair.fix import Example, Fix, chunk
-from ...wire.json_text import frozen
 
 _TEXTS = ("Tea ", "Tea comes ", "Tea comes from Asia", "Tea comes from Asia.")
 _KEYS = ("reasoning_content", "reasoning")
@@ -54,11 +53,10 @@ class ReasoningCumulative(Fix):
     def __init__(self, asked: Asked, seen: Seen) -> None:
         super().__init__(asked, seen)
         self._texts = GrowingTexts(asked.growth, "reasoning")
-        self._frame: Chunk = {}
 
     def state(self) -> object:
         """Return what is known of the texts so far."""
-        return self._texts.state, frozen(self._frame)
+        return self._texts.state
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -72,25 +70,11 @@ class ReasoningCumulative(Fix):
 
     def edit(self, chunk: Chunk) -> bool:
         """Cut off what was sent before."""
-        changed = False
-        for index, _, delta in deltas(chunk):
-            for key in _KEYS:
-                text = delta.get(key)
-                if isinstance(text, str) and text:
-                    sent = self._texts.read(index, key, text, self.seen.n)
-                    if sent != text:
-                        delta[key] = sent
-                        changed = True
-        self._frame = envelope_of(chunk) if self._texts.waiting else {}
-        return changed
+        return self._texts.cut(chunk, _KEYS, self.seen.n)
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what is new of what waited."""
-        choices = [
-            {"index": at, "delta": {key: text}, "finish_reason": None}
-            for at, key, text in self._texts.end(indexes)
-        ]
-        return [{**self._frame, "choices": [choice]} for choice in choices]
+        return self._texts.release(indexes)
 
     def undo(self, n: int) -> None:
         """Know what was known before the event."""
