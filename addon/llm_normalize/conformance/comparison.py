@@ -25,9 +25,8 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
     for index in sorted(before.choices.keys() | after.choices.keys()):
         was = before.choices.get(index, Choice())
         now = after.choices.get(index, Choice())
-        if was.function_call and now.calls and not (was.calls or now.function_call):
-            # A tool call says it, for who asked with tools.
-            was = replace(was, calls=[was.function_call], function_call=None)
+        if was.function_call and not now.function_call:
+            was = _as_tool_call(was, was.function_call, now)
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
         fault = _finish_fault(was, now, before, after, broke=broke)
@@ -45,6 +44,18 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
         elif after.done and not before.done and not earned:
             faults.append("done: [DONE] was made up")
     return faults
+
+
+def _as_tool_call(was: Choice, legacy: Call, now: Choice) -> Choice:
+    """Return *was*, its legacy call among the others if one more of *now* says it.
+
+    So it is for who asked with tools.
+    """
+    if len(now.calls) != len(was.calls) + 1:
+        return was
+    ways = ([legacy, *was.calls], [*was.calls, legacy])
+    made = [replace(was, calls=calls, function_call=None) for calls in ways]
+    return min(made, key=lambda each: len([*_lost_in_choice(each, now)]))
 
 
 def _lost_in_choice(was: Choice, now: Choice) -> Iterator[str]:

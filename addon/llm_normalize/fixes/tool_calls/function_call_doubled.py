@@ -1,6 +1,9 @@
 """A legacy `function_call` that only says again what `tool_calls` beside it say."""
 
+from collections.abc import Callable
+
 from ...chat.chunk import Chunk, calls, deltas, function, messages
+from ...chat.repeated_arguments import said_once
 from ...chat.stream_state import MANY, Asked, Seen
 from ...repair.fix import Example, Fix, calling, chunk, completion, head
 from ...wire.json_text import Json
@@ -67,18 +70,27 @@ class FunctionCallDoubled(Fix):
 
     def body(self, body: Chunk) -> bool:
         """Remove it from the messages."""
-        return sum(_holds_both(fields, bare="{}") for _, fields in messages(body)) > 0
+        found = messages(body)
+        return sum(_holds_both(fields, _said_in_body) for _, fields in found) > 0
 
 
-def _holds_both(part: Chunk, *, bare: str = "") -> bool:
-    # In a body, missing arguments mean `{}`.
+def _holds_both(
+    part: Chunk, said: Callable[[Json], Json] = lambda given: given
+) -> bool:
     legacy = part.get("function_call")
     if not isinstance(legacy, dict):
         return False
     for call in map(function, calls(part)):
         keys = [key for key in ("name", "arguments") if legacy.get(key)]
-        fields = {**call, "arguments": call.get("arguments") or bare}
-        if all(legacy[key] == fields.get(key) for key in keys):
+        fields = {**call, "arguments": said(call.get("arguments"))}
+        given = {**legacy, "arguments": said(legacy.get("arguments"))}
+        if all(given[key] == fields.get(key) for key in keys):
             del part["function_call"]
             return True
     return False
+
+
+def _said_in_body(arguments: Json) -> Json:
+    """Return what *arguments* say: missing ones mean `{}`, and repeated ones count once."""
+    given = arguments or "{}"
+    return said_once(given) if isinstance(given, str) else given

@@ -67,8 +67,10 @@ class FunctionCallUnasked(Fix):
                 self._others.add(index)
             named = isinstance(legacy, dict) and legacy.get("name")
             again = named and legacy in [function(each) for each in others]
-            if isinstance(legacy, dict) and not again:
-                is_first = index not in self._indexes
+            is_first = index not in self._indexes
+            # Without a name it opens no call: nobody says whose arguments they are.
+            is_call = named or not is_first
+            if isinstance(legacy, dict) and not again and is_call:
                 if is_first and len(self._indexes) < MANY:
                     self._indexes[index] = _APART if index in self._others else 0
                 place = index, self._indexes.get(index, 0)
