@@ -25,7 +25,7 @@ def lost(before: Meaning, after: Meaning, *, broke: bool = False) -> list[str]:
     for index in sorted(before.choices.keys() | after.choices.keys()):
         was = before.choices.get(index, Choice())
         now = after.choices.get(index, Choice())
-        if was.function_call and not now.function_call:
+        if was.function_call and now.function_call in (None, Call()):
             was = _as_tool_call(was, was.function_call, now)
         where = f"choice {index}"
         faults += [f"{where}: {fault}" for fault in _lost_in_choice(was, now)]
@@ -128,9 +128,11 @@ def _finish_fault(
         return ""
     if old is None:
         # A body is whole by being there; a stream only by the provider's [DONE].
-        if before.errors or (before.streamed and after.streamed and not before.done):
-            return f"finish reason {new!r} was made up"
-        return ""
+        if before.streamed and after.streamed:
+            is_whole = before.done and not before.errors
+        else:  # of what may be a notice beside an answer, nobody can say which it is
+            is_whole = not before.errors or bool(before.doubtful)
+        return "" if is_whole else f"finish reason {new!r} was made up"
     meant = reason_meant(old)
     if new is None:
         failed = meant == "error" and (after.errors or broke)

@@ -1,6 +1,6 @@
 """`finish_reason: "tool_calls"` although no tool was called."""
 
-from ...chat.chunk import Chunk, calls, choices, deltas, index_of, messages, usage_of
+from ...chat.chunk import Chunk, calls, choices, deltas, index_of, messages
 from ...chat.finish_words import finished_of
 from ...repair.ending.end_state import EndState
 from ...repair.ending.moment import Moment
@@ -67,9 +67,8 @@ class FinishWithoutCall(Fix):
             for choice in wrong:
                 choice["finish_reason"] = "stop"
                 outgoing.fixed(self.name)
-        # With usage it is the last; what waits for a name does so until the end.
-        waits = {index_of(choice) for choice in wrong} - self.seen.unnamed
-        return bool(waits) and not usage_of(outgoing.chunk)
+        # What waits for a name does so until the end.
+        return bool({index_of(choice) for choice in wrong} - self.seen.unnamed)
 
     def _overtakes(self, end: EndState, outgoing: Outgoing) -> bool:
         """Let the calls of *outgoing* be sent before the finish of their choice."""

@@ -65,12 +65,13 @@ class FunctionCallUnasked(Fix):
             legacy, others = delta.get("function_call"), calls(delta)
             if others and len(self._others) < MANY:
                 self._others.add(index)
-            named = isinstance(legacy, dict) and legacy.get("name")
-            again = named and legacy in [function(each) for each in others]
+            fields = legacy if isinstance(legacy, dict) else {}
+            again = fields.get("name") and legacy in [function(each) for each in others]
             is_first = index not in self._indexes
-            # Without a name it opens no call: nobody says whose arguments they are.
-            is_call = named or not is_first
-            if isinstance(legacy, dict) and not again and is_call:
+            # After other calls, arguments alone may be of any of them.
+            is_alone = fields.get("arguments") and index not in self._others
+            is_call = fields.get("name") or not is_first or is_alone
+            if fields and is_call and not again:
                 if is_first and len(self._indexes) < MANY:
                     self._indexes[index] = _APART if index in self._others else 0
                 place = index, self._indexes.get(index, 0)
