@@ -89,9 +89,14 @@ def faults(stream: Stream) -> list[str]:
     found = conformance.check_stream(out, stream.answer.request)
     if not found:
         found = conformance.lost(stream.meaning, taken(out)) + mixed(out)
-    if b"".join(feed([out], asked)) != out:
+    # What keeps a stream alive overtakes what waits, and not the same the second time.
+    again = b"".join(feed([out], asked))
+    if _NEWLINES.sub(b"\n\n", again) != _NEWLINES.sub(b"\n\n", out):
         found.append("a second repair changes it")
     return found
+
+
+_NEWLINES = re.compile(rb"\n{2,}")
 
 
 def body_faults(body: Body) -> list[str]:
@@ -342,7 +347,8 @@ def test_stream_with_quirks_that_breaks_off_loses_and_forges_nothing(
     # Half an event has no meaning yet, and nothing can be sent after a break.
     whole = closed(wire)
     if not stream.prefix:  # a value is whole when more comes
-        whole = whole_values(wire[:-1])
+        is_over = wire.endswith(b"[DONE]")
+        whole = whole_values(wire if is_over else wire[:-1])
     after = meaning_of(out)
     # Usage has its place at the end: before it, there is none to send it in.
     before = replace(meaning_of(whole), usage=after.usage, unread=[])
