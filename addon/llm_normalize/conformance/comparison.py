@@ -98,12 +98,11 @@ def _joined(calls: list[Call]) -> Iterator[Call]:
 
 def _tells(call: Call, legacy: Call, rest: str) -> object:
     """Tell whether *call* says all that *legacy* does, but the *rest* of its arguments."""
-    either = (rest, call.arguments + rest)
     # Each event that repeats the call may repeat all of this one, too.
     is_repeated = call.arguments and not legacy.arguments.replace(call.arguments, "")
-    return legacy.name in ("", call.name) and (
-        is_repeated or legacy.arguments in either
-    )
+    is_part = legacy.arguments and call.arguments.startswith(legacy.arguments)
+    is_whole = legacy.arguments in (rest, call.arguments + rest)
+    return legacy.name in ("", call.name) and (is_repeated or is_part or is_whole)
 
 
 def _lost_in_call(what: str, old: Call, new: Call, *, keep_id: bool) -> Iterator[str]:

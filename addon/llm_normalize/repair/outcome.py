@@ -26,6 +26,11 @@ class Outcome(StrEnum):
         """Whether another framing may show what the event says."""
         return self in (Outcome.NOT_JSON, Outcome.NOT_A_CHUNK)
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether no client can read the event, in any framing."""
+        return self.may_be_framing or self is Outcome.FOREIGN_LINE
+
 
 @dataclass(slots=True)
 class EventRecord:

@@ -34,9 +34,8 @@ OWN = 256 * EVENT
 """What is looked at of each stream in one turn: so many events, or parts of them."""
 TURN = 320 * EVENT
 """What is looked at beyond that, of all streams together: with it, all that mitmproxy reads
-at once of an ordinary stream (64 KiB, events of 120 bytes). A provider that sends more at
-once, of which no two are alike, has the rest of it passed on as it is; events that are
-alike cost next to nothing (repair/fast_path/template.py).
+at once of an ordinary stream (64 KiB, events of 120 bytes). Of what no two are alike, the
+rest passes as it is; events that are alike cost next to nothing (fast_path/template.py).
 """
 _PARTS = 192
 """Tool calls of one event, and events on one line. What has more passes raw."""
@@ -434,11 +433,12 @@ class Pipeline:
 
     def _replace(self, record: EventRecord, event: Event, outcome: Outcome) -> bool:
         """Send what the fixes make of *event*, which no client can read, if anything."""
-        may_be = outcome.may_be_framing or outcome is Outcome.FOREIGN_LINE
-        if self.seen.is_value or not may_be:
+        if self.seen.is_value or not outcome.is_unreadable:
             return False  # without a field name clients skip it
         self._parser.spare -= EVENT
         made = self._chain.unread(record, event)
+        if made is not None and b'"error"' in event.raw:
+            self._ending.state.doubtful = True  # no success is made up after it
         for each in made or ():
             self._framed(record, each, each.encode())
         return made is not None

@@ -68,9 +68,8 @@ class FunctionCallUnasked(Fix):
             fields = legacy if isinstance(legacy, dict) else {}
             again = fields.get("name") and legacy in [function(each) for each in others]
             is_first = index not in self._indexes
-            # After other calls, arguments alone may be of any of them.
-            is_alone = fields.get("arguments") and index not in self._others
-            is_call = fields.get("name") or not is_first or is_alone
+            # One that says nothing opens no call: others may have that place.
+            is_call = fields.get("name") or fields.get("arguments") or not is_first
             if fields and is_call and not again:
                 if is_first and len(self._indexes) < MANY:
                     self._indexes[index] = _APART if index in self._others else 0

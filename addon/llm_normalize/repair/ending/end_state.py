@@ -454,7 +454,10 @@ class EndState(ChoiceProgress):
         if self.figures:  # apart from notes: it does not stay on a chunk that goes on
             self._add_figures(n, envelope)
         if self.notes:  # all else that they could ride on has been sent
-            self._send_notes(n, {**envelope, "choices": self.bare_choices()})
+            opening = {"role": "assistant", "content": ""}
+            opened = {"index": 0, "delta": opening, "finish_reason": None}
+            found = self.bare_choices() or [opened]
+            self._send_notes(n, {**envelope, "choices": found})
 
     def _add_figures(self, n: int, envelope: Chunk) -> None:
         found = [] if self.asked.usage else self.bare_choices()
