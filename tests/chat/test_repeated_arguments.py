@@ -172,6 +172,12 @@ def test_what_makes_no_sense_is_not_lost(fragments: list[str]) -> None:
 def test_an_ambiguous_end_is_decided_by_what_parses() -> None:
     assert arguments_in(answer('{"a":', '{"a":1}')) == '{"a":1}'
     assert arguments_in(answer('{"a":', '{"a":1}', '{"a":1,"b":2}')) == '{"a":1,"b":2}'
+    assert arguments_in(answer('{"a":', '{"a":1}}')) == '{"a":{"a":1}}'
+
+
+def test_arguments_that_grow_by_blanks_are_sent_once() -> None:
+    whole = '{"a": "b", "c": 1}'
+    assert arguments_in(answer('{"a":', '{"a": ', whole)) == whole
 
 
 def test_two_calls_are_distinguished() -> None:

@@ -102,6 +102,25 @@ def test_what_waits_from_later_on_has_its_own_time(sent: Sent) -> None:
     assert sent.out == [wire([STOP])]
 
 
+def test_what_changes_while_it_waits_has_its_time_anew(sent: Sent) -> None:
+    changed: list[float] = []
+
+    async def act(_: StreamClock, made: Rewriter) -> None:
+        loop = asyncio.get_running_loop()
+
+        def change() -> None:  # always before the clock wakes: timers keep their order
+            changed.append(loop.time())
+            made.on_wait()
+
+        made(wire([TEXT, STOP]))
+        loop.call_later(stream_clock.WAIT * 0.9, change)
+        await until(lambda: bool(sent.out))
+        assert loop.time() >= changed[0] + stream_clock.WAIT
+
+    run(act)
+    assert sent.out == [wire([STOP])]
+
+
 def test_silence_is_bridged_but_not_in_an_event(sent: Sent) -> None:
     async def act(_: StreamClock, made: Rewriter) -> None:
         made(wire([TEXT]))

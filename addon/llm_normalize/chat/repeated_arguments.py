@@ -250,14 +250,13 @@ def more(
 def at_last(said: str, text: str) -> str:
     """Return what is sent of a *text* that waited behind what was *said*."""
     whole = said + text
-    if is_object(whole):
-        return text
     once = said_once(whole)
     meant = decoded(text) if once is whole else once
     rest = rest_after(said, meant)
     if rest is None:
         return ""
-    return text if not is_object(meant) and may_go_on(whole) else rest
+    own = is_object(whole) or (not is_object(meant) and may_go_on(whole))
+    return text if own else rest
 
 
 def says_again(call: Sent, arguments: str) -> bool:
