@@ -37,12 +37,14 @@ class Passage:
         ends: What may end it, in the text.
         read: Returns what it calls.
         goes_on: Tells of a passage that calls nothing whether it may go on beyond an end.
+        is_single: Whether nothing follows an object in it but the end.
     """
 
     start: int
     ends: re.Pattern[str]
     read: Callable[[str], Calls]
     goes_on: Callable[[str], bool]
+    is_single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Form:
         begins: What a passage begins with.
         is_named: Whether it may begin with a tool's name, too.
         last: What its last call may end with, unless that is JSON.
+        is_single: Whether nothing follows an object in it but the end.
     """
 
     ends: re.Pattern[str]
@@ -62,6 +65,7 @@ class Form:
     begins: tuple[str, ...]
     is_named: bool = False
     last: tuple[str, ...] = ()
+    is_single: bool = False
 
 
 # -- what a passage calls ----------------------------------------------------------
@@ -200,6 +204,11 @@ def _read_xml(outer: _Blocks, inner: _Blocks, text: str, tools: Tools) -> Calls:
     return _all([_parameters(name, each, inner, tools) for name, each in found])
 
 
+def _read_bare(text: str, tools: Tools) -> Calls:
+    """Read what Qwen's coders write without the `<tool_call>` that should precede it."""
+    return _read_xml(_FUNCTIONS, _PARAMETERS, f"<function={text}", tools)
+
+
 def _read_pairs(text: str, tools: Tools) -> Calls:
     """Read a name and pairs of keys and values, GLM's form."""
     name, tag, more = text.partition("<arg_key>")
@@ -239,7 +248,9 @@ FORMS = {
         (*_JSON, "<function="),
         is_named=True,
         last=("</function>", "</arg_value>"),
+        is_single=True,
     ),
+    "<function=": Form(re.compile("(?<=</function>)"), _read_bare, (), is_named=True),
     "<tool_calls>": Form(re.compile("</tool_calls>"), _read_json, _JSON),
     "<minimax:tool_call>": Form(
         re.compile("</minimax:tool_call>"),
@@ -262,6 +273,18 @@ FORMS = {
     ),
 }
 """How models write calls, by what a passage opens with; harmony beside."""
+ENDS = (
+    "</tool_call>",
+    "</tool_calls>",
+    "</minimax:tool_call>",
+    "<|tool_calls_section_end|>",
+    _ALL_END,
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "</s>",
+    *harmony.ENDS,
+)
+"""What may follow a call that was complete without it: a pause came before, or no opening."""
 _HARMONY_ENDS = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)")
 
 
@@ -276,7 +299,11 @@ def passage_at(text: str, opening: str, tools: Tools) -> Passage | None:
         return None
     goes_on = partial(_goes_on, form.last)
     return Passage(
-        len(opening), form.ends, lambda text: form.read(text, tools), goes_on
+        len(opening),
+        form.ends,
+        lambda text: form.read(text, tools),
+        goes_on,
+        form.is_single,
     )
 
 
@@ -288,7 +315,7 @@ def message_call(header: harmony.Header, tools: Tools) -> Passage | None:
     def read(text: str) -> Calls:
         return _all([_call(header.recipient, text, tools)])
 
-    return Passage(header.size, _HARMONY_ENDS, read, partial(_goes_on, ()))
+    return Passage(header.size, _HARMONY_ENDS, read, partial(_goes_on, ()), True)
 
 
 def _goes_on(last: tuple[str, ...], text: str) -> bool:

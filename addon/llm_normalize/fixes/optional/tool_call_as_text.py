@@ -24,7 +24,8 @@ _SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
 class ToolCallAsText(Fix):
     """Send it as a call, where the tool is declared; any other text stays.
 
-    Text waits from an opening on. Where a text begins with harmony's marks of an answer,
+    Text waits from an opening on; after a pause it is sent, and the call when its end
+    follows. Where a text begins with harmony's marks of an answer,
     those go, too; its marks of thoughts stay.
     """
 
@@ -73,12 +74,14 @@ class ToolCallAsText(Fix):
         self._wanted = Wanted(asked.declared)
         self._texts = Texts(self._wanted)
         self._made: dict[int, int] = {}  # calls of a choice
+        self._own: dict[int, int] = {}  # those of them that were text
         self._is_calling = False
         self._frame: Chunk = {}
 
     def state(self) -> object:
         """Return where the texts have come to."""
-        return self._texts.state, tuple(self._made.items()), frozen(self._frame)
+        made = tuple(self._made.items()), tuple(self._own.items())
+        return self._texts.state, made, frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -104,7 +107,7 @@ class ToolCallAsText(Fix):
                     more = calls(delta) + fields.pop("tool_calls", [])
                     delta.update(fields | ({"tool_calls": more} if more else {}))
                     self._is_calling |= bool(more)
-        self._frame = envelope_of(chunk) if self._texts.waiting else {}
+        self._frame = envelope_of(chunk) if self._texts.are_open else {}
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
@@ -134,6 +137,7 @@ class ToolCallAsText(Fix):
         for function in functions:
             at = max(len(self.seen.choice(index).calls), self._made.get(index, 0))
             self._made[index] = at + 1
+            self._own[index] = self._own.get(index, 0) + 1
             frame = {"id": self.asked.make_id("call_", index, at), "type": "function"}
             call = {**frame, "function": function}
             found += fragments_of(call, at) if is_stream else [call]
@@ -148,7 +152,9 @@ class ToolCallAsText(Fix):
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited: a call that lacks its end, else the text as received."""
         made: list[Chunk] = []
-        for at, parts in self._texts.end(indexes):
+        known = self.seen.choices.items()
+        called = {at for at, choice in known if len(choice.calls) > self._own.get(at, 0)}
+        for at, parts in self._texts.end(indexes, called):
             fields = self._fields(parts, at, is_stream=True)
             more = [{"tool_calls": [each]} for each in fields.pop("tool_calls", [])]
             for delta in [fields, *more] if fields else more:
