@@ -145,6 +145,12 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         '<|channel|>commentary to=f<|message|>{"a":1}<|call|>',
         ONE,
     ),
+    "harmony, without the mark of a message": (
+        '<|channel|>commentary to=functions.f <|constrain|>json{"a":1}<|call|>',
+        ONE,
+    ),
+    "harmony, without any marks": ('commentary to=functions.f json{"a":1}', ONE),
+    "harmony, without blanks, too": ('commentary to=functions.fjson{"a":1}', ONE),
     "harmony, two": (
         TO + '{"a":1}<|call|>' + TO.replace(".f", ".g") + "{}<|call|>",
         BOTH,
@@ -363,6 +369,8 @@ PROSE = [
     "final answer: 1",
     "analysis",
     "to=functions.f is how",
+    "to=functions.f {no JSON}",
+    "final {}",
     "<|channel|>commentary to=functions.h<|message|>{}<|call|>",
     TO + "{no JSON}<|call|>",
     TO + '{"a": 1',
