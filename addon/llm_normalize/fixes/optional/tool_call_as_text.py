@@ -39,6 +39,7 @@ class ToolCallAsText(Fix):
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/NVIDIA/TensorRT-LLM/issues/9256",
+        "https://github.com/ollama/ollama/issues/16686",
         "https://github.com/openai/harmony/blob/main/docs/format.md",
         "https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md",
     )
@@ -153,7 +154,9 @@ class ToolCallAsText(Fix):
         """Send what waited: a call that lacks its end, else the text as received."""
         made: list[Chunk] = []
         known = self.seen.choices.items()
-        called = {at for at, choice in known if len(choice.calls) > self._own.get(at, 0)}
+        called = {
+            at for at, choice in known if len(choice.calls) > self._own.get(at, 0)
+        }
         for at, parts in self._texts.end(indexes, called):
             fields = self._fields(parts, at, is_stream=True)
             more = [{"tool_calls": [each]} for each in fields.pop("tool_calls", [])]
