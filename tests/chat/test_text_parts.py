@@ -338,6 +338,7 @@ PROSE = [
     '<tool_call>{"name": "h", "arguments": {}}</tool_call>',
     '<tool_call>{"name": "f", "arguments": "x"}</tool_call>',
     "<tool_call>[1]</tool_call>",
+    '<tool_call>{"name": "f", "input": {"a": 1}}</tool_call>',
     "<tool_call>[1] [</tool_call>",
     '<tool_call>{"name": "f", "argu',
     '<tool_call>{"name": "f", "arguments": {"a": "\ud800"}}</tool_call>'.encode(

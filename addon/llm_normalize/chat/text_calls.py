@@ -25,6 +25,7 @@ _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,;]*")
 _BLANK = re.compile(r"\s*\Z")
 _FENCE = "```"
+_HEAD = {"name", "arguments", "parameters", "id", "type"}
 _SHOWN = 64  # characters of a passage that tell whether it may be a call
 
 
@@ -122,7 +123,8 @@ def _read_json(text: str, tools: Tools) -> Calls:
         fields = value if isinstance(value, dict) else {}
         fields = function(fields) or fields
         arguments = fields.get("arguments", fields.get("parameters"))
-        given = {} if arguments is None else arguments
+        is_bare = arguments is None and fields.keys() <= _HEAD
+        given = {} if is_bare else arguments  # under another name they are not lost
         found.append(_call(fields.get("name"), given, tools))
     return _all(found)
 
