@@ -1,7 +1,8 @@
 """Calls that a model wrote as text: the forms of several models, and what each calls.
 
 Sources: the parsers of vLLM and SGLang, and the models' own guides
-(https://docs.vllm.ai/en/latest/features/tool_calling.html).
+(https://docs.vllm.ai/en/latest/features/tool_calling.html); of Qwen's without its opening
+tag, https://github.com/ollama/ollama/issues/16686.
 """
 
 import json

@@ -24,9 +24,8 @@ _SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
 class ToolCallAsText(Fix):
     """Send it as a call, where the tool is declared; any other text stays.
 
-    Text waits from an opening on; after a pause it is sent, and the call when its end
-    follows. Where a text begins with harmony's marks of an answer,
-    those go, too; its marks of thoughts stay.
+    Text waits from an opening on; in a pause it is sent, and the call with its end. Where
+    a text begins with harmony's marks of an answer, those go; its marks of thoughts stay.
     """
 
     name = "tool-call-as-text"
@@ -39,7 +38,6 @@ class ToolCallAsText(Fix):
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/NVIDIA/TensorRT-LLM/issues/9256",
-        "https://github.com/ollama/ollama/issues/16686",
         "https://github.com/openai/harmony/blob/main/docs/format.md",
         "https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md",
     )
@@ -75,14 +73,12 @@ class ToolCallAsText(Fix):
         self._wanted = Wanted(asked.declared)
         self._texts = Texts(self._wanted)
         self._made: dict[int, int] = {}  # calls of a choice
-        self._own: dict[int, int] = {}  # those of them that were text
         self._is_calling = False
         self._frame: Chunk = {}
 
     def state(self) -> object:
         """Return where the texts have come to."""
-        made = tuple(self._made.items()), tuple(self._own.items())
-        return self._texts.state, made, frozen(self._frame)
+        return self._texts.state, tuple(self._made.items()), frozen(self._frame)
 
     @property
     def watched(self) -> tuple[str, ...]:
@@ -138,7 +134,6 @@ class ToolCallAsText(Fix):
         for function in functions:
             at = max(len(self.seen.choice(index).calls), self._made.get(index, 0))
             self._made[index] = at + 1
-            self._own[index] = self._own.get(index, 0) + 1
             frame = {"id": self.asked.make_id("call_", index, at), "type": "function"}
             call = {**frame, "function": function}
             found += fragments_of(call, at) if is_stream else [call]
@@ -147,17 +142,13 @@ class ToolCallAsText(Fix):
 
     def flush(self) -> list[Chunk]:
         """Send what waits of choices for which no finish has come."""
-        known = self.seen.choices.items()
-        return self.end({at for at, choice in known if not choice.finished})
+        return self.end({at for at, c in self.seen.choices.items() if not c.finished})
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited: a call that lacks its end, else the text as received."""
         made: list[Chunk] = []
-        known = self.seen.choices.items()
-        called = {
-            at for at, choice in known if len(choice.calls) > self._own.get(at, 0)
-        }
-        for at, parts in self._texts.end(indexes, called):
+        called = {at for at, choice in self.seen.choices.items() if choice.calls}
+        for at, parts in self._texts.end(indexes, called - self._made.keys()):
             fields = self._fields(parts, at, is_stream=True)
             more = [{"tool_calls": [each]} for each in fields.pop("tool_calls", [])]
             for delta in [fields, *more] if fields else more:
