@@ -45,3 +45,14 @@ def test_tool_whose_schema_has_no_properties_takes_no_arguments(
 
 def test_tool_that_says_nothing_of_its_arguments_may_take_some() -> None:
     assert declared({"name": "f"}).bare == set()
+
+
+@pytest.mark.parametrize(
+    "given", ["queryjson", "query commentary", "functions.query_commentary"]
+)
+def test_name_with_a_word_of_harmony_glued_to_it_is_the_declared_one(
+    given: str,
+) -> None:
+    assert declared({"name": "query"}).meant(given) == "query"
+    assert declared({"name": "query"}, {"name": given}).meant(given) == given
+    assert declared({"name": "other"}).meant(given) == given

@@ -18,7 +18,15 @@ from llm_normalize.fixes import EVERY_FIX, FIXES
 from llm_normalize.fixes.optional.think_as_text import ThinkAsText
 from llm_normalize.fixes.optional.tool_call_as_text import ToolCallAsText
 from llm_normalize.repair.body import repair_body
-from llm_normalize.repair.fix import DONE, Fix, chunk, completion, wire
+from llm_normalize.repair.fix import (
+    DONE,
+    Fix,
+    calling,
+    chunk,
+    completion,
+    head,
+    wire,
+)
 from llm_normalize.repair.pipeline import Pipeline
 from llm_normalize.wire.json_text import dumps
 from streams import repaired
@@ -137,6 +145,12 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
         '<|channel|>commentary to=f<|message|>{"a":1}<|call|>',
         ONE,
     ),
+    "harmony, without the mark of a message": (
+        '<|channel|>commentary to=functions.f <|constrain|>json{"a":1}<|call|>',
+        ONE,
+    ),
+    "harmony, without any marks": ('commentary to=functions.f json{"a":1}', ONE),
+    "harmony, without blanks, too": ('commentary to=functions.fjson{"a":1}', ONE),
     "harmony, two": (
         TO + '{"a":1}<|call|>' + TO.replace(".f", ".g") + "{}<|call|>",
         BOTH,
@@ -209,6 +223,18 @@ CALLS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             "</tool_call>"
         ),
         [("f", '{"c":"</tool_call>"}')],
+    ),
+    "Qwen, without the opening": (
+        "<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
+        ONE,
+    ),
+    "Qwen, without the tags, two": (
+        "<function=f><parameter=a>1</parameter></function>\n<function=g></function>",
+        BOTH,
+    ),
+    "Qwen, without the tags, of its own marks": (
+        "<function=f><parameter=c></function></parameter></function>",
+        [("f", '{"c":"</function>"}')],
     ),
     "GLM": (
         (
@@ -312,12 +338,16 @@ PROSE = [
     '<tool_call>{"name": "h", "arguments": {}}</tool_call>',
     '<tool_call>{"name": "f", "arguments": "x"}</tool_call>',
     "<tool_call>[1]</tool_call>",
+    '<tool_call>{"name": "f", "input": {"a": 1}}</tool_call>',
     "<tool_call>[1] [</tool_call>",
     '<tool_call>{"name": "f", "argu',
     '<tool_call>{"name": "f", "arguments": {"a": "\ud800"}}</tool_call>'.encode(
         "utf-16", "surrogatepass"
     ).decode("utf-16", "replace")[:12],
     "<tool_call><function=f><parameter=a>1</function></tool_call>",
+    "<function=h><parameter=a>1</parameter></function>",
+    "<function=f><parameter=a>1</parameter>",
+    "<function=f> is how, <function> too",
     "<tool_call>f and <arg_key>a</arg_key></tool_call>",
     "a < b <tool",
     "Say <think> aloud</think>",
@@ -340,6 +370,8 @@ PROSE = [
     "final answer: 1",
     "analysis",
     "to=functions.f is how",
+    "to=functions.f {no JSON}",
+    "final {}",
     "<|channel|>commentary to=functions.h<|message|>{}<|call|>",
     TO + "{no JSON}<|call|>",
     TO + '{"a": 1',
@@ -371,6 +403,8 @@ def test_text_before_a_form_is_never_lost(text: str, size: int, name: str) -> No
     more, at = read(at, "", Wanted(TOOLS), ended=True)
     parts += more
     assert at.held == ""
+    if form.endswith("</tool_call>") and not form.startswith("<tool_call>"):
+        whole = whole.removesuffix("</tool_call>")  # nothing was opened
     assert "".join(part.text for part in parts).rstrip() == whole.rstrip()
     if form.startswith(("<", "[")):
         assert sum(len(part.calls or ()) for part in parts) == len(calls)
@@ -527,6 +561,54 @@ def test_call_that_lacks_only_its_end_is_sent_after_a_moment() -> None:
     assert taken(b"".join(out)).choices[0].calls[0].arguments == '{"a":1}'
     out += [*pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
     assert taken(b"".join(out)).choices[0].finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_call_whose_provider_pauses_within_it_is_one(name: str, size: int) -> None:
+    text, calls = CALLS[name]
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE]))
+    for at in range(0, len(text), size):
+        out += pipeline.feed(wire([chunk({"content": text[at : at + size]})]))
+        out += pipeline.release()
+        assert pipeline.waiting is None
+    data = b"".join([*out, *pipeline.feed(wire([STOP, DONE])), *pipeline.end()])
+    assert conformance.check_stream(data, conformance.Request(stream=True)) == []
+    choice = taken(data).choices[0]
+    found = [(call.name, call.arguments) for call in choice.calls]
+    assert (found, choice.finish_reason) == (calls, "tool_calls")
+    rest = iter(text)
+    assert all(letter in rest for letter in choice.text)  # nothing twice
+
+
+def test_words_with_pauses_within_stay_themselves() -> None:
+    for text in PROSE:
+        pipeline = Pipeline(ASKED, CALLS_ALONE)
+        out = pipeline.feed(wire([ROLE]))
+        for letter in text:
+            out += [*pipeline.feed(wire([chunk({"content": letter})]))]
+            out += pipeline.release()
+        out += [*pipeline.feed(wire([STOP, DONE])), *pipeline.end()]
+        choice = taken(b"".join(out)).choices[0]
+        assert (choice.text, choice.calls, choice.finish_reason) == (text, [], "stop")
+
+
+def test_text_without_its_end_beside_the_provider_s_own_call_is_none() -> None:
+    text = chunk({"content": '<tool_call>{"name":"f","arguments":{"a":1}}'})
+    data = wire([ROLE, text, calling(head(0, "{}")), chunk({}, finish="tool_calls")])
+    choice = taken(repaired(data + DONE, ASKED, EVERY_FIX)).choices[0]
+    assert [call.arguments for call in choice.calls] == ["{}"]
+    assert choice.text == '<tool_call>{"name":"f","arguments":{"a":1}}'
+
+
+def test_thought_whose_provider_pauses_within_its_end_has_one() -> None:
+    pipeline = Pipeline(ASKED, EVERY_FIX)
+    out = pipeline.feed(wire([ROLE, chunk({"content": "<think>so</th"})]))
+    out += pipeline.release()
+    out += pipeline.feed(wire([chunk({"content": "ink>Hi"}), STOP, DONE]))
+    choice = taken(b"".join([*out, *pipeline.end()])).choices[0]
+    assert (choice.text, choice.reasoning) == ("Hi", "so</th")
 
 
 @pytest.mark.parametrize(

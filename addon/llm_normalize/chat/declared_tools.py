@@ -7,6 +7,8 @@ from typing import Any, Self
 
 _MARKS = re.compile(r"^(?:\s*<\|[^|<>]*\|>\s*)+")
 _NUMBER = re.compile(r"[:#][0-9]+$")
+_GLUED = re.compile(r"[\s_]?(?:json|code|commentary|analysis|final)$")
+"""What stands behind a name in harmony, where a server drops the marks between."""
 _NAMESPACE = re.compile(r"[\w-]*[.:/]+")
 _OWN = "functions."
 """The namespace in which models that were trained on harmony see their tools."""
@@ -68,6 +70,8 @@ class Tools:
         text = _MARKS.sub("", given.rpartition("to=")[2])
         text = _NUMBER.sub("", text.partition("<")[0].strip(_QUOTES))
         while text not in self.names:
+            if (bare := _GLUED.sub("", text)) in self.names:
+                return bare
             namespace = _NAMESPACE.match(text)
             if namespace is None:
                 return given

@@ -17,7 +17,8 @@ _CHANNEL = "|".join(_CHANNELS)
 _HEADER = re.compile(
     rf"(?:<\|start\|>\s*+assistant|(?P<first>{_CHANNEL})\b)?"
     rf"(?:\s*+(?:<\|channel\|>\s*+(?P<channel>{_CHANNEL})|to=(?P<to>[\w.:/-]+)))*"
-    r"(?:\s*+(?:<\|constrain\|>\s*+)?[\w./+-]{1,32})?\s*+<\|message\|>"
+    r"(?:\s*+(?:<\|constrain\|>\s*+)?[\w./+-]{1,32})?\s*+"
+    r"(?:<\|message\|>|(?(to)(?=\{)|(?!)))"  # servers drop it as a special token
 )
 _LAST = re.compile(r"(?:<[^>]*|[^\s<>]*)\Z")
 _WORDS = ("", "assistant", f"{START}assistant", "<|constrain|>json", "to=f", *_CHANNELS)

@@ -1,7 +1,8 @@
 """Calls that a model wrote as text: the forms of several models, and what each calls.
 
 Sources: the parsers of vLLM and SGLang, and the models' own guides
-(https://docs.vllm.ai/en/latest/features/tool_calling.html).
+(https://docs.vllm.ai/en/latest/features/tool_calling.html); of Qwen's without its opening
+tag, https://github.com/ollama/ollama/issues/16686.
 """
 
 import json
@@ -25,6 +26,7 @@ _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,;]*")
 _BLANK = re.compile(r"\s*\Z")
 _FENCE = "```"
+_HEAD = {"name", "arguments", "parameters", "id", "type"}
 _SHOWN = 64  # characters of a passage that tell whether it may be a call
 
 
@@ -37,12 +39,14 @@ class Passage:
         ends: What may end it, in the text.
         read: Returns what it calls.
         goes_on: Tells of a passage that calls nothing whether it may go on beyond an end.
+        is_single: Whether nothing follows an object in it but the end.
     """
 
     start: int
     ends: re.Pattern[str]
     read: Callable[[str], Calls]
     goes_on: Callable[[str], bool]
+    is_single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Form:
         begins: What a passage begins with.
         is_named: Whether it may begin with a tool's name, too.
         last: What its last call may end with, unless that is JSON.
+        is_single: Whether nothing follows an object in it but the end.
     """
 
     ends: re.Pattern[str]
@@ -62,6 +67,7 @@ class Form:
     begins: tuple[str, ...]
     is_named: bool = False
     last: tuple[str, ...] = ()
+    is_single: bool = False
 
 
 # -- what a passage calls ----------------------------------------------------------
@@ -118,7 +124,8 @@ def _read_json(text: str, tools: Tools) -> Calls:
         fields = value if isinstance(value, dict) else {}
         fields = function(fields) or fields
         arguments = fields.get("arguments", fields.get("parameters"))
-        given = {} if arguments is None else arguments
+        is_bare = arguments is None and fields.keys() <= _HEAD
+        given = {} if is_bare else arguments  # under another name they are not lost
         found.append(_call(fields.get("name"), given, tools))
     return _all(found)
 
@@ -200,6 +207,11 @@ def _read_xml(outer: _Blocks, inner: _Blocks, text: str, tools: Tools) -> Calls:
     return _all([_parameters(name, each, inner, tools) for name, each in found])
 
 
+def _read_bare(text: str, tools: Tools) -> Calls:
+    """Read what Qwen's coders write without the `<tool_call>` that should precede it."""
+    return _read_xml(_FUNCTIONS, _PARAMETERS, f"<function={text}", tools)
+
+
 def _read_pairs(text: str, tools: Tools) -> Calls:
     """Read a name and pairs of keys and values, GLM's form."""
     name, tag, more = text.partition("<arg_key>")
@@ -239,7 +251,9 @@ FORMS = {
         (*_JSON, "<function="),
         is_named=True,
         last=("</function>", "</arg_value>"),
+        is_single=True,
     ),
+    "<function=": Form(re.compile("(?<=</function>)"), _read_bare, (), is_named=True),
     "<tool_calls>": Form(re.compile("</tool_calls>"), _read_json, _JSON),
     "<minimax:tool_call>": Form(
         re.compile("</minimax:tool_call>"),
@@ -262,6 +276,18 @@ FORMS = {
     ),
 }
 """How models write calls, by what a passage opens with; harmony beside."""
+ENDS = (
+    "</tool_call>",
+    "</tool_calls>",
+    "</minimax:tool_call>",
+    "<|tool_calls_section_end|>",
+    _ALL_END,
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "</s>",
+    *harmony.ENDS,
+)
+"""What may follow a call that was complete without it: a pause came before, or no opening."""
 _HARMONY_ENDS = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)")
 
 
@@ -276,7 +302,11 @@ def passage_at(text: str, opening: str, tools: Tools) -> Passage | None:
         return None
     goes_on = partial(_goes_on, form.last)
     return Passage(
-        len(opening), form.ends, lambda text: form.read(text, tools), goes_on
+        len(opening),
+        form.ends,
+        lambda text: form.read(text, tools),
+        goes_on,
+        form.is_single,
     )
 
 
@@ -288,7 +318,7 @@ def message_call(header: harmony.Header, tools: Tools) -> Passage | None:
     def read(text: str) -> Calls:
         return _all([_call(header.recipient, text, tools)])
 
-    return Passage(header.size, _HARMONY_ENDS, read, partial(_goes_on, ()))
+    return Passage(header.size, _HARMONY_ENDS, read, partial(_goes_on, ()), True)
 
 
 def _goes_on(last: tuple[str, ...], text: str) -> bool:

@@ -4,10 +4,13 @@ Three things say where one is: `<think>` at the begin of the text, the openings 
 `text_calls.FORMS` anywhere, and the messages of harmony. Of those a call counts anywhere,
 the others where the text begins with one, and behind each other: elsewhere a text speaks
 of them. Their markers go with what they mean; the rest stays as received.
+
+What waits too long is sent as words, and is still read: a call that ends behind a pause is
+one, though its begin has been shown.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import NamedTuple
@@ -15,8 +18,9 @@ from typing import NamedTuple
 from . import harmony
 from .chunk import Chunk
 from .declared_tools import NONE, Tools
+from .repeated_arguments import is_object
 from .stream_state import MANY
-from .text_calls import FORMS, Calls, Passage, message_call, passage_at
+from .text_calls import ENDS, FORMS, Calls, Passage, message_call, passage_at
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _LONG = 256 * 1024  # characters that may wait for the end of a call
@@ -65,7 +69,8 @@ class Place:
     """Where a text has come to.
 
     Attributes:
-        held: What waits, as received.
+        held: What is not understood yet, as received.
+        shown: How many characters of that have been sent as words.
         mode: What it follows.
         is_first: Whether nothing precedes it.
         has_called: Whether a call precedes it directly: blanks then say nothing.
@@ -74,6 +79,7 @@ class Place:
     """
 
     held: str = ""
+    shown: int = 0
     mode: Mode = Mode.BEGIN
     is_first: bool = True
     has_called: bool = False
@@ -101,13 +107,14 @@ class Wanted(NamedTuple):
 
 
 def read(
-    at: Place, text: str, wanted: Wanted, *, ended: bool = False
+    at: Place, text: str, wanted: Wanted, *, ended: bool = False, paused: bool = False
 ) -> tuple[list[Part], Place]:
     """Return what is sent of a *text* that goes on, and where it has come to.
 
-    If it has *ended*, nothing waits: what may have been more is words.
+    If it has *ended*, nothing waits: what may have been more is words. So it is if it has
+    *paused*, but then it may go on: only what cannot is a call without its end.
     """
-    reader = _Reader(at, text, wanted, ended=ended)
+    reader = _Reader(at, text, wanted, ended=ended or paused, paused=paused)
     return reader.parts, reader.place
 
 
@@ -143,10 +150,17 @@ class Texts:
         return bool(self._at)
 
     @property
+    def are_open(self) -> bool:
+        """Whether something is not understood yet."""
+        return any(at.held for at in self._at.values())
+
+    @property
     def waiting(self) -> object:
         """How much waits of which, to be compared; None for nothing."""
         return [
-            (at, len(each.held)) for at, each in self._at.items() if each.held
+            (at, len(each.held) - each.shown)
+            for at, each in self._at.items()
+            if len(each.held) > each.shown
         ] or None
 
     def read(self, index: int, text: str, n: int) -> list[Part]:
@@ -161,12 +175,25 @@ class Texts:
             self._at[index] = now
         return parts
 
-    def end(self, indexes: set[int] | None) -> list[tuple[int, list[Part]]]:
-        """Return what waits of the choices *indexes*, which end; of all if None."""
+    def end(
+        self, indexes: set[int] | None, called: Container[int] = ()
+    ) -> list[tuple[int, list[Part]]]:
+        """Return what waits of the choices *indexes*, which end; of all if None: a pause.
+
+        Words go on to be read if more follows. Where a choice has *called* otherwise, what
+        lacks its end is no call.
+        """
+        paused = indexes is None
         found = []
         for index, at in self._at.items():
             if at.held and (indexes is None or index in indexes):
-                parts, self._at[index] = read(at, "", self._wanted, ended=True)
+                wanted = self._wanted
+                if index in called:
+                    wanted = wanted._replace(tools=NONE)
+                parts, now = read(at, "", wanted, ended=True, paused=paused)
+                sent = sum(len(part.text) for part in parts if not part.calls)
+                is_open = at.shown + sent == len(at.held)
+                self._at[index] = replace(at, shown=len(at.held)) if is_open else now
                 found += [(index, parts)] if parts else []
         return found
 
@@ -179,11 +206,14 @@ class Texts:
 class _Reader:
     """Reads one part of a text."""
 
-    def __init__(self, at: Place, text: str, wanted: Wanted, *, ended: bool) -> None:
+    def __init__(
+        self, at: Place, text: str, wanted: Wanted, *, ended: bool, paused: bool
+    ) -> None:
         self.parts: list[Part] = []
         self._rest = at.held + text
         self._at, self._mode, self._wanted = at, at.mode, wanted
         self._ended = ended or len(self._rest) > _LONG
+        self._paused = paused
         self._unended = 0
         while self._rest and self._step():
             self._at = replace(self._at, searched=0, tries=0)
@@ -212,18 +242,20 @@ class _Reader:
         return self._think(found[0]) if is_thought else self._read(found[0])
 
     def _send(self, size: int, *, is_thought: bool = False) -> None:
-        """Send the next *size* characters."""
-        if size:
-            part = Part(self._rest[:size], is_thought)
+        """Send of the next *size* characters those that have not been shown."""
+        if size > self._at.shown:
+            part = Part(self._rest[self._at.shown : size], is_thought)
             last = self.parts[-1] if self.parts else None
             if last and last.is_thought is is_thought and not last.calls:
                 part = Part(self.parts.pop().text + part.text, is_thought)
             self.parts.append(part)
+        if size:
             self._drop(size)
 
     def _drop(self, size: int) -> None:
         self._rest = self._rest[size:]
-        self._at = replace(self._at, is_first=False, has_called=False)
+        shown = max(self._at.shown - size, 0)
+        self._at = replace(self._at, shown=shown, is_first=False, has_called=False)
 
     def _enter(self, mode: Mode) -> bool:
         self._mode = mode
@@ -244,11 +276,13 @@ class _Reader:
             return False
         thinks = self._wanted.thoughts and self._at.is_first
         forms = FORMS if self._wanted.tools.names else ()
-        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *forms)
+        ends = ENDS if self._at.has_called else ()
+        tags = (*((_OPEN,) if thinks else ()), *harmony.BEGINS, *forms, *ends)
         opening = next(filter(bare.startswith, tags), "") if bare else ""
-        if opening == _OPEN:
-            self._drop(blanks + len(_OPEN))
-            return self._enter(Mode.THINK)
+        if opening == _OPEN or opening in ends:
+            self._drop(blanks + len(opening))
+            self._at = replace(self._at, has_called=opening != _OPEN)
+            return self._enter(Mode.THINK if opening == _OPEN else Mode.BEGIN)
         if opening in FORMS:
             return self._call(blanks, passage_at(bare, opening, self._wanted.tools))
         if opening:
@@ -343,7 +377,10 @@ class _Reader:
                 return 0, None
         if self._ended:
             self._unended += 1
-            return len(self._rest), passage.read(self._rest[first:])
+            body = self._rest[first:]
+            if self._paused and not (passage.is_single and is_object(body)):
+                return 0, None
+            return len(self._rest), passage.read(body)
         searched = max(searched, len(self._rest) - _TAG)
         self._at = replace(self._at, searched=searched, tries=tries)
         return None

@@ -92,7 +92,7 @@ class ThinkAsText(Fix):
                     changed = True
                     del delta["content"]
                     delta.update(_fields(parts, delta))
-        self._frame = envelope_of(chunk) if self._texts.waiting else {}
+        self._frame = envelope_of(chunk) if self._texts.are_open else {}
         return changed
 
     def body(self, body: Chunk) -> bool:

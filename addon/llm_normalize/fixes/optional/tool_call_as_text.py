@@ -24,8 +24,8 @@ _SPLIT = [calling(head(id=_CALL["id"])), calling(rest())]
 class ToolCallAsText(Fix):
     """Send it as a call, where the tool is declared; any other text stays.
 
-    Text waits from an opening on. Where a text begins with harmony's marks of an answer,
-    those go, too; its marks of thoughts stay.
+    Text waits from an opening on; in a pause it is sent, and the call with its end. Where
+    a text begins with harmony's marks of an answer, those go; its marks of thoughts stay.
     """
 
     name = "tool-call-as-text"
@@ -104,7 +104,7 @@ class ToolCallAsText(Fix):
                     more = calls(delta) + fields.pop("tool_calls", [])
                     delta.update(fields | ({"tool_calls": more} if more else {}))
                     self._is_calling |= bool(more)
-        self._frame = envelope_of(chunk) if self._texts.waiting else {}
+        self._frame = envelope_of(chunk) if self._texts.are_open else {}
         return changed
 
     def replace(self, chunk: Chunk) -> list[Chunk] | None:
@@ -142,13 +142,13 @@ class ToolCallAsText(Fix):
 
     def flush(self) -> list[Chunk]:
         """Send what waits of choices for which no finish has come."""
-        known = self.seen.choices.items()
-        return self.end({at for at, choice in known if not choice.finished})
+        return self.end({at for at, c in self.seen.choices.items() if not c.finished})
 
     def end(self, indexes: set[int] | None) -> list[Chunk]:
         """Send what waited: a call that lacks its end, else the text as received."""
         made: list[Chunk] = []
-        for at, parts in self._texts.end(indexes):
+        called = {at for at, choice in self.seen.choices.items() if choice.calls}
+        for at, parts in self._texts.end(indexes, called - self._made.keys()):
             fields = self._fields(parts, at, is_stream=True)
             more = [{"tool_calls": [each]} for each in fields.pop("tool_calls", [])]
             for delta in [fields, *more] if fields else more:

@@ -24,6 +24,7 @@ class ToolCallNameWrapped(Fix):
     sources = (
         "https://github.com/vllm-project/vllm/issues/32587",
         "https://github.com/ollama/ollama/issues/12132",
+        "https://github.com/ggml-org/llama.cpp/pull/15158",
     )
     examples = (
         Example(
