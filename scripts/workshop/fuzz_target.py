@@ -973,7 +973,8 @@ def _check_texts(data: bytes, out: bytes, say: Say, part: str = "delta") -> None
         each for choice in meant for each in (choice.text, choice.reasoning)
     )
     last = ""
-    found: list[Json] = conformance.values(data)
+    # No client reads on after the end.
+    found: list[Json] = conformance.values(data.partition(b"[DONE]")[0])
     values = [value for value in found if chunk.is_chunk(value)]
     choices = [each for value in values for each in chunk.choices(value)]
     said = any(each.get("delta") or each.get("text") for each in choices)
