@@ -1,0 +1,1 @@
+"""Protocols of clients, translated to chat completions and back."""
