@@ -164,7 +164,9 @@ class Rewriter:
 
     def newline(self) -> bytes:
         """Return what tells a client that the stream is still there, if that is due."""
-        return self._sent(b"\n") if self._repair and self.is_between else b""
+        if not (self._repair and self.is_between):
+            return b""
+        return self._sent(self.pipeline.output.passed(b"\n"))
 
     def _sent(self, out: bytes) -> bytes:
         self.bytes_out += len(out)
@@ -227,7 +229,7 @@ class Rewriter:
     def _rewrite(self, data: bytes) -> bytes:
         """Return what *data*, decoded, becomes; `b""` is the stream's end."""
         if self._raw:
-            return data
+            return self.pipeline.output.passed(data)
         try:
             out = self.pipeline.feed(data) if data else self.pipeline.end()
         except Exception:
@@ -239,7 +241,7 @@ class Rewriter:
         """Return all that is held back, and *data*: the repair of this stream is over."""
         self._raw = True
         try:
-            return self.pipeline.rescue() + data
+            return self.pipeline.rescue() + self.pipeline.output.passed(data)
         except Exception:
             logger.exception("%s: what waited is lost", self._label)
             return data
