@@ -96,6 +96,8 @@ class Rewriter:
         """Called when something waits, or something else than before."""
         self.on_much: Callable[[], None] = lambda: None
         """Called when so much was received in this turn that more of it had better wait."""
+        self.beyond: float = 0
+        """What is looked at beyond the turn, of a stream that cannot pass as it is."""
         self._decoder = decoder
         self._is_plain = type(decoder) is Decoder  # nothing to be undone
         self._repair = repair
@@ -192,10 +194,10 @@ class Rewriter:
         if number != self._number:
             self._number, self._own, self._size = number, OWN, 0
         spare = self._own + max(turn.spare, -1)
-        pipeline.refill(spare)
+        pipeline.refill(spare + self.beyond)
         out = self._rewrite(data) if self._is_plain else self._decoded(data)
         self._try("what waits has no time limit", self._look_at_waiting)
-        self._own -= spare - pipeline.spare
+        self._own -= spare + self.beyond - pipeline.spare
         if self._own < _MUCH:
             self.slow_down()
         if self._own < 0:

@@ -5,7 +5,7 @@ reads plain chunks, and neither bytes nor the quirks of a provider.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -103,3 +103,19 @@ class ClientProtocol(ABC):
             status: The HTTP status.
             error: OpenAI's `message`, `type`, `param` and `code`.
         """
+
+    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
+        """Return what answers requests that are none for an answer, by the end of a path.
+
+        It is the proxy's business where the provider serves chat completions alone.
+        """
+        return {}
+
+    def model_list(
+        self, headers: Mapping[str, str]
+    ) -> Callable[[JsonObject], JsonObject] | None:
+        """Return what puts OpenAI's list of models into the protocol's form.
+
+        None if a request with these *headers* is none of its clients', or it has no form.
+        """
+        return None

@@ -75,7 +75,7 @@ class Pipeline:
         observe: Callable[[EventRecord], None] = lambda _: None,
         label: str = "stream",
         count: Callable[[int, bytes, bytes, Template], bool] = lambda *_: False,
-        make_output: type[Output] | partial[Output] = Output,
+        make_output: Callable[..., Output] = Output,
     ) -> None:
         self.seen = Seen()
         self.largest_body = BODY

@@ -6,7 +6,6 @@ event streams can read waits: no event begins like that.
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from ..chat.failed_body import is_page_or_words
 from ..chat.stream_state import Asked
@@ -38,7 +37,7 @@ class WordsInStream(Pipeline):
         observe: Callable[[EventRecord], None],
         label: str,
         count: Callable[[int, bytes, bytes, Template], bool],
-        make_output: type[Output] | partial[Output] = Output,
+        make_output: Callable[..., Output] = Output,
     ) -> None:
         super().__init__(asked, fixes, observe, label, count, make_output)
         self._words = b""
