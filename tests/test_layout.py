@@ -32,10 +32,10 @@ ROOMS = {
     "records": {"text", "wire"},
     "routing": {"text", "wire", "chat", "records"},
     "request": {"text", "wire", "routing"},
-    "protocols": {"wire", "chat"},
     "exchange": {
         "text", "wire", "chat", "repair", "records", "routing", "request", "protocols",
     },
+    "protocols": {"text", "wire"},
     "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
     "capture": {"wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
