@@ -15,3 +15,10 @@ def _choice(choice: JsonObject) -> JsonObject:
     calls: list[Json] = message.get("tool_calls") or []
     message["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
     return {**choice, "delta": message}
+
+
+def failure_in(completion: JsonObject) -> JsonObject | None:
+    """Return the error in an answer whose choice has failed."""
+    found = [completion, *(completion.get("choices") or ())]
+    errors = (each.get("error") for each in found if isinstance(each, dict))
+    return next((each for each in errors if isinstance(each, dict)), None)

@@ -234,6 +234,9 @@ class Call(OutputItem):
     def _rest(self) -> str:
         """Return what is to be added at the end."""
 
+    def _whole(self) -> JsonObject:
+        return {self.text_key: self._text()}
+
     def _grown(self, text: str) -> Iterator[ServerEvent]:
         if text:
             self._texts.append(text)
@@ -244,8 +247,7 @@ class Call(OutputItem):
 
     def _parts_closed(self) -> Iterator[ServerEvent]:
         yield from self._grown(self._rest())
-        fields = {"name": self._tool.name, self.text_key: self._text()}
-        yield self._event(f"{self.event_kind}.done", **fields)
+        yield self._event(f"{self.event_kind}.done", **self._whole())
 
 
 class FunctionCall(Call):
@@ -260,6 +262,9 @@ class FunctionCall(Call):
     def _rest(self) -> str:
         # Without any, no client can parse them.
         return "" if self._text().strip() else "{}"
+
+    def _whole(self) -> JsonObject:
+        return {"name": self._tool.name, **super()._whole()}
 
 
 class CustomCall(Call):

@@ -5,7 +5,6 @@ is there too, in letters that survive any client. It is not encrypted: anyone ca
 the client's user above all, who has seen it as the summary.
 """
 
-import binascii
 from base64 import b64decode, b64encode
 
 from ...wire.json_text import Json
@@ -30,7 +29,7 @@ def _unpacked(given: Json) -> str:
     try:
         data = b64decode(given.removeprefix(_PREFIX), validate=True)
         return data.decode(errors="surrogatepass")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return ""
 
 

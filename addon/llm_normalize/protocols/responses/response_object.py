@@ -20,9 +20,14 @@ _ECHOED: JsonObject = {
     "user": None,
 }
 """What says what the request said, with what OpenAI says if that said nothing."""
-_RATE = "rate_limit_exceeded"
-_FAILED = "server_error"
-_BY_TYPE = {"rate_limit_error": _RATE, "rate_limit_exceeded": _RATE, "429": _RATE}
+_FAILED, _BUSY, _WRONG = "server_error", "rate_limit_exceeded", "invalid_prompt"
+_MEANT = {
+    "429": _BUSY,
+    "rate_limit_error": _BUSY,
+    "rate_limit_exceeded": _BUSY,
+    **dict.fromkeys(("400", "413", "422", "invalid_request_error"), _WRONG),
+}
+"""What a code that is an HTTP status means, or the type of an error without a code."""
 
 
 def frame_of(request: JsonObject) -> JsonObject:
@@ -83,7 +88,7 @@ def error_of(error: JsonObject) -> JsonObject:
     """
     code, kind = error.get("code"), str(error.get("type"))
     if not isinstance(code, str) or not code or code.isdigit():
-        code = _BY_TYPE.get(str(code)) or _BY_TYPE.get(kind, _FAILED)
+        code = _MEANT.get(str(code)) or _MEANT.get(kind, _FAILED)
     message = error.get("message")
     return {"code": code, "message": message if isinstance(message, str) else kind}
 

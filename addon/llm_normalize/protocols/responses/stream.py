@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from ...wire.json_text import Json
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
-from .body import chunk_of
+from .body import chunk_of, failure_in
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
@@ -101,7 +101,9 @@ class ResponsesAnswer(AnswerTranslator):
 
     def body(self, completion: JsonObject) -> JsonObject:
         """Return what a repaired `chat.completion` becomes."""
-        *_, (_, last) = [*self.chunk(chunk_of(completion)), *self.done()]
+        self.chunk(chunk_of(completion))
+        error = failure_in(completion)
+        *_, (_, last) = self.error(error) if error else self.done()
         response: JsonObject = last["response"]
         return response
 
@@ -211,7 +213,7 @@ class ResponsesAnswer(AnswerTranslator):
         Clients that know no `output_index` take one item at a time. A call that is not
         whole yet may go on after others: chat allows it, and nothing has to wait.
         """
-        going_on = []
+        going_on: list[OutputItem] = []
         for item in self._still_open:
             if isinstance(item, Call) and not item.is_whole():
                 going_on.append(item)
