@@ -33,6 +33,7 @@ ROOMS = {
     "routing": {"text", "wire", "chat", "records"},
     "request": {"text", "wire", "routing"},
     "exchange": {"text", "wire", "chat", "repair", "records", "routing", "request"},
+    "protocols": {"text", "wire"},
     "inspect": {"text", "wire", "chat", "repair", "fixes", "records"},
     "capture": {"wire", "chat", "repair", "records", "routing"},
     "home": {"text", "wire", "records", "routing"},
