@@ -16,7 +16,7 @@ def put_tools(request: JsonObject, chat: JsonObject, dropped: Dropped) -> None:
     call it.
     """
     given = request.get("tools")
-    tools = []
+    tools: list[JsonObject] = []
     for tool in given if isinstance(given, list) else []:
         if isinstance(tool, dict) and isinstance(tool.get("input_schema"), dict):
             dropped.beside("tools[]", tool, _KNOWN)

@@ -123,9 +123,10 @@ class Conversation:
                 results.setdefault(str(block.get("tool_use_id")), []).append(block)
             else:
                 rest.append(block)
+        is_answer = bool(results)
         shown = self._results(results)
         parts = [*shown, *self._parts(rest)]
-        if parts or not results:
+        if parts or not is_answer:
             self.messages.append({"role": "user", "content": joined(parts)})
 
     def _results(self, results: dict[str, list[JsonObject]]) -> list[JsonObject]:
