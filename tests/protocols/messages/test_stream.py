@@ -250,7 +250,7 @@ def test_stop_reason(finish: str | None, alone: str, with_call: str) -> None:
             | {"prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 2}},
             (3, 2, 4, 7),
         ),
-        (USAGE | {"prompt_tokens_details": {"cached_tokens": 40}}, (0, 0, 40, 7)),
+        (USAGE | {"prompt_tokens_details": {"cached_tokens": 40}}, (0, 0, 9, 7)),
         ({"prompt_tokens": None, "completion_tokens": -1}, (0, 0, 0, 0)),
     ],
 )

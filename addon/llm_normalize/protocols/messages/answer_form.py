@@ -58,13 +58,15 @@ def usage(given: Json) -> JsonObject:
     Chat counts cached tokens among those of the prompt, Anthropic beside them: clients
     add them up.
     """
-    prompt = _details(given, "prompt_tokens_details")
-    read = _count(prompt, "cached_tokens")
-    written = _count(prompt, "cache_write_tokens")
-    thought = _count(_details(given, "completion_tokens_details"), "reasoning_tokens")
     figures = given if isinstance(given, dict) else {}
+    prompt = _count(figures, "prompt_tokens")
+    details = _details(figures, "prompt_tokens_details")
+    # Some providers say more of them than there are: the sum is what counts.
+    read = min(prompt, _count(details, "cached_tokens"))
+    written = min(prompt - read, _count(details, "cache_write_tokens"))
+    thought = _count(_details(figures, "completion_tokens_details"), "reasoning_tokens")
     found: JsonObject = {
-        "input_tokens": max(0, _count(figures, "prompt_tokens") - read - written),
+        "input_tokens": prompt - read - written,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
         "output_tokens": _count(figures, "completion_tokens"),
@@ -74,8 +76,8 @@ def usage(given: Json) -> JsonObject:
     return found
 
 
-def _details(given: Json, key: str) -> JsonObject:
-    found = given.get(key) if isinstance(given, dict) else None
+def _details(figures: JsonObject, key: str) -> JsonObject:
+    found = figures.get(key)
     return found if isinstance(found, dict) else {}
 
 
