@@ -6,9 +6,11 @@ A protocol is a folder here and an entry of `PROTOCOLS`.
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from .messages import MESSAGES
 from .protocol import ClientProtocol, JsonObject
+from .responses import RESPONSES
 
-PROTOCOLS: tuple[ClientProtocol, ...] = ()
+PROTOCOLS: tuple[ClientProtocol, ...] = (RESPONSES, MESSAGES)
 
 _CHAT = "/chat/completions"
 

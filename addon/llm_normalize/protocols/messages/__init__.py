@@ -1,6 +1,6 @@
 """Anthropic's Messages, translated to chat completions and back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import override
 
 from ..protocol import ClientProtocol, JsonObject, Translation
@@ -29,6 +29,16 @@ class Messages(ClientProtocol):
     @override
     def error_body(self, status: int, error: JsonObject) -> JsonObject:
         return error_body(status, error)
+
+    @override
+    def own_answers(self) -> Mapping[str, Callable[[JsonObject], JsonObject]]:
+        return {f"{self.path}/count_tokens": count_tokens}
+
+    @override
+    def model_list(
+        self, headers: Mapping[str, str]
+    ) -> Callable[[JsonObject], JsonObject] | None:
+        return model_list if "anthropic-version" in headers else None
 
 
 MESSAGES: ClientProtocol = Messages()
