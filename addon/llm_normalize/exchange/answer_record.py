@@ -265,7 +265,7 @@ class AnswerRecord:
             "is_cut": snapshot.is_cut,
             # What is sent of a translated one is in no view's form.
             "came": snapshot.received if self.protocol or not is_running else None,
-            "protocol": self.protocol,
+            **({"protocol": self.protocol} if self.protocol else {}),
         }
 
     def _mode(self, record: Record) -> Record:
