@@ -229,7 +229,8 @@ class RunningAnswer:
             record.tokens = self.rewriter.pipeline.seen.tokens
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
-        stats.add(record.host, record.model, line["fixes"], names, record.tokens)
+        counted = line["fixes"], names, record.tokens, record.protocol
+        stats.add(record.host, record.model, *counted)
         if summary := self._summary(line):
             host, model = brief(record.host), brief(record.model)
             logger.info("normalize: %s %s: %s", host, model, summary)

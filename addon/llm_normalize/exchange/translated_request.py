@@ -93,6 +93,18 @@ class Translated:
         return cls(endpoint.protocol, found.answer, found.dropped, path, body, encoding)
 
 
+def chat_body(request: http.Request) -> bytes:
+    """Return what a *request* that shows what its client asked was sent as.
+
+    Raises:
+        ValueError: It is in no protocol that is known, or cannot be translated.
+    """
+    endpoint = endpoint_at(request.path)
+    if endpoint is None:
+        raise ValueError("its protocol is not known")
+    return dumps(_translation(request, endpoint, content_of(request)).body)
+
+
 def _translation(
     request: http.Request, endpoint: Endpoint, content: bytes
 ) -> Translation:

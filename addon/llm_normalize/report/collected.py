@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..fixes import FIXES
+from ..protocols import PROTOCOLS
 from ..records.statistics import OTHER_HOSTS, OTHER_MODELS, PAIRS
 from . import figures
 from . import log_reader as reader
@@ -16,11 +17,13 @@ from .group import ENDS, Group
 from .timeline import OTHER_END, Timeline
 
 OTHER_FIXES = "other fixes"
+OTHER_PROTOCOL = "another protocol"
 LATEST = 30  # answers that broke off, listed one by one
 
 _NAME = 200  # characters of a name; whoever asks chooses it
 _UNKNOWN = 50  # names of fixes that this version does not have
 _KNOWN = frozenset(fix.name for fix in FIXES)
+_PROTOCOLS = frozenset(each.name for each in PROTOCOLS)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,9 @@ class Collected:
             return
         clean = {**record, "host": host, "model": model, "fixes": +counts}
         clean["end"] = end if end in ENDS else OTHER_END
+        protocol = reader.text_of(record, "protocol")
+        known = not protocol or protocol in _PROTOCOLS
+        clean["protocol"] = protocol if known else OTHER_PROTOCOL
         group.add(clean)
         self._add_end(record, clean)
 
