@@ -3,7 +3,7 @@
 import gzip
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from support import (
     starting,
     to,
 )
+from test_public_names import NAMES
 
 type Json = Any
 
@@ -136,6 +137,7 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     assert (len(refused.requests), len(script.requests)) == (1, 2)
     records = reverse.records(refused)
     flow = records[-1]
+    assert list(flow) == NAMES["log"]["flow of a translation"]
     assert (flow["protocol"], flow["translated"], flow["end"]) == (
         end.removeprefix("/"),
         True,
@@ -144,7 +146,9 @@ def test_path_that_is_not_served_is_asked_as_chat_at_once_and_from_then_on(
     pairs = [each for each in records if each["type"] == "pair"]
     assert all(each["fixes"][-1] == "translated" for each in pairs)
     assert "".join(each["before"] for each in pairs).encode() == b"".join(EVENTS)
-    assert "".join(text for each in pairs for text in each["after"]) == reply.body.decode()
+    assert (
+        "".join(text for each in pairs for text in each["after"]) == reply.body.decode()
+    )
 
 
 @BOTH
@@ -356,7 +360,9 @@ def test_refused_parameter_is_dropped_as_for_chat(
     reverse: Mitmdump, provider: Provider
 ) -> None:
     refusal = dumps({"detail": "Validation: Unsupported parameter(s): `temperature`"})
-    script, others = chat_only(provider, turns=[body_script(refusal, 400), Script("", EVENTS)])
+    script, others = chat_only(
+        provider, turns=[body_script(refusal, 400), Script("", EVENTS)]
+    )
     path, refused = others[RESPONSES]
     asked = {**ASKED[RESPONSES], "model": "warm", "temperature": 1}
     _, _, body = ask(reverse, path, asked)
@@ -457,9 +463,9 @@ def test_client_with_a_host_wired_in_is_routed_and_translated(
     mitmdump.terminate()
     stored = flows.read_bytes()
     assert f"/v1{end}?beta=true".encode() in stored
-    for each in (KEY, "sk-the-clients-own"):
-        assert each not in mitmdump.log
-        assert each.encode() not in stored
+    for secret in (KEY, "sk-the-clients-own"):
+        assert secret not in mitmdump.log
+        assert secret.encode() not in stored
 
 
 @BOTH

@@ -97,7 +97,9 @@ def test_nothing_follows_an_error_or_the_end() -> None:
 def test_event_that_is_too_large_is_an_error() -> None:
     stream = AnswerStream(Echo())
     out = stream(b'data: {"choices":[' + b" " * LIMIT)
-    assert out.startswith(b'event: error\ndata: {"message":"An event of the provider is')
+    assert out.startswith(
+        b'event: error\ndata: {"message":"An event of the provider is'
+    )
     assert stream(b"]}\n\n" + TEXT) == b""
 
 

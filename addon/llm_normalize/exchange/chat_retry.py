@@ -123,6 +123,6 @@ class ChatRetry:
 
     def _undo(self) -> None:
         exchange = self._exchange
-        if exchange.translated is not None:
-            exchange.translated.restore(exchange.flow.request)
+        assert exchange.translated is not None
+        exchange.translated.restore(exchange.flow.request)
         exchange.translated = exchange.adapted = exchange.running = None

@@ -290,16 +290,9 @@ class Routing:
             return
         if self.translations.answers(exchange, content):
             return
-        if exchange.translated is not None:
-            content = content_of(request)
         routed = exchange.route
         secret = self.keys.secret(request.host, request.port)
-        renamed = content and self.models.rename(content)
-        if renamed:
-            edits = exchange.adapted.edits if exchange.adapted is not None else []
-            exchange.adapted = Adapted(content, [*edits, (MAPPED, "changed", "model")])
-            request.headers.pop("content-encoding", None)
-            request.content, exchange.mapped_model = renamed  # and its length
+        self._rename(exchange, content)
         if routed is not None and routed.target.is_native:
             try:
                 translate(exchange, routed.target.base)
@@ -310,6 +303,18 @@ class Routing:
             request.trailers = None  # the token may be there, too
         if secret is not None and (self.gate is None or exchange.is_let_in):
             self._put_key(exchange, secret)
+
+    def _rename(self, exchange: Exchange, content: bytes) -> None:
+        """Name the model that is sent; *content* is the body of the request."""
+        request = exchange.flow.request
+        if exchange.translated is not None:
+            content = content_of(request)
+        renamed = content and self.models.rename(content)
+        if renamed:
+            edits = exchange.adapted.edits if exchange.adapted is not None else []
+            exchange.adapted = Adapted(content, [*edits, (MAPPED, "changed", "model")])
+            request.headers.pop("content-encoding", None)
+            request.content, exchange.mapped_model = renamed  # and its length
 
     def _put_key(self, exchange: Exchange, secret: Secret) -> None:
         """Put a key on, unless a page of the web would use it, or anybody could read it."""
@@ -378,10 +383,10 @@ class Routing:
 
     def end(self, exchange: Exchange) -> None:
         """Let a flow that is over show what the client has asked for."""
+        self.translations.end(exchange)
         self.answered(exchange)  # an answer of our own had no headers before
         if exchange.key is not None:
             exchange.key.close()
-        self.translations.end(exchange)
         flow, asked = exchange.flow, exchange.route
         if asked is not None:
             if flow.error is not None and flow.response is None:

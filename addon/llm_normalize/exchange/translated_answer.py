@@ -4,11 +4,11 @@ import logging
 from http import HTTPStatus
 
 from ..chat.errors import phrase
-from ..protocols.answer_stream import error_in
+from ..protocols.answer_stream import error_in, object_in
 from ..protocols.protocol import JsonObject
 from ..repair.outcome import EventRecord
 from ..repair.translated_output import TRANSLATED
-from ..wire.json_text import Json, dumps, loads
+from ..wire.json_text import dumps
 from .translated_request import Translated
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ def translate_body(
         translated: Its request.
         label: Names the answer in log lines.
     """
-    value = _object(record.after[-1])
+    value = object_in(record.after[-1])
     status, words = record.status or status, _NONE
     is_good = status < HTTPStatus.BAD_REQUEST
     made: JsonObject | None = None
@@ -47,11 +47,3 @@ def translate_body(
         made = translated.protocol.error_body(status, error_in(value, words))
     record.after[:] = [dumps(made)]
     record.fixed(TRANSLATED)
-
-
-def _object(data: bytes) -> JsonObject:
-    try:
-        value: Json = loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -80,9 +80,7 @@ def _so_far(response: http.Response) -> bytes:
     return beginning(data, response.headers.get("content-encoding", ""), LIMIT) or data
 
 
-def _is_answer(
-    metadata: contentviews.Metadata, record: AnswerMetadata | None
-) -> bool:
+def _is_answer(metadata: contentviews.Metadata, record: AnswerMetadata | None) -> bool:
     flow = metadata.flow
     return (
         isinstance(flow, http.HTTPFlow)

@@ -42,7 +42,9 @@ class Endpoint(NamedTuple):
 def endpoint_at(path: str) -> Endpoint | None:
     """Return whose requests go to *path*, which may have a query; None for nobody's."""
     asked = path.partition("?")[0].rstrip("/")
-    ends = ((each, end) for each in PROTOCOLS for end in (each.path, *each.own_answers()))
+    ends = (
+        (each, end) for each in PROTOCOLS for end in (each.path, *each.own_answers())
+    )
     found = (
         Endpoint(each, asked.removesuffix(end), end)
         for each, end in ends

@@ -33,6 +33,15 @@ def error_in(value: JsonObject, words: str) -> JsonObject:
     }
 
 
+def object_in(data: bytes) -> JsonObject:
+    """Return the JSON object that *data* is; an empty one if it is none."""
+    try:
+        value: Json = loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 class AnswerStream:
     """One stream on its way to a client that speaks another protocol.
 
@@ -65,18 +74,13 @@ class AnswerStream:
             return written(self._answer.keep_alive()) or b"\n"
         if not isinstance(item, Event):
             return self._fail(_TOO_LARGE)
-        data = item.data
-        if data == DONE:
+        if item.data == DONE:
             self._is_over = True
             return written(self._answer.done())
-        try:
-            value = loads(data or b"")
-        except (ValueError, RecursionError):
-            return b""  # no client of chat could read it, either
-        if not isinstance(value, dict):
-            return b""
+        value = object_in(item.data or b"")
         if isinstance(value.get("choices"), list):
             return written(self._answer.chunk(value))
+        # What is neither, no client of chat could read.
         return self._error(error_in(value, _FAILED)) if value.get("error") else b""
 
     def _error(self, error: JsonObject) -> bytes:

@@ -23,7 +23,9 @@ class TranslatedOutput(Output):
         of: What `Output` is given.
     """
 
-    def __init__(self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool) -> None:
+    def __init__(
+        self, *of: Any, translate: Callable[[bytes], bytes], verbatim: bool
+    ) -> None:
         super().__init__(*of, verbatim=verbatim)
         self._translate = translate
 
