@@ -20,7 +20,9 @@ def cut(text: str, places: list[int]) -> list[str]:
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
 
 
-@given(TEXTS, st.booleans(), st.lists(st.integers(0, 999), max_size=9), st.integers(0, 3))
+@given(
+    TEXTS, st.booleans(), st.lists(st.integers(0, 999), max_size=9), st.integers(0, 3)
+)
 def test_text_is_the_same_however_it_is_written_and_cut(
     text: str, is_ascii: bool, places: list[int], indent: int
 ) -> None:

@@ -424,7 +424,11 @@ def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
 @pytest.mark.parametrize(
     ("fields", "param", "code"),
     [
-        ({"previous_response_id": "r"}, "previous_response_id", "previous_response_not_found"),
+        (
+            {"previous_response_id": "r"},
+            "previous_response_id",
+            "previous_response_not_found",
+        ),
         ({"conversation": "c"}, "conversation", "conversation_not_found"),
         ({"prompt": {"id": "p"}}, "prompt", None),
         ({"background": True}, "background", None),
