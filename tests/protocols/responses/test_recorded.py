@@ -104,7 +104,7 @@ def differences(
         found += ["code"] * (code != given and not (given.isdigit() or not given))
         return found
     found += ["finish"] * (was.finish_reason != now.finish_reason and not forced)
-    return found + [*usage_differences(chat.usage, response.usage)]
+    return [*found, *usage_differences(chat.usage, response.usage)]
 
 
 def usage_differences(was: Any, now: Any) -> Iterator[str]:

@@ -416,7 +416,7 @@ def test_sign_of_life_changes_nothing(deltas: list[Any], kind: str) -> None:
     made = answer()
     assert made.keep_alive() == []
     before = events_of(stream(deltas))
-    events = []
+    events: list[Event] = []
     for each in stream(deltas):
         events += made.chunk(each)
         alive = made.keep_alive()
@@ -532,7 +532,7 @@ PARTS = st.one_of(
         st.integers(0, 2),
     ),
     st.builds(
-        lambda text, index: more(text, index),
+        more,
         st.sampled_from(['{"input":"', "{}", "a\\", 'n"}', '"', "{", "}", " "]),
         st.integers(0, 2),
     ),
