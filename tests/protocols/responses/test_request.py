@@ -1,7 +1,10 @@
+import contextlib
 import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from llm_normalize.protocols.protocol import Translation, UntranslatableError
 from llm_normalize.protocols.responses import RESPONSES
@@ -481,6 +484,8 @@ def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
         ({"input": [{**CALL, "call_id": None}]}, "input[0].call_id", None),
         ({"input": [{**OUTPUT, "call_id": None}]}, "input[0].call_id", None),
         ({"instructions": [USER]}, "instructions", None),
+        ({"instructions": {"text": "x"}}, "instructions", None),
+        ({"input": [{"type": ["message"]}]}, "input[0].type", None),
         ({"text": {"format": {"type": "grammar"}}}, "text.format.type", None),
     ],
 )
@@ -490,6 +495,61 @@ def test_what_would_change_the_meaning_is_refused(
     with pytest.raises(UntranslatableError) as raised:
         RESPONSES.translate({"model": "m", "input": [USER], **fields}, {})
     assert (raised.value.param, raised.value.code) == (param, code)
+
+
+WORDS = st.sampled_from([
+    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
+    "item_reference", "namespace", "function", "custom", "allowed_tools", "user", "text",
+    "input_text", "input_image", "system", "assistant", "msg_1", "call_1", "mcp_call",
+    "additional_tools", "shell_call", "json_schema", "auto", "configuration_update",
+])  # fmt: skip
+KEYS = st.sampled_from([
+    "type", "role", "content", "text", "id", "call_id", "name", "namespace", "arguments",
+    "output", "summary", "encrypted_content", "tools", "input", "image_url", "format",
+    "instructions", "tool_choice", "reasoning", "effort", "include", "stream", "action",
+    "mode", "parameters", "description", "strict", "server_label", "top_logprobs",
+])  # fmt: skip
+ANYTHING = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), WORDS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=6)
+    ),
+    max_leaves=40,
+)
+OBJECTS = st.dictionaries(KEYS, ANYTHING, max_size=6)
+
+
+@given(OBJECTS, st.lists(OBJECTS, max_size=5))
+def test_any_request_is_translated_or_refused(request: Any, items: list[Any]) -> None:
+    with contextlib.suppress(UntranslatableError):
+        found = RESPONSES.translate({**request, "input": [USER, *items]}, {})
+        assert found.answer.done()
+
+
+IDS = st.sampled_from(["call_1", "call_2", "call_3"])
+ITEMS = st.one_of(
+    st.sampled_from([USER, SAID, THOUGHT, {"role": "developer", "content": "d"}]),
+    st.builds(lambda call_id: {**CALL, "call_id": call_id}, IDS),
+    st.builds(lambda call_id: {**OUTPUT, "call_id": call_id}, IDS),
+)
+
+
+@given(st.lists(ITEMS, max_size=12))
+def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
+    found = messages(*items, USER)
+    waiting: list[str] = []
+    for message in found:
+        if message["role"] == "tool":
+            assert message["tool_call_id"] == waiting.pop(0)
+        else:
+            assert not waiting
+            waiting = [each["id"] for each in message.get("tool_calls", ())]
+            assert message["content"] or waiting
+    texts = [each["output"] for each in items if "output" in each]
+    told = [x["content"] for x in found if x["role"] == "tool"]
+    assert sorted(x for x in told if x != "(no output)") == sorted(texts)
+    said = [x["content"] for x in found if x["role"] == "assistant" and x["content"]]
+    assert "".join(said).count("Let me look.") == items.count(SAID)
 
 
 def test_request_without_a_model_has_none_in_chat() -> None:

@@ -148,12 +148,7 @@ class History:
     def _call(
         self, item: JsonObject, path: str, arguments: str, output: str | None = None
     ) -> None:
-        name, namespace = item.get("name"), item.get("namespace")
-        if not isinstance(name, str):
-            raise UntranslatableError("A call needs a name.", f"{path}.name")
-        flat = self._tools.flat_name(
-            name, namespace if isinstance(namespace, str) else None
-        )
+        flat = self._tools.flat_name_in(item, path)
         call = _chat_call(_call_id(item, path), flat, arguments.strip() or "{}")
         self._turn.calls.append((call, output))
 
@@ -248,6 +243,8 @@ class History:
 def _object(item: Json, path: str) -> JsonObject:
     if not isinstance(item, dict):
         raise UntranslatableError("An item has to be an object.", path)
+    if not isinstance(item.get("type"), str | None):
+        raise UntranslatableError("A type has to be text.", f"{path}.type")
     return item
 
 

@@ -75,6 +75,9 @@ class RequestTranslation:
             texts = [*told.system, *texts]
         elif isinstance(given, str):
             texts = [given, *texts]
+        elif given is not None:
+            message = "`instructions` have to be text."
+            raise UntranslatableError(message, "instructions")
         whole = "\n\n".join(filter(None, texts))
         return [{"role": "system", "content": whole}] if whole else []
 

@@ -85,6 +85,12 @@ class Tools:
             self._tools[flat] = Tool(name, namespace)
         return flat
 
+    def flat_name_in(self, naming: JsonObject, path: str) -> str:
+        """Return chat's name for the tool that a call or a choice names."""
+        namespace = naming.get("namespace")
+        known = namespace if isinstance(namespace, str) else None
+        return self.flat_name(_name(naming, path), known)
+
     def called(self, flat: str) -> Tool:
         """Return the tool that the model calls *flat*.
 
@@ -107,15 +113,14 @@ class Tools:
         kind = given.get("type")
         if kind == "allowed_tools":
             allowed = [
-                self.flat_name(each["name"], each.get("namespace"))
+                self.flat_name_in(each, "tool_choice.tools")
                 for each in _list(given.get("tools"), "tool_choice.tools")
-                if isinstance(each, dict) and isinstance(each.get("name"), str)
+                if isinstance(each, dict) and "name" in each
             ]
             found = [self._definitions[x] for x in allowed if x in self._definitions]
             return found, given.get("mode")
         if kind in ("function", "custom"):
-            name = _name(given, "tool_choice")
-            flat = self.flat_name(name, given.get("namespace"))
+            flat = self.flat_name_in(given, "tool_choice")
             return self.definitions, {"type": "function", "function": {"name": flat}}
         return self.definitions, None
 
