@@ -484,6 +484,7 @@ def test_forced_hosted_tool_is_no_choice_in_chat() -> None:
         ({"input": [{**CALL, "call_id": None}]}, "input[0].call_id", None),
         ({"input": [{**OUTPUT, "call_id": None}]}, "input[0].call_id", None),
         ({"instructions": [USER]}, "instructions", None),
+        ({"instructions": ["x"]}, "instructions[0]", None),
         ({"instructions": {"text": "x"}}, "instructions", None),
         ({"input": [{"type": ["message"]}]}, "input[0].type", None),
         ({"text": {"format": {"type": "grammar"}}}, "text.format.type", None),
@@ -546,8 +547,8 @@ def test_every_call_has_its_output_right_after_it(items: list[Any]) -> None:
             waiting = [each["id"] for each in message.get("tool_calls", ())]
             assert message["content"] or waiting
     texts = [each["output"] for each in items if "output" in each]
-    told = [x["content"] for x in found if x["role"] == "tool"]
-    assert sorted(x for x in told if x != "(no output)") == sorted(texts)
+    outputs = [x["content"] for x in found if x["role"] == "tool"]
+    assert sorted(x for x in outputs if x != "(no output)") == sorted(texts)
     said = [x["content"] for x in found if x["role"] == "assistant" and x["content"]]
     assert "".join(said).count("Let me look.") == items.count(SAID)
 

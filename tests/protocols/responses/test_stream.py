@@ -368,7 +368,8 @@ def test_error_ends_the_answer() -> None:
             "m",
         ),
         ({"message": "m", "code": "502"}, "server_error", "m"),
-        ({"message": None, "type": "overloaded"}, "server_error", "overloaded"),
+        ({"message": "", "type": "overloaded"}, "server_error", "overloaded"),
+        ({}, "server_error", "The provider sent an error without words."),
     ],
 )
 def test_error_before_the_first_chunk(error: Any, code: str, message: str) -> None:

@@ -54,11 +54,12 @@ class History:
     """The conversation of one request.
 
     Args:
-        items: The items of `input`.
+        items: The items.
         tools: The tools of the request; those that the items bring are added.
+        where: What of the request holds the items.
     """
 
-    def __init__(self, items: list[Json], tools: Tools) -> None:
+    def __init__(self, items: list[Json], tools: Tools, where: str = "input") -> None:
         self.system: list[str] = []
         self.messages: list[JsonObject] = []
         self.dropped: list[str] = []
@@ -66,13 +67,15 @@ class History:
         """What items change of the request's own parameters, in their order."""
         self._tools = tools
         self._turn = _Turn()
-        self._items = [_object(item, f"input[{at}]") for at, item in enumerate(items)]
+        self._paths = [f"{where}[{at}]" for at in range(len(items))]
+        self._items = [*map(_object, items, self._paths)]
         self._outputs: dict[str, deque[int]] = defaultdict(deque)
+        """Where the outputs are that are still to be placed, by the id of the call."""
         for at, item in enumerate(self._items):
             if item.get("type") in _OUTPUTS:
-                self._outputs[_call_id(item, f"input[{at}]")].append(at)
+                self._outputs[_call_id(item, self._paths[at])].append(at)
         for at, item in enumerate(self._items):
-            self._add(at, item, f"input[{at}]")
+            self._add(at, item, self._paths[at])
         self._end_turn()
 
     def _add(self, at: int, item: JsonObject, path: str) -> None:
@@ -181,16 +184,15 @@ class History:
 
         Nothing is stored here, so none can be looked up. Reasoning and OpenAI's own
         searches are no loss. Neither are the words before a call: the call and its output
-        say what came of them, and agents go on. Without an answer or a call, the model
+        say what matters, and the agent can go on. Without an answer or a call, the model
         would be asked about another conversation, and nobody would notice.
         """
         given = item.get("id")
         follows = takewhile(_is_of_the_assistant, self._items[at + 1 :])
         is_preamble = any(each.get("type") in _CALLS for each in follows)
-        kind = given if isinstance(given, str) else ""
-        if not kind.startswith(_REFERENCES_WITHOUT_WORDS) and not (
-            kind.startswith("msg_") and is_preamble
-        ):
+        known = given if isinstance(given, str) else ""
+        harmless = _REFERENCES_WITHOUT_WORDS + (("msg_",) if is_preamble else ())
+        if not known.startswith(harmless):
             raise UntranslatableError(
                 f"The item {given!r} is not stored here. Have your client send items whole: "
                 "with `store` set to false, most do.",
@@ -223,10 +225,10 @@ class History:
 
     def _output_at(self, at: int) -> tuple[str, list[JsonObject]]:
         item = self._items[at]
-        text, attached = output_of(item.get("output"), f"input[{at}].output")
-        return text or (
-            _ATTACHED if attached else as_text(item.get("status"))
-        ), attached
+        place = f"{self._paths[at]}.output"
+        text, attached = output_of(item.get("output"), place)
+        instead = _ATTACHED if attached else as_text(item.get("status"))
+        return text or instead, attached
 
     def _answer(self, outputs: list[tuple[str, str, list[JsonObject]]]) -> None:
         """Add the outputs of calls: the id of the call, the text, and what else there is."""

@@ -68,11 +68,11 @@ class RequestTranslation:
         """Return one leading system message: many templates refuse any other."""
         given = self._given.get("instructions")
         if isinstance(given, list):
-            told = History(given, self.tools)
-            if told.messages:
+            items = History(given, self.tools, "instructions")
+            if items.messages:
                 message = "Only instructions have a place in `instructions`."
                 raise UntranslatableError(message, "instructions")
-            texts = [*told.system, *texts]
+            texts = [*items.system, *texts]
         elif isinstance(given, str):
             texts = [given, *texts]
         elif given is not None:

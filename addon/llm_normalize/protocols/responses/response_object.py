@@ -21,6 +21,7 @@ _ECHOED: JsonObject = {
 }
 """What says what the request said, with what OpenAI says if that said nothing."""
 _FAILED, _BUSY, _WRONG = "server_error", "rate_limit_exceeded", "invalid_prompt"
+_NO_WORDS = "The provider sent an error without words."
 _MEANT = {
     "429": _BUSY,
     "rate_limit_error": _BUSY,
@@ -84,13 +85,13 @@ def _count(usage: JsonObject, key: str) -> int:
 def error_of(error: JsonObject) -> JsonObject:
     """Return the `error` of a response that failed.
 
-    A code that says something is kept: agents shorten, wait or give up by it.
+    A code that says something stays: agents shorten, wait or give up by it.
     """
-    code, kind = error.get("code"), str(error.get("type"))
+    code, kind = error.get("code"), error.get("type")
     if not isinstance(code, str) or not code or code.isdigit():
-        code = _MEANT.get(str(code)) or _MEANT.get(kind, _FAILED)
-    message = error.get("message")
-    return {"code": code, "message": message if isinstance(message, str) else kind}
+        code = _MEANT.get(str(code)) or _MEANT.get(str(kind), _FAILED)
+    words = (each for each in (error.get("message"), kind) if isinstance(each, str))
+    return {"code": code, "message": next(filter(None, words), _NO_WORDS)}
 
 
 def logprobs_of(given: Json) -> list[JsonObject]:
