@@ -25,7 +25,11 @@ REQUEST: Any = {
     "tools": [
         {"type": "function", "name": "find_ferry"},
         {"type": "custom", "name": "patch"},
-        {"type": "namespace", "name": "sea", "tools": [{"name": "tide"}]},
+        {
+            "type": "namespace",
+            "name": "sea",
+            "tools": [{"name": "tide"}, {"type": "custom", "name": "log"}],
+        },
     ],
 }
 USAGE = {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13}
@@ -219,6 +223,13 @@ def test_call_without_arguments_has_an_empty_object() -> None:
 def test_call_of_a_namespace_has_the_clients_names() -> None:
     (item,) = output_of([head("sea__tide", "{}")], "tool_calls")
     assert (item["name"], item["namespace"]) == ("tide", "sea")
+
+
+def test_custom_call_of_a_namespace_has_the_clients_names() -> None:
+    (item,) = output_of([head("sea__log", '{"input":"a"}')], "tool_calls")
+    expected = {"name": "log", "namespace": "sea", "input": "a"}
+    assert item | expected == item
+    assert item["type"] == "custom_tool_call"
 
 
 def test_call_without_an_id_gets_one() -> None:

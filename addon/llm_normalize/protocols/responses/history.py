@@ -8,6 +8,7 @@ from itertools import takewhile
 from ...wire.json_text import Json
 from ..protocol import JsonObject, UntranslatableError
 from .content import as_text, output_of, text_of, user_content
+from .json_values import as_string
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 
@@ -163,10 +164,7 @@ class History:
         self._outputs[call_id].remove(at)
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        given = item.get("name")
-        name = self._tools.flat_name(
-            given if isinstance(given, str) else _UNKNOWN, None
-        )
+        name = self._tools.flat_name(as_string(item.get("name")) or _UNKNOWN, None)
         call = _chat_call(call_id, name, "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -190,9 +188,8 @@ class History:
         given = item.get("id")
         follows = takewhile(_is_of_the_assistant, self._items[at + 1 :])
         is_preamble = any(each.get("type") in _CALLS for each in follows)
-        known = given if isinstance(given, str) else ""
         harmless = _REFERENCES_WITHOUT_WORDS + (("msg_",) if is_preamble else ())
-        if not known.startswith(harmless):
+        if not as_string(given).startswith(harmless):
             raise UntranslatableError(
                 f"The item {given!r} is not stored here. Have your client send items whole: "
                 "with `store` set to false, most do.",

@@ -6,6 +6,7 @@ from hashlib import sha256
 from ...wire.json_text import Json
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
 from .body import chunk_of, failure_in
+from .json_values import as_string
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
@@ -241,5 +242,4 @@ class ResponsesAnswer(AnswerTranslator):
 
 def _text(delta: JsonObject, *keys: str) -> str:
     """Return the first text under *keys*: the same may be there under several."""
-    found = (delta.get(key) for key in keys)
-    return next((each for each in found if isinstance(each, str) and each), "")
+    return next(filter(None, (as_string(delta.get(key)) for key in keys)), "")

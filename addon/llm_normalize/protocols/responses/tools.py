@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from ...wire.json_text import Json
 from ..protocol import JsonObject, UntranslatableError
+from .json_values import as_object, as_string
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
@@ -54,7 +55,7 @@ class Tools:
         kind = tool.get("type", "function")
         if kind == "namespace":
             # What is said of all of them is said once: a server's words may be long.
-            about = _text(tool.get("description"))
+            about = as_string(tool.get("description"))
             inner = _list(tool.get("tools"), f"{path}.tools")
             for at, each in enumerate(inner):
                 place = f"{path}.tools[{at}]"
@@ -87,9 +88,8 @@ class Tools:
 
     def flat_name_in(self, naming: JsonObject, path: str) -> str:
         """Return chat's name for the tool that a call or a choice names."""
-        namespace = naming.get("namespace")
-        known = namespace if isinstance(namespace, str) else None
-        return self.flat_name(_name(naming, path), known)
+        namespace = as_string(naming.get("namespace")) or None
+        return self.flat_name(_name(naming, path), namespace)
 
     def called(self, flat: str) -> Tool:
         """Return the tool that the model calls *flat*.
@@ -135,14 +135,11 @@ def _function(flat: str, tool: JsonObject, about: str) -> JsonObject:
 
 
 def _custom(flat: str, tool: JsonObject, about: str) -> JsonObject:
-    given = tool.get("format")
-    form: JsonObject = given if isinstance(given, dict) else {}
-    grammar = _text(form.get("definition"))
+    form = as_object(tool.get("format"))
+    grammar = as_string(form.get("definition"))
     means = "The whole input of the tool, as text: this string alone is what it gets."
     if grammar:
-        means += (
-            f" It has to follow this {_text(form.get('syntax'))} grammar:\n{grammar}"
-        )
+        means += f" It has to follow this {as_string(form.get('syntax'))} grammar:\n{grammar}"
     parameters = {
         "type": "object",
         "properties": {INPUT: {"type": "string", "description": means}},
@@ -154,7 +151,7 @@ def _custom(flat: str, tool: JsonObject, about: str) -> JsonObject:
 
 
 def _described(about: str, tool: JsonObject) -> JsonObject:
-    words = "\n\n".join(filter(None, (about, _text(tool.get("description")))))
+    words = "\n\n".join(filter(None, (about, as_string(tool.get("description")))))
     return {"description": words} if words else {}
 
 
@@ -163,10 +160,6 @@ def _name(tool: JsonObject, path: str) -> str:
     if not isinstance(name, str) or not name:
         raise UntranslatableError("A tool needs a name.", f"{path}.name")
     return name
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _list(value: Json, path: str) -> list[Json]:
