@@ -155,10 +155,10 @@ def _item_faults(item: Any) -> Iterator[str]:
         yield f"namespace is {item['namespace']!r}"
     if item.get("status") not in ("in_progress", "completed", "incomplete"):
         yield f"status is {item.get('status')!r}"
-    for part in (
-        item.get("content", ()) if kind == "message" else item.get("summary", ())
-    ):
-        yield from _part_faults(part, kind)
+    key = {"message": "content", "reasoning": "summary"}.get(str(kind), "")
+    parts = item.get(key)
+    for part in parts if isinstance(parts, list) else ():
+        yield from _part_faults(part, str(kind))
 
 
 def _part_faults(part: Any, kind: str) -> Iterator[str]:
@@ -379,8 +379,9 @@ class _Checker:
         self.must(isinstance(text, str), f"delta is {text!r}")
         item.texts.append(str(text))
         if data["type"] == "response.output_text.delta":
-            self.must(isinstance(data.get("logprobs"), list), "logprobs are missing")
-            item.logprobs += data.get("logprobs") or []
+            logprobs = data.get("logprobs")
+            self.must(isinstance(logprobs, list), f"logprobs are {logprobs!r}")
+            item.logprobs += logprobs if isinstance(logprobs, list) else []
 
     def text_done(self, data: dict[str, Any]) -> None:
         item = self.item_of(data)
@@ -394,6 +395,9 @@ class _Checker:
         }.get(data["type"], "text")
         text = data.get(key)
         self.must(text == "".join(item.texts), f"{data['type']} is not its deltas")
+        if key == "arguments":
+            name = data.get("name")
+            self.must(name == item.added["name"], f"{data['type']} names {name!r}")
         if data["type"] == "response.output_text.done":
             self.must(
                 data.get("logprobs") == item.logprobs, "other logprobs at the end"

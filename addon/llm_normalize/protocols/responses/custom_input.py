@@ -9,6 +9,7 @@ import re
 from .tools import INPUT
 
 _BEFORE = f'{{"{INPUT}":"'
+_NOTHING = "{}"
 _QUOTES = _BEFORE.count('"')
 _PLAIN = re.compile(r'[^"\\]+')
 _SHORT = {
@@ -43,16 +44,18 @@ class CustomInput:
     def end(self) -> str:
         """Return what was held back, as the arguments end here."""
         held, self._held = self._held, ""
-        return held if self._read in (self._prefix, self._string) else ""
+        if self._read == self._prefix and "".join(held.split()) == _NOTHING:
+            return ""
+        return "" if self._read == self._closed else held
 
     def _prefix(self) -> str:
         begun = "".join(self._held[:_LONGEST_PREFIX].split())
         if begun.startswith(_BEFORE):
             self._held = self._held.split('"', _QUOTES)[_QUOTES]
             self._read = self._string
-        elif begun == "{}":
-            self._read = self._rest
-        elif not _BEFORE.startswith(begun) or len(self._held) > _LONGEST_PREFIX:
+        elif begun != _NOTHING and (
+            not _BEFORE.startswith(begun) or len(self._held) > _LONGEST_PREFIX
+        ):
             self._read = self._raw
         else:
             return ""

@@ -8,6 +8,7 @@ from itertools import takewhile
 from ...wire.json_text import Json
 from ..protocol import JsonObject, UntranslatableError
 from .content import as_text, output_of, text_of, user_content
+from .json_values import as_string
 from .reasoning_text import reasoning_of
 from .tools import INPUT, Tools
 
@@ -54,11 +55,12 @@ class History:
     """The conversation of one request.
 
     Args:
-        items: The items of `input`.
+        items: The items.
         tools: The tools of the request; those that the items bring are added.
+        where: What of the request holds the items.
     """
 
-    def __init__(self, items: list[Json], tools: Tools) -> None:
+    def __init__(self, items: list[Json], tools: Tools, where: str = "input") -> None:
         self.system: list[str] = []
         self.messages: list[JsonObject] = []
         self.dropped: list[str] = []
@@ -66,13 +68,15 @@ class History:
         """What items change of the request's own parameters, in their order."""
         self._tools = tools
         self._turn = _Turn()
-        self._items = [_object(item, f"input[{at}]") for at, item in enumerate(items)]
+        self._paths = [f"{where}[{at}]" for at in range(len(items))]
+        self._items = [*map(_object, items, self._paths)]
         self._outputs: dict[str, deque[int]] = defaultdict(deque)
+        """Where the outputs are that are still to be placed, by the id of the call."""
         for at, item in enumerate(self._items):
             if item.get("type") in _OUTPUTS:
-                self._outputs[_call_id(item, f"input[{at}]")].append(at)
+                self._outputs[_call_id(item, self._paths[at])].append(at)
         for at, item in enumerate(self._items):
-            self._add(at, item, f"input[{at}]")
+            self._add(at, item, self._paths[at])
         self._end_turn()
 
     def _add(self, at: int, item: JsonObject, path: str) -> None:
@@ -148,12 +152,7 @@ class History:
     def _call(
         self, item: JsonObject, path: str, arguments: str, output: str | None = None
     ) -> None:
-        name, namespace = item.get("name"), item.get("namespace")
-        if not isinstance(name, str):
-            raise UntranslatableError("A call needs a name.", f"{path}.name")
-        flat = self._tools.flat_name(
-            name, namespace if isinstance(namespace, str) else None
-        )
+        flat = self._tools.flat_name_in(item, path)
         call = _chat_call(_call_id(item, path), flat, arguments.strip() or "{}")
         self._turn.calls.append((call, output))
 
@@ -165,10 +164,7 @@ class History:
         self._outputs[call_id].remove(at)
         # Providers refuse an output without a call. A client that has shortened the
         # conversation sends one.
-        given = item.get("name")
-        name = self._tools.flat_name(
-            given if isinstance(given, str) else _UNKNOWN, None
-        )
+        name = self._tools.flat_name(as_string(item.get("name")) or _UNKNOWN, None)
         call = _chat_call(call_id, name, "{}")
         self.messages.append(
             {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -186,16 +182,14 @@ class History:
 
         Nothing is stored here, so none can be looked up. Reasoning and OpenAI's own
         searches are no loss. Neither are the words before a call: the call and its output
-        say what came of them, and agents go on. Without an answer or a call, the model
+        say what matters, and the agent can go on. Without an answer or a call, the model
         would be asked about another conversation, and nobody would notice.
         """
         given = item.get("id")
         follows = takewhile(_is_of_the_assistant, self._items[at + 1 :])
         is_preamble = any(each.get("type") in _CALLS for each in follows)
-        kind = given if isinstance(given, str) else ""
-        if not kind.startswith(_REFERENCES_WITHOUT_WORDS) and not (
-            kind.startswith("msg_") and is_preamble
-        ):
+        harmless = _REFERENCES_WITHOUT_WORDS + (("msg_",) if is_preamble else ())
+        if not as_string(given).startswith(harmless):
             raise UntranslatableError(
                 f"The item {given!r} is not stored here. Have your client send items whole: "
                 "with `store` set to false, most do.",
@@ -228,10 +222,10 @@ class History:
 
     def _output_at(self, at: int) -> tuple[str, list[JsonObject]]:
         item = self._items[at]
-        text, attached = output_of(item.get("output"), f"input[{at}].output")
-        return text or (
-            _ATTACHED if attached else as_text(item.get("status"))
-        ), attached
+        place = f"{self._paths[at]}.output"
+        text, attached = output_of(item.get("output"), place)
+        instead = _ATTACHED if attached else as_text(item.get("status"))
+        return text or instead, attached
 
     def _answer(self, outputs: list[tuple[str, str, list[JsonObject]]]) -> None:
         """Add the outputs of calls: the id of the call, the text, and what else there is."""
@@ -248,6 +242,8 @@ class History:
 def _object(item: Json, path: str) -> JsonObject:
     if not isinstance(item, dict):
         raise UntranslatableError("An item has to be an object.", path)
+    if not isinstance(item.get("type"), str | None):
+        raise UntranslatableError("A type has to be text.", f"{path}.type")
     return item
 
 

@@ -8,6 +8,7 @@ the client's user above all, who has seen it as the summary.
 from base64 import b64decode, b64encode
 
 from ...wire.json_text import Json
+from .json_values import as_list, as_object, as_string
 
 _PREFIX = "llm-normalize:base64:"
 
@@ -24,16 +25,16 @@ def reasoning_of(item: dict[str, Json]) -> str:
 
 
 def _unpacked(given: Json) -> str:
-    if not isinstance(given, str) or not given.startswith(_PREFIX):
+    text = as_string(given)
+    if not text.startswith(_PREFIX):
         return ""
     try:
-        data = b64decode(given.removeprefix(_PREFIX), validate=True)
+        data = b64decode(text.removeprefix(_PREFIX), validate=True)
         return data.decode(errors="surrogatepass")
     except ValueError:
         return ""
 
 
 def _texts(parts: Json) -> str:
-    found = parts if isinstance(parts, list) else ()
-    texts = (each.get("text") for each in found if isinstance(each, dict))
-    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+    texts = (as_string(as_object(each).get("text")) for each in as_list(parts))
+    return "\n\n".join(filter(None, texts))

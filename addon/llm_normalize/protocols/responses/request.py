@@ -3,6 +3,7 @@
 from ...wire.json_text import Json
 from ..protocol import JsonObject, UntranslatableError
 from .history import History
+from .json_values import as_list, as_object
 from .tools import Tools
 
 _STORED = "Nothing is stored here. Send the whole conversation in `input`."
@@ -68,13 +69,16 @@ class RequestTranslation:
         """Return one leading system message: many templates refuse any other."""
         given = self._given.get("instructions")
         if isinstance(given, list):
-            told = History(given, self.tools)
-            if told.messages:
+            items = History(given, self.tools, "instructions")
+            if items.messages:
                 message = "Only instructions have a place in `instructions`."
                 raise UntranslatableError(message, "instructions")
-            texts = [*told.system, *texts]
+            texts = [*items.system, *texts]
         elif isinstance(given, str):
             texts = [given, *texts]
+        elif given is not None:
+            message = "`instructions` have to be text."
+            raise UntranslatableError(message, "instructions")
         whole = "\n\n".join(filter(None, texts))
         return [{"role": "system", "content": whole}] if whole else []
 
@@ -82,7 +86,7 @@ class RequestTranslation:
         """Let an item of the conversation change a parameter from there on, so at its end."""
         for key in ("reasoning", "text"):
             if isinstance(item.get(key), dict):
-                self._given[key] = {**_object(self._given.get(key)), **item[key]}
+                self._given[key] = {**as_object(self._given.get(key)), **item[key]}
 
     def _add_tools(self) -> None:
         self._seen |= {"tool_choice", "parallel_tool_calls"}
@@ -102,13 +106,16 @@ class RequestTranslation:
         if "max_output_tokens" in given:
             # Its newer name is not known to all who know this one.
             body["max_tokens"] = given["max_output_tokens"]
-        reasoning, text = _object(given.get("reasoning")), _object(given.get("text"))
+        reasoning, text = (
+            as_object(given.get("reasoning")),
+            as_object(given.get("text")),
+        )
         if reasoning.get("effort") is not None:
             body["reasoning_effort"] = reasoning["effort"]
         response_format = _response_format(text.get("format"))
         if response_format:
             body["response_format"] = response_format
-        if given.get("top_logprobs") or _LOGPROBS in _list(given.get("include")):
+        if given.get("top_logprobs") or _LOGPROBS in as_list(given.get("include")):
             body["logprobs"] = True
             body["top_logprobs"] = given.get("top_logprobs", 0)
         self._seen |= {"max_output_tokens", "reasoning", "text", "top_logprobs"}
@@ -129,7 +136,7 @@ class RequestTranslation:
 
 
 def _response_format(given: Json) -> JsonObject | None:
-    form = _object(given)
+    form = as_object(given)
     kind = form.get("type", "text")
     if kind == "text":
         return None
@@ -141,11 +148,3 @@ def _response_format(given: Json) -> JsonObject | None:
         return {"type": kind, "json_schema": {"name": "response", **schema}}
     message = f"Chat completions have no place for the format {kind!r}."
     raise UntranslatableError(message, "text.format.type")
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

@@ -2,6 +2,7 @@
 
 from ...wire.json_text import Json, whole_number
 from ..protocol import JsonObject
+from .json_values import as_list, as_object, as_string
 
 _ECHOED: JsonObject = {
     "instructions": None,
@@ -21,6 +22,7 @@ _ECHOED: JsonObject = {
 }
 """What says what the request said, with what OpenAI says if that said nothing."""
 _FAILED, _BUSY, _WRONG = "server_error", "rate_limit_exceeded", "invalid_prompt"
+_NO_WORDS = "The provider sent an error without words."
 _MEANT = {
     "429": _BUSY,
     "rate_limit_error": _BUSY,
@@ -36,10 +38,13 @@ def frame_of(request: JsonObject) -> JsonObject:
         key: default if request.get(key) is None else request[key]
         for key, default in _ECHOED.items()
     }
-    reasoning, text = _object(request.get("reasoning")), _object(request.get("text"))
+    reasoning, text = (
+        as_object(request.get("reasoning")),
+        as_object(request.get("text")),
+    )
     return {
         **echoed,
-        "tools": [_tool(each) for each in _list(request.get("tools"))],
+        "tools": [_tool(each) for each in as_list(request.get("tools"))],
         "reasoning": {"effort": None, "summary": None, **reasoning},
         "text": {"format": {"type": "text"}, **_given(text)},
         "background": False,
@@ -53,7 +58,7 @@ def frame_of(request: JsonObject) -> JsonObject:
 
 def _tool(tool: Json) -> Json:
     """Return a tool with what typed clients want of a function."""
-    if _object(tool).get("type") != "function":
+    if as_object(tool).get("type") != "function":
         return tool
     return {"description": None, "parameters": None, "strict": None, **tool}
 
@@ -61,8 +66,8 @@ def _tool(tool: Json) -> Json:
 def usage_of(usage: JsonObject) -> JsonObject:
     """Return chat's *usage* by the names of Responses."""
     read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    of_input = _object(usage.get("prompt_tokens_details"))
-    of_output = _object(usage.get("completion_tokens_details"))
+    of_input = as_object(usage.get("prompt_tokens_details"))
+    of_output = as_object(usage.get("completion_tokens_details"))
     return {
         "input_tokens": read,
         "input_tokens_details": {
@@ -84,20 +89,20 @@ def _count(usage: JsonObject, key: str) -> int:
 def error_of(error: JsonObject) -> JsonObject:
     """Return the `error` of a response that failed.
 
-    A code that says something is kept: agents shorten, wait or give up by it.
+    A code that says something stays: agents shorten, wait or give up by it.
     """
-    code, kind = error.get("code"), str(error.get("type"))
+    code, kind = error.get("code"), error.get("type")
     if not isinstance(code, str) or not code or code.isdigit():
-        code = _MEANT.get(str(code)) or _MEANT.get(kind, _FAILED)
-    message = error.get("message")
-    return {"code": code, "message": message if isinstance(message, str) else kind}
+        code = _MEANT.get(str(code)) or _MEANT.get(str(kind), _FAILED)
+    words = as_string(error.get("message")) or as_string(kind)
+    return {"code": code, "message": words or _NO_WORDS}
 
 
 def logprobs_of(given: Json) -> list[JsonObject]:
     """Return chat's log probabilities of text as Responses has them."""
-    entries = _list(_object(given).get("content"))
+    entries = as_list(as_object(given).get("content"))
     return [
-        {**_token(each), "top_logprobs": [*map(_token, _list(each["top_logprobs"]))]}
+        {**_token(each), "top_logprobs": [*map(_token, as_list(each["top_logprobs"]))]}
         for each in entries
         if isinstance(each, dict) and "top_logprobs" in each
     ]
@@ -113,7 +118,7 @@ def _token(entry: JsonObject) -> JsonObject:
 
 def annotations_of(given: Json) -> list[JsonObject]:
     """Return chat's citations as Responses has them."""
-    found = (_object(_object(each).get("url_citation")) for each in _list(given))
+    found = (as_object(as_object(each).get("url_citation")) for each in as_list(given))
     return [
         {
             "type": "url_citation",
@@ -129,11 +134,3 @@ def annotations_of(given: Json) -> list[JsonObject]:
 
 def _given(value: JsonObject) -> JsonObject:
     return {key: each for key, each in value.items() if each is not None}
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []

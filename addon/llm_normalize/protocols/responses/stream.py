@@ -6,6 +6,7 @@ from hashlib import sha256
 from ...wire.json_text import Json
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
 from .body import chunk_of, failure_in
+from .json_values import as_string
 from .output_items import (
     COMPLETED,
     IN_PROGRESS,
@@ -160,14 +161,15 @@ class ResponsesAnswer(AnswerTranslator):
 
     def _add(self, choice: JsonObject) -> None:
         delta = choice.get("delta") or {}
-        thought = next(filter(None, map(delta.get, _THOUGHTS)), None)
+        thought = _text(delta, *_THOUGHTS)
         if thought:
             self._send(self._in(Reasoning).add(thought))
-        text, logprobs = delta.get("content"), logprobs_of(choice.get("logprobs"))
+        text, logprobs = _text(delta, "content"), logprobs_of(choice.get("logprobs"))
         if text or logprobs:
-            self._send(self._in(Message).add(text or "", logprobs))
-        if delta.get("refusal"):
-            self._send(self._in(Message).refuse(delta["refusal"]))
+            self._send(self._in(Message).add(text, logprobs))
+        refusal = _text(delta, "refusal")
+        if refusal:
+            self._send(self._in(Message).refuse(refusal))
         for annotation in annotations_of(delta.get("annotations")):
             self._send(self._in(Message).annotate(annotation))
         for call in delta.get("tool_calls") or ():
@@ -236,3 +238,8 @@ class ResponsesAnswer(AnswerTranslator):
             self._send(item.closed(COMPLETED if is_whole else INCOMPLETE))
         self._still_open = []
         self._spoken = None
+
+
+def _text(delta: JsonObject, *keys: str) -> str:
+    """Return the first text under *keys*: the same may be there under several."""
+    return next(filter(None, (as_string(delta.get(key)) for key in keys)), "")

@@ -11,6 +11,7 @@ from hashlib import sha256
 
 from ...wire.json_text import Json
 from ..protocol import JsonObject, UntranslatableError
+from .json_values import as_object, as_string
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
@@ -54,7 +55,7 @@ class Tools:
         kind = tool.get("type", "function")
         if kind == "namespace":
             # What is said of all of them is said once: a server's words may be long.
-            about = _text(tool.get("description"))
+            about = as_string(tool.get("description"))
             inner = _list(tool.get("tools"), f"{path}.tools")
             for at, each in enumerate(inner):
                 place = f"{path}.tools[{at}]"
@@ -85,6 +86,11 @@ class Tools:
             self._tools[flat] = Tool(name, namespace)
         return flat
 
+    def flat_name_in(self, naming: JsonObject, path: str) -> str:
+        """Return chat's name for the tool that a call or a choice names."""
+        namespace = as_string(naming.get("namespace")) or None
+        return self.flat_name(_name(naming, path), namespace)
+
     def called(self, flat: str) -> Tool:
         """Return the tool that the model calls *flat*.
 
@@ -107,15 +113,14 @@ class Tools:
         kind = given.get("type")
         if kind == "allowed_tools":
             allowed = [
-                self.flat_name(each["name"], each.get("namespace"))
+                self.flat_name_in(each, "tool_choice.tools")
                 for each in _list(given.get("tools"), "tool_choice.tools")
-                if isinstance(each, dict) and isinstance(each.get("name"), str)
+                if isinstance(each, dict) and "name" in each
             ]
             found = [self._definitions[x] for x in allowed if x in self._definitions]
             return found, given.get("mode")
         if kind in ("function", "custom"):
-            name = _name(given, "tool_choice")
-            flat = self.flat_name(name, given.get("namespace"))
+            flat = self.flat_name_in(given, "tool_choice")
             return self.definitions, {"type": "function", "function": {"name": flat}}
         return self.definitions, None
 
@@ -130,14 +135,11 @@ def _function(flat: str, tool: JsonObject, about: str) -> JsonObject:
 
 
 def _custom(flat: str, tool: JsonObject, about: str) -> JsonObject:
-    given = tool.get("format")
-    form: JsonObject = given if isinstance(given, dict) else {}
-    grammar = _text(form.get("definition"))
+    form = as_object(tool.get("format"))
+    grammar = as_string(form.get("definition"))
     means = "The whole input of the tool, as text: this string alone is what it gets."
     if grammar:
-        means += (
-            f" It has to follow this {_text(form.get('syntax'))} grammar:\n{grammar}"
-        )
+        means += f" It has to follow this {as_string(form.get('syntax'))} grammar:\n{grammar}"
     parameters = {
         "type": "object",
         "properties": {INPUT: {"type": "string", "description": means}},
@@ -149,7 +151,7 @@ def _custom(flat: str, tool: JsonObject, about: str) -> JsonObject:
 
 
 def _described(about: str, tool: JsonObject) -> JsonObject:
-    words = "\n\n".join(filter(None, (about, _text(tool.get("description")))))
+    words = "\n\n".join(filter(None, (about, as_string(tool.get("description")))))
     return {"description": words} if words else {}
 
 
@@ -158,10 +160,6 @@ def _name(tool: JsonObject, path: str) -> str:
     if not isinstance(name, str) or not name:
         raise UntranslatableError("A tool needs a name.", f"{path}.name")
     return name
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _list(value: Json, path: str) -> list[Json]:
