@@ -74,7 +74,7 @@ def test_thoughts_text_and_calls_follow_one_another_event_by_event() -> None:
                     "id": "msg_7",
                     "type": "message",
                     "role": "assistant",
-                    "model": "m-1",
+                    "model": "claude-x",
                     "content": [],
                     "stop_reason": None,
                     "stop_sequence": None,
@@ -318,10 +318,12 @@ def test_other_choices_are_not_heard() -> None:
     assert reader.message["stop_reason"] == "end_turn"
 
 
-@pytest.mark.parametrize("model", ["m-1", "", None])
-def test_model_is_the_one_that_answers_or_was_asked(model: str | None) -> None:
-    reader = read(events_of(chunk({"content": "x"}, model=model)))
-    assert reader.message["model"] == (model or "claude-x")
+@pytest.mark.parametrize(
+    ("asked", "expected"), [("claude-x", "claude-x"), ("", "m-1"), (None, "m-1")]
+)
+def test_model_is_the_one_that_was_asked(asked: str | None, expected: str) -> None:
+    reader = read(events_of(chunk({"content": "x"}), by=answer(model=asked)))
+    assert reader.message["model"] == expected
 
 
 @pytest.mark.parametrize(

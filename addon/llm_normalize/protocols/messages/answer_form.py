@@ -26,7 +26,8 @@ def message(given_id: Json, model: Json) -> JsonObject:
 
     Args:
         given_id: The id of the chat answer.
-        model: The name of the model.
+        model: The model, as the request names it, whatever the answer says: Claude Code
+            sends thoughts back only to the model whose name the message has.
     """
     name = given_id if isinstance(given_id, str) else ""
     name = _FOREIGN.sub("_", name.removeprefix("chatcmpl-").removeprefix("msg_"))

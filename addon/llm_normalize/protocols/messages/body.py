@@ -11,10 +11,10 @@ def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
 
     Args:
         completion: The answer.
-        model: The model that the request names, for an answer that names none.
+        model: The model that the request names.
         ids: Gives the calls their ids.
     """
-    found = message(completion.get("id"), completion.get("model") or model)
+    found = message(completion.get("id"), model or completion.get("model"))
     choices = completion.get("choices") or ()
     first: JsonObject = {}
     first = next((each for each in choices if each.get("index", 0) == 0), first)

@@ -61,7 +61,7 @@ class MessagesAnswer(AnswerTranslator):
     earlier, what of it follows would be lost.
 
     Args:
-        model: The model that the request names, for an answer that names none.
+        model: The model that the request names.
         ids: Gives the calls their ids.
     """
 
@@ -83,7 +83,7 @@ class MessagesAnswer(AnswerTranslator):
     def _events(self, chunk: JsonObject) -> Iterator[ServerEvent]:
         if not self._has_started:
             self._has_started = True
-            begun = message(chunk.get("id"), chunk.get("model") or self._model)
+            begun = message(chunk.get("id"), self._model or chunk.get("model"))
             yield _event("message_start", message=begun)
             yield _event("ping")
         self._usage = chunk.get("usage") or self._usage
