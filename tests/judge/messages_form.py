@@ -188,7 +188,7 @@ def check_error(body: Object) -> list[str]:
     good = (
         body.keys() == {"type", "error"}
         and body["type"] == "error"
-        and error.keys() == {"type", "message"}
+        and error.keys() - {"details"} == {"type", "message"}
         and error["type"] in ERRORS
         and isinstance(error["message"], str)
         and error["message"]
