@@ -185,6 +185,7 @@ class MessagesAnswer(AnswerTranslator):
         if self._has_ended:
             return []
         self._has_ended = True
+        # What waits is not sent: the call before it would look as if it were complete.
         return [_event("error", error=error_of(None, error))]
 
     @override
@@ -207,8 +208,8 @@ class MessagesAnswer(AnswerTranslator):
     @override
     def keep_alive(self) -> Sequence[ServerEvent]:
         # Also before `message_start`, where a long prompt makes clients wait most:
-        # Anthropic's SDKs skip a ping by its name before they look at the order of events,
-        # and so do the AI SDK and whoever uses an SDK (Claude Code, pi).
+        # Anthropic's SDKs (and with them Claude Code) skip a ping by its name before they
+        # look at the order of events, and so do the readers of the AI SDK and of pi.
         return [] if self._has_ended else [_event("ping")]
 
     @override
