@@ -92,6 +92,7 @@ class Reader:
         self.message = json.loads(json.dumps(data.get("message") or {}))
         self.faults += list(_frame_faults(self.message))
         self._need(self.message.get("content") == [], "starts with content")
+        self.message["content"] = []
         self._need(self.message.get("stop_reason", 0) is None, "starts with a reason")
 
     def _content_block_start(self, data: Object) -> None:
@@ -123,7 +124,7 @@ class Reader:
         self._need(isinstance(text, str) and text, "has an empty delta")
         self._need(not block.get("signature"), "goes on behind a signature")
         to = "input" if key == "partial_json" else key
-        block[to] += text
+        block[to] += text or ""
         self._has_delta = self._has_delta or key != "signature"
 
     def _content_block_stop(self, data: Object) -> None:
@@ -187,7 +188,7 @@ def check_error(body: Object) -> list[str]:
     good = (
         body.keys() == {"type", "error"}
         and body["type"] == "error"
-        and error.keys() == {"type", "message"}
+        and error.keys() - {"details"} == {"type", "message"}
         and error["type"] in ERRORS
         and isinstance(error["message"], str)
         and error["message"]

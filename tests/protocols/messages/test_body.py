@@ -32,7 +32,7 @@ def test_answer_is_a_message() -> None:
         "id": "msg_7",
         "type": "message",
         "role": "assistant",
-        "model": "m-1",
+        "model": "claude-x",
         "content": [
             {"type": "thinking", "thinking": "Hm."},
             {"type": "text", "text": "Hi"},

@@ -84,6 +84,14 @@ def test_an_error_without_words_says_what_there_is(message: Any) -> None:
     assert "x_1" in in_body(500, error(message, code="x_1"))["message"]
 
 
+def test_a_conversation_that_is_not_stored_has_the_code_that_sdks_know() -> None:
+    assert in_body(400, error(code="thread_not_found")) == {
+        "type": "invalid_request_error",
+        "message": "No",
+        "details": {"error_code": "thread_not_found"},
+    }
+
+
 @pytest.mark.parametrize("status", [400, 413, 500])
 def test_an_overflow_has_the_words_that_claude_code_knows(status: int) -> None:
     found = in_body(status, error("Too many tokens.", code=TOO_LONG))

@@ -223,6 +223,14 @@ def test_system_in_the_conversation_joins_the_leading_one() -> None:
     assert [each["role"] for each in found[1:]] == ["user", "assistant", "tool"]
 
 
+def test_system_for_one_turn_is_over_with_the_next() -> None:
+    passing = {"role": "system", "content": "a", "clear_at": "next_user_message"}
+    assert (
+        said(USER, passing, {"role": "assistant", "content": "b"})[0]["content"] == "a"
+    )
+    assert said(USER, passing, USER) == [{"role": "user", "content": "Hi\nHi"}]
+
+
 # ------------------------------------------------------------ calls and results
 
 
@@ -576,6 +584,37 @@ def test_tools_that_run_at_anthropic_are_dropped_and_the_choice_with_them() -> N
     assert found.body.keys() == {"model", "max_tokens", "messages"}
     assert set(found.dropped) == {"tools[].type", "tool_choice"}
     assert "tool_choice" not in translated(tools=hosted).dropped
+
+
+def test_tools_change_in_mid_conversation() -> None:
+    def change(kind: str, **tool: Any) -> JsonObject:
+        return {"type": f"tool_{kind}", "tool": tool}
+
+    def names(*changes: JsonObject) -> list[str]:
+        found = chat(tools=[TOOL], messages=[USER, by("system", "a", *changes)])
+        assert found["messages"][0] == {"role": "system", "content": "a"}
+        return [each["function"]["name"] for each in found.get("tools", [])]
+
+    added = change("addition", type="tool_definition", definition=TOOL | {"name": "g"})
+    removed = change("removal", type="tool_reference", name="f")
+    again = change("addition", type="tool_reference", name="f")
+    unknown = change("addition", type="tool_reference", name="x")
+    hosted = change("addition", type="tool_definition", definition={"type": "x"})
+    assert names(added) == ["f", "g"]
+    assert names(removed, unknown, hosted) == []
+    assert names(added, removed, removed, again, {"type": "tool_addition"}) == [
+        "g",
+        "f",
+    ]
+
+
+def test_a_conversation_that_has_to_be_stored_is_refused_when_it_goes_on() -> None:
+    found = translated(thread={"type": "create"})
+    assert found.dropped == ("thread",)
+    going_on = {"type": "continue", "previous_message_id": "msg_1"}
+    with pytest.raises(UntranslatableError, match="all its messages") as raised:
+        chat(thread=going_on, messages=[])
+    assert (raised.value.param, raised.value.code) == ("thread", "thread_not_found")
 
 
 @pytest.mark.parametrize("at", ["output_format", "output_config"])

@@ -26,7 +26,8 @@ def message(given_id: Json, model: Json) -> JsonObject:
 
     Args:
         given_id: The id of the chat answer.
-        model: The name of the model.
+        model: The model, as the request names it, whatever the answer says: Claude Code
+            sends thoughts back only to the model whose name the message has.
     """
     name = given_id if isinstance(given_id, str) else ""
     name = _FOREIGN.sub("_", name.removeprefix("chatcmpl-").removeprefix("msg_"))
@@ -58,13 +59,14 @@ def usage(given: Json) -> JsonObject:
     Chat counts cached tokens among those of the prompt, Anthropic beside them: clients
     add them up.
     """
-    figures = given if isinstance(given, dict) else {}
+    figures = object_of(given)
     prompt = _count(figures, "prompt_tokens")
-    details = _details(figures, "prompt_tokens_details")
+    details = object_of(figures.get("prompt_tokens_details"))
     # Some providers say more of them than there are: the sum is what counts.
     read = min(prompt, _count(details, "cached_tokens"))
     written = min(prompt - read, _count(details, "cache_write_tokens"))
-    thought = _count(_details(figures, "completion_tokens_details"), "reasoning_tokens")
+    more = object_of(figures.get("completion_tokens_details"))
+    thought = _count(more, "reasoning_tokens")
     found: JsonObject = {
         "input_tokens": prompt - read - written,
         "cache_creation_input_tokens": written,
@@ -76,17 +78,29 @@ def usage(given: Json) -> JsonObject:
     return found
 
 
-def _details(figures: JsonObject, key: str) -> JsonObject:
-    found = figures.get(key)
-    return found if isinstance(found, dict) else {}
-
-
 def _count(figures: JsonObject, key: str) -> int:
     return max(0, whole_number(figures.get(key)) or 0)
 
 
+def first_choice(answer: JsonObject) -> JsonObject | None:
+    """Return the choice of an answer that counts, as Messages have one alone."""
+    choices = objects_in(answer.get("choices"))
+    return next((each for each in choices if each.get("index", 0) == 0), None)
+
+
+def object_of(value: Json) -> JsonObject:
+    """Return *value* if it is an object; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in(value: Json) -> list[JsonObject]:
+    """Return the objects in a list; none for anything else."""
+    given = value if isinstance(value, list) else []
+    return [each for each in given if isinstance(each, dict)]
+
+
 def text_of(value: Json) -> str:
-    """Return a text of a chunk; empty for anything else."""
+    """Return *value* if it is a text; an empty one for anything else."""
     return value if isinstance(value, str) else ""
 
 

@@ -2,7 +2,17 @@
 
 from ...wire.json_text import Json
 from ..protocol import JsonObject
-from .answer_form import SIGNATURE, message, stop_reason, text_of, tool_input, usage
+from .answer_form import (
+    SIGNATURE,
+    first_choice,
+    message,
+    object_of,
+    objects_in,
+    stop_reason,
+    text_of,
+    tool_input,
+    usage,
+)
 from .call_ids import CallIds
 
 
@@ -11,14 +21,12 @@ def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
 
     Args:
         completion: The answer.
-        model: The model that the request names, for an answer that names none.
+        model: The model that the request names.
         ids: Gives the calls their ids.
     """
-    found = message(completion.get("id"), completion.get("model") or model)
-    choices = completion.get("choices") or ()
-    first: JsonObject = {}
-    first = next((each for each in choices if each.get("index", 0) == 0), first)
-    said = first.get("message") or {}
+    found = message(completion.get("id"), model or completion.get("model"))
+    choice = first_choice(completion) or {}
+    said = object_of(choice.get("message"))
     content: list[Json] = found["content"]
     thought = text_of(said.get("reasoning_content"))
     if thought:
@@ -27,15 +35,17 @@ def message_of(completion: JsonObject, model: Json, ids: CallIds) -> JsonObject:
     text = text_of(said.get("content")) + text_of(said.get("refusal"))
     if text:
         content.append({"type": "text", "text": text})
-    calls = said.get("tool_calls") or ()
+    calls = objects_in(said.get("tool_calls"))
     content += [_tool_use(each, ids) for each in calls]
-    found["stop_reason"] = stop_reason(first.get("finish_reason"), has_call=bool(calls))
+    found["stop_reason"] = stop_reason(
+        choice.get("finish_reason"), has_call=bool(calls)
+    )
     found["usage"] = usage(completion.get("usage"))
     return found
 
 
 def _tool_use(call: JsonObject, ids: CallIds) -> JsonObject:
-    function = call.get("function") or {}
+    function = object_of(call.get("function"))
     return {
         "type": "tool_use",
         "id": ids.take(call.get("id")),

@@ -6,6 +6,9 @@ from http import HTTPStatus
 from ...wire.json_text import dumps
 from ..protocol import JsonObject
 
+THREAD_NOT_FOUND = "thread_not_found"
+"""The code by which an SDK knows that it has to send a whole conversation."""
+
 _INVALID = "invalid_request_error"
 _OVERLOADED = 529  # Anthropic's own
 _KINDS: dict[int, str] = {
@@ -72,7 +75,10 @@ def error_of(status: int | None, error: JsonObject) -> JsonObject:
     words = given if given and isinstance(given, str) else dumps(error).decode()
     if error.get("code") == _TOO_LONG:
         return {"type": _INVALID, "message": _too_long(words)}
-    return {"type": _kind(status, error), "message": words}
+    found: JsonObject = {"type": _kind(status, error), "message": words}
+    if error.get("code") == THREAD_NOT_FOUND:
+        found["details"] = {"error_code": THREAD_NOT_FOUND}
+    return found
 
 
 def _kind(status: int | None, error: JsonObject) -> str:

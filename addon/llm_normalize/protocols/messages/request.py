@@ -5,9 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ...wire.json_text import Json
-from ..protocol import JsonObject
+from ..protocol import JsonObject, UntranslatableError
 from .content import blocks_of, parts_of
 from .dropped import Dropped
+from .errors import THREAD_NOT_FOUND
 from .tools import put_tools
 from .turns import Conversation
 
@@ -52,6 +53,7 @@ def chat_request(request: JsonObject) -> ChatRequest:
     Raises:
         UntranslatableError: Chat has no place for what it asks.
     """
+    _refuse_stored(request.get("thread"))
     dropped = Dropped()
     conversation = Conversation(dropped)
     conversation.take(request.get("messages"))
@@ -67,12 +69,26 @@ def chat_request(request: JsonObject) -> ChatRequest:
         if value is not None and value != []:
             chat[name] = value
     chat["messages"] = messages
-    put_tools(request, chat, dropped)
+    put_tools(request, conversation.tool_changes, chat, dropped)
     _put_format(request, chat, dropped)
     if request.get("stream") is True:
         chat |= {"stream": True, "stream_options": {"include_usage": True}}
     dropped.beside("", request, _TAKEN)
     return ChatRequest(chat, dropped.paths, conversation.names.keys())
+
+
+def _refuse_stored(thread: Json) -> None:
+    """Refuse to go on with a conversation that the server has to know.
+
+    Anthropic's SDKs then send all of it. They may ask to store one, as nobody sees whether
+    it was done before it goes on.
+
+    Raises:
+        UntranslatableError: The request does that.
+    """
+    if isinstance(thread, dict) and thread.get("type") != "create":
+        words = "thread: no conversation is stored here, so all its messages are needed"
+        raise UntranslatableError(words, "thread", THREAD_NOT_FOUND)
 
 
 def _system(system: Json, dropped: Dropped) -> list[str]:

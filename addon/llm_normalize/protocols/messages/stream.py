@@ -7,7 +7,17 @@ from typing import override
 
 from ...wire.json_text import Json
 from ..protocol import AnswerTranslator, JsonObject, ServerEvent
-from .answer_form import SIGNATURE, BlockKind, message, stop_reason, text_of, usage
+from .answer_form import (
+    SIGNATURE,
+    BlockKind,
+    first_choice,
+    message,
+    object_of,
+    objects_in,
+    stop_reason,
+    text_of,
+    usage,
+)
 from .body import message_of
 from .call_ids import CallIds
 from .errors import error_of
@@ -61,7 +71,7 @@ class MessagesAnswer(AnswerTranslator):
     earlier, what of it follows would be lost.
 
     Args:
-        model: The model that the request names, for an answer that names none.
+        model: The model that the request names.
         ids: Gives the calls their ids.
     """
 
@@ -78,19 +88,21 @@ class MessagesAnswer(AnswerTranslator):
 
     @override
     def chunk(self, chunk: JsonObject) -> Sequence[ServerEvent]:
-        return [] if self._has_ended else list(self._events(chunk))
+        # What is no chunk has no place in a message.
+        is_chunk = isinstance(chunk.get("choices"), list)
+        return list(self._events(chunk)) if is_chunk and not self._has_ended else []
 
     def _events(self, chunk: JsonObject) -> Iterator[ServerEvent]:
         if not self._has_started:
             self._has_started = True
-            begun = message(chunk.get("id"), chunk.get("model") or self._model)
+            begun = message(chunk.get("id"), self._model or chunk.get("model"))
             yield _event("message_start", message=begun)
             yield _event("ping")
         self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices") or ():
-            if choice.get("index", 0) == 0:
-                self._take(choice.get("delta") or {})
-                self._finish = choice.get("finish_reason") or self._finish
+        choice = first_choice(chunk)
+        if choice is not None:
+            self._take(object_of(choice.get("delta")))
+            self._finish = choice.get("finish_reason") or self._finish
         yield from self._flow(is_over=self._finish is not None)
 
     def _take(self, delta: JsonObject) -> None:
@@ -98,7 +110,7 @@ class MessagesAnswer(AnswerTranslator):
         self._say("thinking", text_of(delta.get("reasoning_content")))
         self._say("text", text_of(delta.get("content")))
         self._say("text", text_of(delta.get("refusal")))
-        for call in delta.get("tool_calls") or ():
+        for call in objects_in(delta.get("tool_calls")):
             self._call(call)
 
     def _say(self, kind: BlockKind, text: str) -> None:
@@ -112,7 +124,7 @@ class MessagesAnswer(AnswerTranslator):
         self._blocks[-1].waiting.append(text)
 
     def _call(self, call: JsonObject) -> None:
-        at, function = call.get("index", 0), call.get("function") or {}
+        at, function = call.get("index", 0), object_of(call.get("function"))
         name = text_of(function.get("name"))
         block = self._calls.get(at)
         if block is None or (block.has_stopped and name):
@@ -173,6 +185,7 @@ class MessagesAnswer(AnswerTranslator):
         if self._has_ended:
             return []
         self._has_ended = True
+        # What waits is not sent: the call before it would look as if it were complete.
         return [_event("error", error=error_of(None, error))]
 
     @override
@@ -195,8 +208,8 @@ class MessagesAnswer(AnswerTranslator):
     @override
     def keep_alive(self) -> Sequence[ServerEvent]:
         # Also before `message_start`, where a long prompt makes clients wait most:
-        # Anthropic's SDKs skip a ping by its name before they look at the order of events,
-        # and so do the AI SDK and whoever uses an SDK (Claude Code, pi).
+        # Anthropic's SDKs (and with them Claude Code) skip a ping by its name before they
+        # look at the order of events, and so do the readers of the AI SDK and of pi.
         return [] if self._has_ended else [_event("ping")]
 
     @override

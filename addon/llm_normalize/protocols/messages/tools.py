@@ -1,38 +1,72 @@
 """Tools, and which of them the model may call."""
 
+from collections.abc import Collection, Sequence
+
 from ...wire.json_text import Json
 from ..protocol import JsonObject
 from .dropped import Dropped
+
+CHANGES = ("tool_addition", "tool_removal")
+"""The blocks by which a system message changes the tools in mid-conversation."""
 
 _KNOWN = {"type", "name", "description", "input_schema"}
 _CHOICE = {"type", "name", "disable_parallel_tool_use"}
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
-def put_tools(request: JsonObject, chat: JsonObject, dropped: Dropped) -> None:
-    """Give *chat* the tools of *request*.
-
-    A tool without a schema runs at Anthropic, or its form is known there alone: nobody could
-    call it.
-    """
+def put_tools(
+    request: JsonObject,
+    changes: Sequence[JsonObject],
+    chat: JsonObject,
+    dropped: Dropped,
+) -> None:
+    """Give *chat* the tools of *request*, as they are after all *changes*."""
     given = request.get("tools")
-    tools: list[JsonObject] = []
-    for tool in given if isinstance(given, list) else []:
-        if isinstance(tool, dict) and isinstance(tool.get("input_schema"), dict):
-            dropped.beside("tools[]", tool, _KNOWN)
-            tools.append({"type": "function", "function": _function(tool)})
+    declared = _functions(given if isinstance(given, list) else [], dropped)
+    active = dict.fromkeys(declared)
+    for change in changes:
+        tool = change.get("tool")
+        about = tool if isinstance(tool, dict) else {}
+        if "definition" in about:
+            found = _functions([about["definition"]], dropped)
+            declared |= found
+            active |= dict.fromkeys(found)
+        elif change["type"] == "tool_removal":
+            active.pop(str(about.get("name")), None)
         else:
-            dropped.add("tools[].type")
+            active |= dict.fromkeys({str(about.get("name"))} & declared.keys())
     choice = request.get("tool_choice")
-    if tools:
-        chat["tools"] = tools
-        _put_choice(choice, {each["function"]["name"] for each in tools}, chat, dropped)
+    if active:
+        chat["tools"] = [
+            {"type": "function", "function": declared[name]} for name in active
+        ]
+        _put_choice(choice, active.keys(), chat, dropped)
     elif choice is not None:
         dropped.add("tool_choice")
 
 
+def _functions(tools: list[Json], dropped: Dropped) -> dict[str, JsonObject]:
+    """Return the functions of *tools*, by name.
+
+    A tool without a schema runs at Anthropic, or its form is known there alone: nobody could
+    call it.
+    """
+    functions = {}
+    for tool in tools:
+        if (
+            isinstance(tool, dict)
+            and isinstance(tool.get("input_schema"), dict)
+            and isinstance(tool.get("name"), str)
+        ):
+            dropped.beside("tools[]", tool, _KNOWN)
+            functions[tool["name"]] = _function(tool)
+        else:
+            dropped.add("tools[].type")
+    return functions
+
+
 def _function(tool: JsonObject) -> JsonObject:
-    function: JsonObject = {"name": tool.get("name")}
+    function: JsonObject = {"name": tool["name"]}
     if tool.get("description") is not None:
         function["description"] = tool["description"]
     # OpenAI asks for both keys, also of a tool that takes nothing.
@@ -42,7 +76,7 @@ def _function(tool: JsonObject) -> JsonObject:
 
 
 def _put_choice(
-    choice: Json, names: set[Json], chat: JsonObject, dropped: Dropped
+    choice: Json, names: Collection[str], chat: JsonObject, dropped: Dropped
 ) -> None:
     if not isinstance(choice, dict):
         return

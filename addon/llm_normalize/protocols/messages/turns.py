@@ -14,9 +14,10 @@ from ...wire.json_text import Json, dumps
 from ..protocol import JsonObject, UntranslatableError
 from .content import blocks_of, joined, parts_of
 from .dropped import Dropped
+from .tools import CHANGES
 
 _PATH = "messages[].content[]"
-_MESSAGE = {"role", "content"}
+_MESSAGE = {"role", "content", "clear_at"}
 _USE = {"type", "id", "name", "input"}
 _RESULT = {"type", "tool_use_id", "content", "is_error"}
 _NO_RESULT = "The call has no result: it was interrupted."
@@ -36,12 +37,14 @@ class Conversation:
         dropped: Gets what has no place in chat.
         messages: The messages, without the one of the system.
         system: What the system says among them.
+        tool_changes: How it changes the tools among them.
         names: The names of the calls, by their id.
     """
 
     dropped: Dropped
     messages: list[JsonObject] = field(default_factory=list)
     system: list[JsonObject] = field(default_factory=list)
+    tool_changes: list[JsonObject] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
 
@@ -74,11 +77,16 @@ class Conversation:
                 raise UntranslatableError(words, f"{path}.role")
             self.dropped.beside("messages[]", message, _MESSAGE)
             blocks = blocks_of(message.get("content"), f"{path}.content")
-            if role in _SYSTEM:
-                # Most templates take one system message, at the top.
-                self.system += self._parts(blocks)
-            else:
+            if role not in _SYSTEM:
                 yield role, blocks
+            elif not _is_over(message, given[at + 1 :]):
+                self._system(blocks)
+
+    def _system(self, blocks: list[JsonObject]) -> None:
+        """Take what the system says: most templates have one message of it, at the top."""
+        changes = [each for each in blocks if each.get("type") in CHANGES]
+        self.tool_changes += changes
+        self.system += self._parts([each for each in blocks if each not in changes])
 
     def _parts(self, blocks: list[JsonObject]) -> list[JsonObject]:
         found = (parts_of(each, _PATH, self.dropped) for each in blocks)
@@ -175,6 +183,12 @@ class Conversation:
             words = f"The result of the call {call_id}:"
             shown += [{"type": "text", "text": words}, *other]
         return "\n".join(filter(None, texts))
+
+
+def _is_over(message: JsonObject, later: list[JsonObject]) -> bool:
+    """Tell whether a message of the system was for one turn of the user that has passed."""
+    is_passing = message.get("clear_at") == "next_user_message"
+    return is_passing and any(each.get("role") == "user" for each in later)
 
 
 def _call(call_id: str, name: str, arguments: str) -> JsonObject:
