@@ -39,13 +39,20 @@ class Translated:
     encoding: str | None
 
     @classmethod
-    def send(cls, request: http.Request, endpoint: Endpoint, content: bytes) -> Self:
+    def send(
+        cls,
+        request: http.Request,
+        endpoint: Endpoint,
+        content: bytes,
+        model: str | None = None,
+    ) -> Self:
         """Make *request* one for chat completions.
 
         Args:
             request: The request, none of which has been sent, or all of it.
             endpoint: Where it goes now.
             content: Its body, decoded.
+            model: The model that is sent, if it is another one than the body has.
 
         Raises:
             UntranslatableError: Chat has no place for what it asks.
@@ -62,7 +69,8 @@ class Translated:
         )
         _, mark, query = request.path.partition("?")
         request.path = endpoint.chat_path + mark + query
-        request.content = dumps(found.body)
+        named = {} if model is None else {"model": model}
+        request.content = dumps({**found.body, **named})
         key = request.headers.pop(OTHER_HEADER, None)
         if key and HEADER not in request.headers:
             request.headers[HEADER] = f"Bearer {key}"

@@ -206,12 +206,14 @@ def translate(exchange: Exchange, endpoint: Endpoint, content: bytes) -> None:
     Raises:
         UntranslatableError: Chat has no place for what it asks.
     """
-    made = Translated.send(exchange.flow.request, endpoint, content)
-    exchange.translated = made
+    request, adapted = exchange.flow.request, exchange.adapted
+    model = model_in(content) if exchange.mapped_model is not None else None
+    asked = content if adapted is None else adapted.original  # by its client's names
+    exchange.translated = made = Translated.send(request, endpoint, asked, model)
     # What was asked is what the chat request asks: so much can be answered.
-    edits = [*(exchange.adapted.edits if exchange.adapted else ())]
+    edits = [*(() if adapted is None else adapted.edits)]
     edits += [(TRANSLATED, "dropped", path) for path in made.dropped]
-    exchange.adapted = Adapted(content_of(exchange.flow.request), edits)
+    exchange.adapted = Adapted(content_of(request), edits)
 
 
 def refusal(error: ValueError) -> http.Response:
