@@ -17,7 +17,7 @@ from ..records.record_line import Record
 from ..records.snapshot import KEY, Snapshot
 from ..records.statistics import Stats
 from ..repair.output import Output
-from ..repair.translated_output import TranslatedOutput
+from ..repair.translated_output import TRANSLATED, TranslatedOutput
 from ..repair.words_in_stream import WordsInStream
 from ..text.echo import MASK, Echo
 from ..text.printable import brief
@@ -229,7 +229,8 @@ class RunningAnswer:
             record.tokens = self.rewriter.pipeline.seen.tokens
         line = record.close(status, end, *figures)
         names = dict.fromkeys(name for name, _, _ in record.request)
-        counted = line["fixes"], names, record.tokens, record.protocol
+        fixes = {name: n for name, n in line["fixes"].items() if name != TRANSLATED}
+        counted = fixes, names, record.tokens, record.protocol
         stats.add(record.host, record.model, *counted)
         if summary := self._summary(line):
             host, model = brief(record.host), brief(record.model)

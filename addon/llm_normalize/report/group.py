@@ -74,6 +74,11 @@ class Group:
         self.begin.merge(other.begin)
         self.total.merge(other.total)
 
+    @property
+    def translated(self) -> str:
+        """How many answers were translated, by protocol; empty for none."""
+        return ", ".join(f"{name} {n:,}" for name, n in ranked(self.protocols))
+
     def as_json(self) -> dict[str, Any]:
         """Return all of it, for a program."""
         return {

@@ -3,7 +3,6 @@
 from ..text.printable import escaped
 from .collected import Collected
 from .figures import counted
-from .group import ranked
 from .log_reader import Notes
 
 
@@ -13,10 +12,8 @@ def heading(found: Collected, notes: Notes) -> str:
     parts = [f"{counted(flows, 'answer')} in {counted(len(notes.files), 'file')}"]
     if found.since:
         parts.append(f"{found.since} to {found.until}")
-    protocols = found.overall().protocols
-    if protocols:
-        named = ", ".join(f"{name} {count:,}" for name, count in ranked(protocols))
-        parts.append(f"translated: {named}")
+    if translated := found.overall().translated:
+        parts.append(f"translated: {translated}")
     for count, what in (
         (notes.lost, "lost line"),
         (notes.torn, "torn end"),
