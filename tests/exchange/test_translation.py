@@ -137,6 +137,13 @@ def test_first_event_leaves_with_its_chat_event(proxy: Proxy) -> None:
     assert out.endswith(b"\n\n")
 
 
+def test_host_is_known_by_the_name_that_its_client_has(proxy: Proxy) -> None:
+    made = flow()
+    made.request.headers["host"] = HOST
+    made.request.data.host = "192.0.2.1"  # in transparent mode
+    assert send(proxy, made).request.path == "/v1/chat/completions"
+
+
 def test_own_authorization_comes_first(proxy: Proxy) -> None:
     made = flow()
     made.request.headers["x-api-key"] = "sk-other"

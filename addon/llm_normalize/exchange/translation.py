@@ -12,7 +12,7 @@ from mitmproxy import ctx, http
 from ..chat.errors import wrapped
 from ..chat.request_body import read_request
 from ..protocols import Endpoint, endpoint_at, model_list
-from ..protocols.answer_stream import error_in
+from ..protocols.answer_stream import error_in, object_in
 from ..protocols.protocol import UntranslatableError
 from ..repair.translated_output import TRANSLATED
 from ..request.missing_path import STATUSES, is_path_missing
@@ -21,7 +21,7 @@ from ..routing.hosts import CHAT_ONLY, Hosts
 from ..routing.model_names import model_in
 from ..text.printable import brief
 from ..wire.content_encoding import beginning
-from ..wire.json_text import dumps, loads
+from ..wire.json_text import dumps
 from .adapted_request import Adapted
 from .exchange import Exchange
 from .message_body import content_of, request_body
@@ -84,20 +84,18 @@ class Translations:
     def listed(self, request: http.Request, body: bytes) -> bytes | None:
         """Return a list of models in the form of a client's protocol; None if it has none."""
         put = model_list(_headers(request)) if self._is_active else None
-        value = loads(body) if put is not None else None
-        if put is None or not isinstance(value, dict) or value.get("object") != "list":
-            return None
-        return dumps(put(value))
+        value = object_in(body)
+        return dumps(put(value)) if put and value.get("object") == "list" else None
 
     def serves_chat_only(self, exchange: Exchange, endpoint: Endpoint) -> bool:
         """Tell whether it is known that nothing but chat is served where a request goes."""
         request = exchange.flow.request
-        place = request.host, request.port
+        names, port = (request.host, request.pretty_host), request.port
         paths = endpoint.base + endpoint.end, endpoint.base + endpoint.protocol.path
         return (
             exchange.is_native
-            or self._known.include(*place)
-            or any((*place, path) in self._learned for path in paths)
+            or any(self._known.include(name, port) for name in names)
+            or any((request.host, port, path) in self._learned for path in paths)
         )
 
     def learn(self, request: http.Request, endpoint: Endpoint) -> None:
@@ -228,7 +226,7 @@ def put_in_protocol(exchange: Exchange, response: http.Response) -> None:
     found = exchange.translated or exchange.endpoint
     if found is None or response.status_code < _BAD_REQUEST:
         return
-    error = error_in(loads(response.raw_content or b"{}"), response.reason)
+    error = error_in(object_in(response.raw_content or b""), response.reason)
     made = found.protocol.error_body(response.status_code, error)
     response.content = dumps(made)
 
